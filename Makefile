@@ -1,0 +1,33 @@
+# Each target sets up what it needs in .venv and is quick when nothing changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+WORKERS ?= 2
+
+.PHONY: demo test bench lint clean
+
+demo: $(READY)
+	$(BIN)/linkwork demo
+
+test: $(READY) lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+bench: $(READY)
+	$(BIN)/linkwork bench dynamics
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("linkwork needs Python 3.11 or later; set PYTHON=/path/to/python3") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

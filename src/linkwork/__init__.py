@@ -1,0 +1,103 @@
+"""Linkwork: rigid-body linkages with very many joints. Computes the joints that matter, proves the error.
+
+`import linkwork as lw` defines names and does nothing else; importers, plots and engines load when they are used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from linkwork.dynamics.forward import (
+    Energy,
+    Momentum,
+    body_jacobian,
+    body_poses,
+    body_twists,
+    center_of_mass,
+    energy,
+    forward_dynamics,
+    inverse_dynamics,
+    mass_matrix,
+    momentum,
+)
+from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
+from linkwork.model import library
+from linkwork.model.inertia import Inertia
+from linkwork.model.joints import (
+    Compound,
+    Cylindrical,
+    Fixed,
+    Free,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from linkwork.model.linkage import Body, Linkage
+from linkwork.model.model import Frame, Model
+from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from linkwork.model.state import State
+from linkwork.spatial.pose import Pose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__version__ = "0.1.0"
+
+
+def load(path: "str | Path", **options: Any) -> Linkage:
+    """Reads a linkage from a file: .urdf, .xml or .mjcf (MJCF).
+
+    Raises FormatError with file and line of every fault; what a file says that Linkwork cannot keep is listed in the
+    linkage's `warnings`.
+    """
+    from linkwork.importers import load_file
+
+    return load_file(path, **options)
+
+
+__all__ = [
+    "Body",
+    "Box",
+    "Capsule",
+    "Compound",
+    "Cylinder",
+    "Cylindrical",
+    "Energy",
+    "Fixed",
+    "FormatError",
+    "Frame",
+    "Free",
+    "Inertia",
+    "Joint",
+    "Linkage",
+    "LinkworkError",
+    "Mesh",
+    "MissingExtraError",
+    "Model",
+    "ModelError",
+    "Momentum",
+    "Planar",
+    "Pose",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Shape",
+    "Sphere",
+    "Spherical",
+    "State",
+    "StateError",
+    "Universal",
+    "body_jacobian",
+    "body_poses",
+    "body_twists",
+    "center_of_mass",
+    "energy",
+    "forward_dynamics",
+    "inverse_dynamics",
+    "library",
+    "load",
+    "mass_matrix",
+    "momentum",
+]

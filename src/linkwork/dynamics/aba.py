@@ -1,0 +1,258 @@
+"""Forward dynamics by the articulated-body algorithm (Featherstone 1983): O(n), the fastest way to *all* accelerations.
+
+Three sweeps over the bodies, parents numbered before children:
+
+    velocities root to leaf      V = X V_λ + S q̇,  c = c_J + V x S q̇,  p = V x* I V - f_ext
+    inertias leaf to root        U = I S,  D = SᵀU + armature,  u = τ - Sᵀp
+                                 I_λ += Xᵀ (I - U D⁻¹ Uᵀ) X,  p_λ += Xᵀ (p + I_a c + U D⁻¹ u)
+    accelerations root to leaf   a' = X a_λ + c,  q̈ = D⁻¹ (u - Uᵀ a'),  a = a' + S q̈
+
+Joints of one degree of freedom take a path of their own, all in registers; it is what long linkages are made of.
+"""
+
+from linkwork.dynamics.small import invert_small
+from linkwork.jit import inlined, kernel, routine
+from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
+from linkwork.model.layout import (
+    ARMATURE,
+    DAMPING,
+    DOF,
+    HELICAL,
+    INERTIA,
+    KIND,
+    PARENT,
+    STIFFNESS,
+    Q,
+    V,
+)
+from linkwork.spatial.inertia import (
+    articulated_times_twist,
+    articulated_to_parent,
+    rigid_as_articulated,
+    rigid_times_twist,
+    subtract_outer,
+)
+from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.rotations import tmatvec3
+from linkwork.spatial.vectors import (
+    ZERO6,
+    add6,
+    cross_force,
+    cross_motion,
+    dot6,
+    join,
+    scale6,
+    sub6,
+    twist_to_child,
+    wrench_to_parent,
+)
+
+# Columns of the workspace, one row a body.
+R_, P_, TWIST, BIAS = 0, 9, 12, 18  # pose in the parent, V, c
+IA, IB, IC, PA = 24, 30, 39, 45  # articulated inertia and bias wrench
+U_, DINV, U_SMALL = 51, 57, 58  # of a joint of one degree of freedom
+ACCELERATION = 24  # written in the last sweep, when the inertia is no longer needed
+BODY_WORK = 60
+
+# Columns of the workspace for joints of several degrees of freedom, one row a degree of freedom.
+# S and U are rows of six, D⁻¹ takes one row of six for each of its rows.
+S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
+DOF_WORK = 19
+
+OK, SINGULAR = 0, 1
+
+
+@inlined
+def rigid_bias_wrench(body, wrenches, i, twist):
+    """p = V x* I V - f_ext"""
+    p = cross_force(twist, rigid_times_twist(load10(body, i, INERTIA), twist))
+    if wrenches.shape[0] > 0:
+        p = sub6(p, load6(wrenches, i, 0))
+    return p
+
+
+@kernel
+def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
+    """Writes the accelerations into `qdd`; returns (OK, -1) or (SINGULAR, body)."""
+    n = tree.shape[0]
+    velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work)
+    for i in range(n - 1, -1, -1):
+        ok = True
+        if tree[i, KIND] == HELICAL:
+            ok = inertia_to_parent_1dof(tree, body, dof, i, work)
+        else:
+            ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
+        if not ok:
+            return SINGULAR, i
+    accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
+    return OK, -1
+
+
+@inlined
+def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work):
+    S = dof_work[:, S_D : S_D + 6]
+    total = dof_work[:, EFFORT_D]
+    for i in range(tree.shape[0]):
+        parent = tree[i, PARENT]
+        j = tree[i, V]
+        R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
+        if tree[i, KIND] == HELICAL:
+            k = tree[i, Q]
+            tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])
+            if effort.shape[0] > 0:
+                tau += effort[j]
+            work[i, U_SMALL] = tau
+        else:
+            for d in range(tree[i, DOF]):
+                total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
+            joint_passive_effort(tree, dof, rest, i, q, v, total)
+        twist = VJ
+        if parent >= 0:
+            twist = add6(twist_to_child(R, p, load6(work, parent, TWIST)), VJ)
+        store9(work, i, R_, R)
+        store3(work, i, P_, p)
+        store6(work, i, TWIST, twist)
+        store6(work, i, BIAS, add6(cJ, cross_motion(twist, VJ)))
+        A, B, C = rigid_as_articulated(load10(body, i, INERTIA))
+        store6(work, i, IA, A)
+        store9(work, i, IB, B)
+        store6(work, i, IC, C)
+        store6(work, i, PA, rigid_bias_wrench(body, wrenches, i, twist))
+
+
+@inlined
+def add_to_parent(work, i, parent, A, B, C, p):
+    R = load9(work, i, R_)
+    r = load3(work, i, P_)
+    A, B, C = articulated_to_parent(R, r, A, B, C)
+    add_to6(work, parent, IA, A)
+    add_to9(work, parent, IB, B)
+    add_to6(work, parent, IC, C)
+    add_to6(work, parent, PA, wrench_to_parent(R, r, p))
+
+
+@inlined
+def inertia_to_parent_1dof(tree, body, dof, i, work):
+    A = load6(work, i, IA)
+    B = load9(work, i, IB)
+    C = load6(work, i, IC)
+    p = load6(work, i, PA)
+    s = helical_twist(body, i)
+    U = articulated_times_twist(A, B, C, s)
+    D = dot6(s, U) + dof[tree[i, V], ARMATURE]
+    u = work[i, U_SMALL] - dot6(s, p)
+    d = 1.0 / D
+    store6(work, i, U_, U)
+    work[i, DINV] = d
+    work[i, U_SMALL] = u
+    parent = tree[i, PARENT]
+    if parent >= 0:
+        A, B, C = subtract_outer(A, B, C, U, d)
+        p = add6(p, add6(articulated_times_twist(A, B, C, load6(work, i, BIAS)), scale6(d * u, U)))
+        add_to_parent(work, i, parent, A, B, C, p)
+    return D > 0.0
+
+
+@routine
+def inertia_to_parent_general(tree, dof, i, work, dof_work):
+    A = load6(work, i, IA)
+    B = load9(work, i, IB)
+    C = load6(work, i, IC)
+    p = load6(work, i, PA)
+    j = tree[i, V]
+    nd = tree[i, DOF]
+    D = dof_work[:, D_D : D_D + 6]
+    for d in range(nd):
+        s = load6(dof_work, j + d, S_D)
+        dof_work[j + d, EFFORT_D] -= dot6(s, p)  # u
+        store6(dof_work, j + d, U_D, articulated_times_twist(A, B, C, s))
+    for d in range(nd):
+        for e in range(nd):
+            D[j + d, e] = dot6(load6(dof_work, j + d, S_D), load6(dof_work, j + e, U_D))
+        D[j + d, d] += dof[j + d, ARMATURE]
+    if not invert_small(D, j, nd):
+        return False
+    parent = tree[i, PARENT]
+    if parent >= 0:
+        # I - U D⁻¹ Uᵀ, column by column of the symmetric product: (U D⁻¹)_d U_dᵀ
+        lift = ZERO6
+        for d in range(nd):
+            w = ZERO6
+            for e in range(nd):
+                w = add6(w, scale6(D[j + d, e], load6(dof_work, j + e, U_D)))
+            lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], w))
+            A, B, C = subtract_product(A, B, C, w, load6(dof_work, j + d, U_D))
+        p = add6(p, add6(articulated_times_twist(A, B, C, load6(work, i, BIAS)), lift))
+        add_to_parent(work, i, parent, A, B, C, p)
+    return True
+
+
+@inlined
+def subtract_product(A, B, C, w, u):
+    """Upper half of the articulated inertia less w uᵀ; the sum over a joint's columns is symmetric."""
+    return (
+        (
+            A[0] - w[0] * u[0],
+            A[1] - w[0] * u[1],
+            A[2] - w[0] * u[2],
+            A[3] - w[1] * u[1],
+            A[4] - w[1] * u[2],
+            A[5] - w[2] * u[2],
+        ),
+        (
+            B[0] - w[0] * u[3],
+            B[1] - w[0] * u[4],
+            B[2] - w[0] * u[5],
+            B[3] - w[1] * u[3],
+            B[4] - w[1] * u[4],
+            B[5] - w[1] * u[5],
+            B[6] - w[2] * u[3],
+            B[7] - w[2] * u[4],
+            B[8] - w[2] * u[5],
+        ),
+        (
+            C[0] - w[3] * u[3],
+            C[1] - w[3] * u[4],
+            C[2] - w[3] * u[5],
+            C[3] - w[4] * u[4],
+            C[4] - w[4] * u[5],
+            C[5] - w[5] * u[5],
+        ),
+    )
+
+
+@inlined
+def accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd):
+    base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
+    for i in range(tree.shape[0]):
+        parent = tree[i, PARENT]
+        j = tree[i, V]
+        R = load9(work, i, R_)
+        if parent >= 0:
+            a = twist_to_child(R, load3(work, i, P_), load6(work, parent, ACCELERATION))
+        else:
+            a = join((0.0, 0.0, 0.0), tmatvec3(R, (base[3], base[4], base[5])))
+        a = add6(a, load6(work, i, BIAS))
+        if tree[i, KIND] == HELICAL:
+            x = work[i, DINV] * (work[i, U_SMALL] - dot6(load6(work, i, U_), a))
+            qdd[j] = x
+            a = add6(a, scale6(x, helical_twist(body, i)))
+        else:
+            a = acceleration_general(tree, i, a, dof_work, qdd)
+        store6(work, i, ACCELERATION, a)
+
+
+@routine
+def acceleration_general(tree, i, a, dof_work, qdd):
+    j = tree[i, V]
+    nd = tree[i, DOF]
+    for d in range(nd):
+        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, U_D), a)
+    result = a
+    for d in range(nd):
+        x = 0.0
+        for e in range(nd):
+            x += dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D]
+        qdd[j + d] = x
+        result = add6(result, scale6(x, load6(dof_work, j + d, S_D)))
+    return result

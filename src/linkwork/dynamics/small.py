@@ -1,0 +1,40 @@
+"""Small dense systems inside kernels: Cholesky factors of at most 6x6, in rows of a workspace."""
+
+import math
+
+from linkwork.jit import routine
+
+
+@routine
+def invert_small(D, j, d):
+    """Replaces the symmetric positive definite block D[j:j+d, 0:d] by its inverse; False if it is not definite."""
+    for c in range(d):  # Cholesky, lower triangle in place
+        pivot = D[j + c, c]
+        for k in range(c):
+            pivot -= D[j + c, k] * D[j + c, k]
+        if not pivot > 0.0:
+            return False
+        pivot = math.sqrt(pivot)
+        D[j + c, c] = pivot
+        for r in range(c + 1, d):
+            x = D[j + r, c]
+            for k in range(c):
+                x -= D[j + r, k] * D[j + c, k]
+            D[j + r, c] = x / pivot
+    for c in range(d):  # inverse of the factor, in place
+        D[j + c, c] = 1.0 / D[j + c, c]
+        for r in range(c + 1, d):
+            x = 0.0
+            for k in range(c, r):
+                x -= D[j + r, k] * D[j + k, c]
+            D[j + r, c] = x / D[j + r, r]
+    for r in range(d):  # L⁻ᵀ L⁻¹, upper triangle first, then mirrored
+        for c in range(r, d):
+            x = 0.0
+            for k in range(c, d):
+                x += D[j + k, r] * D[j + k, c]
+            D[j + r, c] = x
+    for r in range(d):
+        for c in range(r):
+            D[j + r, c] = D[j + c, r]
+    return True

@@ -1,0 +1,39 @@
+"""Everything Linkwork raises on purpose derives from LinkworkError."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class LinkworkError(Exception):
+    """Something Linkwork refuses to do, with where, what, why and what to do about it."""
+
+
+class FaultListError(LinkworkError):
+    """An error that carries several faults, so that a user can mend all of them in one go."""
+
+    SHOWN = 20  # more lines than this hide the message itself
+
+    def __init__(self, headline: str, faults: Sequence[str] = ()):
+        self.headline = headline
+        self.faults = list(faults)
+        lines = [headline, *(f"  - {fault}" for fault in self.faults[: self.SHOWN])]
+        if len(self.faults) > self.SHOWN:
+            lines.append(f"  ... and {len(self.faults) - self.SHOWN} more of {len(self.faults)}")
+        super().__init__("\n".join(lines))
+
+
+class ModelError(FaultListError):
+    """A linkage that describes no mechanism: cycles, unknown names, unphysical inertia, bad joints."""
+
+
+class FormatError(FaultListError):
+    """A file that cannot be read as what it claims to be; every fault carries file and line."""
+
+
+class StateError(LinkworkError):
+    """Numbers that do not fit the model (shape, NaN) or at which it cannot be solved."""
+
+
+class MissingExtraError(LinkworkError):
+    """An optional dependency is not installed; the message names the extra that brings it."""

@@ -1,0 +1,84 @@
+"""How Linkwork compiles its kernels: two decorators, an on-disk cache and a word to the user.
+
+`kernel` marks what Python calls: compiled on first use, cached on disk, run without the GIL.
+`inlined` marks the small functions kernels are made of: always inlined, never compiled alone.
+
+Two choices need a reason:
+- Numba's own cache looks only at the file of the kernel itself, but our kernels inline functions of other files. The
+  stamp used here covers every source file of the package, so an edit anywhere retires the cached code.
+- The floating-point flags allow fused multiply-add and reciprocal tricks, but keep NaN and infinity meaningful: kernels
+  report failure through them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+FASTMATH = {"contract", "nsz", "arcp"}
+
+
+@cache
+def _package_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Name, size and modification time of every source file of the package."""
+    root = Path(__file__).parent
+    stats = ((path, path.stat()) for path in sorted(root.rglob("*.py")))
+    return tuple((str(path.relative_to(root)), st.st_size, st.st_mtime_ns) for path, st in stats)
+
+
+class _PackageCacheImpl(CompileResultCacheImpl):
+    """Keeps compiled kernels valid as long as no source file of the package changes."""
+
+    def __init__(self, py_func: Callable[..., Any]):
+        super().__init__(py_func)
+        self._locator.get_source_stamp = _package_stamp
+
+
+class _PackageCache(FunctionCache):
+    _impl_class = _PackageCacheImpl
+
+
+_kernels: set[Callable[..., Any]] = set()  # the Python functions behind our kernels
+
+
+class _Announcer(event.Listener):
+    """Tells a user at a terminal why the first call takes seconds; silent everywhere else."""
+
+    def on_start(self, event_: event.Event) -> None:
+        function = event_.data["dispatcher"].py_func
+        if function in _kernels and sys.stderr.isatty():
+            print(f"linkwork: compiling {function.__name__} (once; kept for later runs) ...", file=sys.stderr)
+
+    def on_end(self, event_: event.Event) -> None:
+        pass
+
+
+_announcer = _Announcer()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """An entry point from Python: compiled lazily, cached on disk, releases the GIL."""
+    if not _kernels:
+        event.register("numba:compile", _announcer)
+    _kernels.add(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    if hasattr(dispatcher, "_cache"):  # absent when Numba is switched off for coverage or debugging
+        dispatcher._cache = _PackageCache(function)
+    return dispatcher
+
+
+def routine(function: Callable[..., Any]) -> Any:
+    """A piece of a kernel that is compiled once and called, not copied into every caller."""
+    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A piece of a kernel that is copied into its callers: tuples in, tuples out, no memory."""
+    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)

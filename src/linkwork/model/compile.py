@@ -1,0 +1,358 @@
+"""From the description to arrays: find every fault, merge what does not move by itself, order, pack.
+
+The steps are `check`, `weld` (fixed joints), `absorb_massless` (into compound joints), `pack`. Names are looked up once;
+everything that touches all bodies works on lists or arrays, so a million bodies take seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import ModelError
+from linkwork.model import layout
+from linkwork.model.inertia import TRIANGLE_TOLERANCE, Inertia
+from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
+from linkwork.model.linkage import WORLD, Body, Linkage
+from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.order import depth_first_order
+from linkwork.model.shapes import Shape
+from linkwork.spatial.pose import Pose
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass
+class _Draft:
+    """Bodies on their way to a model; `host[i]` is i itself, the body i is welded to, or -1 (world)."""
+
+    bodies: list[Body]
+    parent: list[int]
+    joint: list[Joint]
+    placement: list[Pose]
+    inertia: list[Inertia]
+    host: list[int]
+    welded_at: dict[int, Pose]  # pose of a welded body in its host
+    vanished: dict[str, str]
+
+
+def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
+    bodies = list(linkage)
+    faults = _name_faults(linkage, bodies)
+    index = {body.name: i for i, body in enumerate(bodies)}
+    index[WORLD] = -1
+    parent = [index.get(body.parent, -2) for body in bodies]
+    faults += _parent_faults(bodies, parent)
+    faults += _value_faults(linkage, bodies)
+    if faults:
+        raise ModelError(_headline(linkage, faults), faults)
+    draft = _Draft(
+        bodies,
+        parent,
+        [body.joint for body in bodies],
+        [body.placement for body in bodies],
+        [body.inertia for body in bodies],
+        list(range(len(bodies))),
+        {},
+        {},
+    )
+    order = depth_first_order(np.array(parent, dtype=np.int64)).tolist()
+    _weld(draft, order, only_massless=not merge_fixed)
+    faults = _absorb_massless(draft, order)
+    if faults:
+        raise ModelError(_headline(linkage, faults), faults)
+    return _pack(linkage, draft)
+
+
+def _headline(linkage: Linkage, faults: list[str]) -> str:
+    count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+    return f"linkage '{linkage.name}' cannot be compiled, {count}:"
+
+
+def _label(body: Body) -> str:
+    return f"{body.source}: body '{body.name}'" if body.source else f"body '{body.name}'"
+
+
+# ---------------------------------------------------------------------------------------------------------------- check
+
+
+def _name_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
+    faults = [
+        f"{_label(body)}: the name '{WORLD}' is taken by the ground"
+        if body.name == WORLD
+        else f"{_label(body)}: a body of this name exists already; names must be unique"
+        for body in linkage._duplicates
+    ]
+    names = [body.joint_name for body in bodies]
+    if len(set(names)) < len(names):
+        for name, count in Counter(names).items():
+            if count > 1:
+                owners = [body.name for body in bodies if body.joint_name == name]
+                faults.append(
+                    f"joint name '{name}' is used {count} times, by bodies {owners[:4]}; names must be unique"
+                )
+    return faults
+
+
+def _parent_faults(bodies: list[Body], parent: list[int]) -> list[str]:
+    faults = [
+        f"{_label(body)}: its parent '{body.parent}' is unknown; add that body or hang this one from '{WORLD}'"
+        for body, p in zip(bodies, parent, strict=True)
+        if p == -2
+    ]
+    # Walk up from every body, marking the walk; meeting one's own mark closes a cycle.
+    mark = [0] * len(bodies)
+    for start in range(len(bodies)):
+        i = start
+        while i >= 0 and mark[i] == 0:
+            mark[i] = start + 1
+            i = parent[i]
+        if i >= 0 and mark[i] == start + 1:
+            names, j = [bodies[i].name], parent[i]
+            while j != i:
+                names.append(bodies[j].name)
+                j = parent[j]
+            shown = " → ".join(names[:6]) + (" → ..." if len(names) > 6 else "")
+            faults.append(
+                f"bodies hang from each other in a cycle of {len(names)}: {shown} → {names[0]}; cut it at one joint"
+            )
+    return faults
+
+
+def _value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
+    faults: list[str] = []
+    if not np.isfinite(linkage.gravity).all():
+        faults.append(f"gravity is {linkage.gravity}; it must be three finite numbers [m/s²]")
+    seen: dict[int, list[str]] = {}  # joints shared by many bodies are checked once
+    for body in bodies:
+        found = seen.get(id(body.joint))
+        if found is None:
+            found = seen[id(body.joint)] = body.joint.faults()
+        faults += [f"{_label(body)}: joint '{body.joint_name}': {fault}" for fault in found]
+    placements = _placement_table([body.placement for body in bodies])
+    for i in np.flatnonzero(~np.isfinite(placements).all(axis=1)):
+        faults.append(f"{_label(bodies[i])}: placement has a number that is not finite: {bodies[i].placement}")
+    for i in _suspicious_inertias([body.inertia for body in bodies]):
+        faults += [f"{_label(bodies[i])}: {fault}" for fault in bodies[i].inertia.faults()]
+    return faults
+
+
+def _suspicious_inertias(inertias: list[Inertia]) -> IntArray:
+    """Bodies whose inertia may be unphysical, found for all at once; `Inertia.faults` has the last word."""
+    n = len(inertias)
+    numbers = np.fromiter(
+        chain.from_iterable((i.mass, *i.com, *i.moments) for i in inertias), dtype=float, count=10 * n
+    ).reshape(n, 10)
+    bad = ~np.isfinite(numbers).all(axis=1)
+    bad |= (numbers[:, 0] < 0) | ((numbers[:, 0] == 0) & numbers[:, 4:].any(axis=1))
+    moments = numbers[~bad][:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
+    low, middle, high = np.linalg.eigvalsh(moments).T
+    bad[~bad] = (low < -1e-12 * high) | (low + middle < high * (1.0 - TRIANGLE_TOLERANCE))
+    return np.flatnonzero(bad)
+
+
+# ---------------------------------------------------------------------------------------------------------------- merge
+
+
+def _weld(draft: _Draft, order: list[int], only_massless: bool) -> None:
+    """Bodies on fixed joints become frames of the body (or the world) that carries them."""
+    for i in order:
+        p = draft.parent[i]
+        if p >= 0 and draft.host[p] != p:  # the parent is a frame: hang from its host instead
+            draft.placement[i] = draft.welded_at[p] @ draft.placement[i]
+            draft.parent[i] = p = draft.host[p]
+        if isinstance(draft.joint[i], Fixed) and (draft.inertia[i].is_massless or not only_massless):
+            draft.host[i] = p
+            draft.welded_at[i] = draft.placement[i]
+            if p >= 0 and not draft.inertia[i].is_massless:
+                draft.inertia[p] = draft.inertia[p] + draft.inertia[i].at(draft.placement[i])
+
+
+def _absorb_massless(draft: _Draft, order: list[int]) -> list[str]:
+    """A massless moving body with one moving child becomes part of that child's joint; any other is a fault."""
+    massless = [i for i in order if draft.host[i] == i and draft.inertia[i].is_massless]
+    if not massless:
+        return []
+    faults: list[str] = []
+    children: dict[int, list[int]] = {i: [] for i in massless}
+    for i in order:
+        if draft.host[i] == i and draft.parent[i] in children:
+            children[draft.parent[i]].append(i)
+    for i in massless:
+        label, kids = _label(draft.bodies[i]), children[i]
+        if len(kids) != 1:
+            why = f"and carries {len(kids)} moving bodies" if kids else "and nothing with mass hangs from it"
+            faults.append(
+                f"{label} has mass 0 kg {why}; a moving body needs mass > 0. Give it one, or weld it to its parent"
+            )
+            continue
+        child = kids[0]
+        merged = _joined(draft.joint[i], draft.joint[child], draft.placement[child])
+        if merged is None:
+            faults.append(
+                f"{label} has mass 0 kg between joints of kind {type(draft.joint[i]).__name__} and "
+                f"{type(draft.joint[child]).__name__}, which make no compound joint. Give it a mass"
+            )
+            continue
+        if merged.nv > MAX_DOF:
+            faults.append(
+                f"{label} has mass 0 kg, and its joint with the next would have {merged.nv} degrees of freedom"
+            )
+            continue
+        draft.joint[child] = merged
+        draft.placement[child] = draft.placement[i] @ draft.placement[child]
+        draft.parent[child] = draft.parent[i]
+        if draft.parent[i] in children:
+            children[draft.parent[i]] = [child if k == i else k for k in children[draft.parent[i]]]
+        draft.host[i] = -2
+        draft.vanished[draft.bodies[i].name] = draft.bodies[child].name
+    return faults
+
+
+def _joined(first: Joint, second: Joint, between: Pose) -> Joint | None:
+    """Two joints with a massless link between them as one, in the zero frame of the second."""
+    if isinstance(first, Fixed):
+        return second
+    if isinstance(second, Fixed) and first.screws:
+        second = Compound(())
+    if not first.screws or (not second.screws and second.nv > 0):
+        return None
+    screws = [screw.moved(between.inverse()) for screw in first.screws]
+    options: dict[str, object] = {}
+    for name, default in (("damping", 0.0), ("stiffness", 0.0), ("armature", 0.0), ("effort_limit", np.inf),
+                          ("velocity_limit", np.inf)):  # fmt: skip
+        if getattr(first, name) is not None or getattr(second, name) is not None:
+            options[name] = (*first.per_dof(name, default), *second.per_dof(name, default))
+    if first.rest is not None or second.rest is not None:
+        options["rest"] = (*first.rest_coordinates(), *second.rest_coordinates())
+    if first.limits is not None or second.limits is not None:
+        options["limits"] = tuple(map(tuple, (*first.limit_pairs(), *second.limit_pairs())))
+    return Compound((*screws, *second.screws), **options)
+
+
+# ----------------------------------------------------------------------------------------------------------------- pack
+
+
+def _placement_table(placements: list[Pose]) -> FloatArray:
+    n = len(placements)
+    numbers = chain.from_iterable((*pose.rotation, *pose.xyz) for pose in placements)
+    return np.fromiter(numbers, dtype=float, count=12 * n).reshape(n, 12)
+
+
+def _pack(linkage: Linkage, draft: _Draft) -> Model:
+    kept = [i for i, host in enumerate(draft.host) if host == i]
+    number = np.full(len(draft.bodies) + 1, -1, dtype=np.int64)  # the last entry is the world's
+    number[kept] = np.arange(len(kept))
+    order = depth_first_order(number[[draft.parent[i] for i in kept]] if kept else np.zeros(0, dtype=np.int64))
+    kept = [kept[i] for i in order.tolist()]
+    number[kept] = np.arange(len(kept))
+
+    joints = [draft.joint[i] for i in kept]
+    n = len(kept)
+    tree = np.zeros((n, layout.TREE_COLUMNS), dtype=np.int64)
+    tree[:, layout.PARENT] = number[[draft.parent[i] for i in kept]] if n else 0
+    tree[:, layout.KIND] = [joint.kind for joint in joints]
+    nq = np.array([joint.nq for joint in joints], dtype=np.int64)
+    nv = np.array([joint.nv for joint in joints], dtype=np.int64)
+    tree[:, layout.DOF] = nv
+    tree[:, layout.Q] = np.cumsum(nq) - nq
+    tree[:, layout.V] = np.cumsum(nv) - nv
+
+    body = np.zeros((n, layout.BODY_COLUMNS))
+    body[:, : layout.INERTIA] = _placement_table([draft.placement[i] for i in kept])
+    inertias = chain.from_iterable(draft.inertia[i].about_origin for i in kept)
+    body[:, layout.INERTIA : layout.INERTIA + 10] = np.fromiter(inertias, dtype=float, count=10 * n).reshape(n, 10)
+    screws = _pack_screws(joints, tree, body)
+
+    dof, rest, limits = _pack_options(joints, tree, int(nq.sum()), int(nv.sum()))
+    arrays = ModelArrays(tree, body, screws, dof, rest, np.array(linkage.gravity))
+    for array in (*arrays, limits):
+        array.setflags(write=False)
+    names = tuple(draft.bodies[i].name for i in kept)
+    welded = {draft.bodies[i].name: Frame(int(number[draft.host[i]]), pose) for i, pose in draft.welded_at.items()}
+    shapes = tuple(
+        (int(number[host]), _placed(shape, draft.welded_at.get(i)))
+        for i, host in enumerate(draft.host)
+        if host != -2
+        for shape in draft.bodies[i].shapes
+    )
+    return Model(
+        name=linkage.name,
+        arrays=arrays,
+        body_names=names,
+        joint_names=tuple(draft.bodies[i].joint_name for i in kept),
+        joints=tuple(joints),
+        frames=_reachable_frames(welded, draft),
+        shapes=shapes,
+        lower=limits[:, 0],
+        upper=limits[:, 1],
+        effort_limit=limits[:, 2],
+        velocity_limit=limits[:, 3],
+        warnings=tuple(linkage.warnings),
+        vanished=draft.vanished,
+    )
+
+
+def _reachable_frames(welded: dict[str, Frame], draft: _Draft) -> dict[str, Frame]:
+    """Frames whose host is a massless body inside a compound joint vanish with it."""
+    for i in draft.welded_at:
+        host = draft.host[i]
+        if host >= 0 and draft.host[host] == -2:
+            name = draft.bodies[i].name
+            del welded[name]
+            draft.vanished[name] = draft.vanished[draft.bodies[host].name]
+    return welded
+
+
+def _placed(shape: Shape, pose: Pose | None) -> Shape:
+    return shape if pose is None else replace(shape, placement=pose @ shape.placement)
+
+
+def _pack_screws(joints: list[Joint], tree: IntArray, body: FloatArray) -> FloatArray:
+    """Writes the screw of each helical joint into its body's row; returns the table for compound joints."""
+    rows: list[tuple[float, ...]] = []
+    compound: list[tuple[float, ...]] = []
+    helical: list[int] = []
+    for i, joint in enumerate(joints):
+        if joint.kind == layout.HELICAL:
+            (axis, slide, center) = joint.screws[0]
+            rows.append((*axis, *slide, *center))
+            helical.append(i)
+        elif joint.kind == layout.COMPOUND:
+            tree[i, layout.SCREW] = len(compound)
+            compound += [(*s.axis, *s.slide, *s.center) for s in joint.screws]
+        elif joint.kind == layout.SPHERICAL:
+            body[i, layout.CENTER : layout.CENTER + 3] = joint.center
+    if rows:
+        body[helical, layout.AXIS : layout.AXIS + 9] = np.fromiter(
+            chain.from_iterable(rows), dtype=float, count=9 * len(rows)
+        ).reshape(-1, 9)
+    return np.array(compound, dtype=float).reshape(-1, layout.SCREW_COLUMNS)
+
+
+def _pack_options(joints: list[Joint], tree: IntArray, nq: int, nv: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Damping, stiffness, armature; rest coordinates; lower, upper, effort and velocity limits (nv, 4)."""
+    dof = np.zeros((nv, layout.DOF_COLUMNS))
+    rest = np.zeros(nq)
+    limits = np.empty((nv, 4))
+    limits[:, 0] = -np.inf
+    limits[:, 1:] = np.inf
+    for i, joint in enumerate(joints):
+        quaternion = joint.kind in (layout.SPHERICAL, layout.FREE)
+        if not quaternion and not joint.has_options:
+            continue
+        k, j = int(tree[i, layout.Q]), int(tree[i, layout.V])
+        rest[k : k + joint.nq] = joint.rest_coordinates()
+        rows = slice(j, j + joint.nv)
+        dof[rows, layout.DAMPING] = joint.per_dof("damping")
+        dof[rows, layout.STIFFNESS] = joint.per_dof("stiffness")
+        dof[rows, layout.ARMATURE] = joint.per_dof("armature")
+        limits[rows, :2] = joint.limit_pairs()
+        limits[rows, 2] = joint.per_dof("effort_limit", np.inf)
+        limits[rows, 3] = joint.per_dof("velocity_limit", np.inf)
+    return dof, rest, limits

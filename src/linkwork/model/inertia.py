@@ -1,0 +1,179 @@
+"""Inertia: mass, centre of mass and moments of a rigid body, as people give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.errors import ModelError
+from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
+
+Moments = tuple[float, float, float, float, float, float]
+
+# Printed digits break the triangle inequality by a little; a body that breaks it by more is unphysical.
+TRIANGLE_TOLERANCE = 1e-3
+
+
+def _moments(value: Any) -> Moments:
+    """(3,) principal moments or a symmetric (3, 3) matrix → xx xy xz yy yz zz."""
+    if isinstance(value, tuple) and len(value) == 3 and not hasattr(value[0], "__len__"):
+        x, y, z = vector3(value, "Inertia moments")
+        return (x, 0.0, 0.0, y, 0.0, z)
+    try:
+        M = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {value!r}.") from None
+    if M.shape == (3,):
+        return (float(M[0]), 0.0, 0.0, float(M[1]), 0.0, float(M[2]))
+    if M.shape != (3, 3):
+        raise ModelError(f"Inertia moments must have shape (3,) or (3, 3), not {M.shape}.")
+    if np.isfinite(M).all() and np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
+        raise ModelError(f"Inertia moments must be a symmetric matrix, not {M.tolist()}.")
+    M = 0.5 * (M + M.T)
+    return (float(M[0, 0]), float(M[0, 1]), float(M[0, 2]), float(M[1, 1]), float(M[1, 2]), float(M[2, 2]))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Inertia:
+    """Mass [kg], centre of mass [m] in the body frame, moments [kg·m²] about the centre of mass along the body axes.
+
+    moments: principal moments, shape (3,), or a symmetric matrix, shape (3, 3).
+    Values are checked when the linkage compiles, so that all faults are told together; `faults()` checks one at once.
+    """
+
+    mass: float
+    com: Vector3
+    moments: Moments  # xx xy xz yy yz zz
+
+    def __init__(self, mass: float, com: Sequence[float] = ORIGIN, moments: ArrayLike = (0.0, 0.0, 0.0)):
+        try:
+            object.__setattr__(self, "mass", float(mass))
+        except (TypeError, ValueError):
+            raise ModelError(f"Inertia mass must be a number, not {mass!r}.") from None
+        object.__setattr__(self, "com", vector3(com, "Inertia com"))
+        object.__setattr__(self, "moments", _moments(moments))
+
+    @classmethod
+    def box(cls, mass: float, size: Sequence[float]) -> Inertia:
+        """A solid box with edges `size` [m] along x, y, z."""
+        x, y, z = vector3(size, "Inertia box size")
+        k = mass / 12.0
+        return cls(mass, moments=(k * (y * y + z * z), k * (x * x + z * z), k * (x * x + y * y)))
+
+    @classmethod
+    def sphere(cls, mass: float, radius: float) -> Inertia:
+        """A solid sphere."""
+        i = 0.4 * mass * radius * radius
+        return cls(mass, moments=(i, i, i))
+
+    @classmethod
+    def cylinder(cls, mass: float, radius: float, length: float) -> Inertia:
+        """A solid cylinder along z."""
+        side = mass * (3.0 * radius * radius + length * length) / 12.0
+        return cls(mass, moments=(side, side, 0.5 * mass * radius * radius))
+
+    @classmethod
+    def capsule(cls, mass: float, radius: float, length: float) -> Inertia:
+        """A solid capsule along z: a cylinder of `length` between two half spheres."""
+        r, h = radius, length
+        volume_cylinder = h
+        volume_sphere = 4.0 * r / 3.0  # both over π r²
+        cylinder = mass * volume_cylinder / (volume_cylinder + volume_sphere)
+        sphere = mass - cylinder
+        along = (0.5 * cylinder + 0.4 * sphere) * r * r
+        # each half sphere's centre of mass lies 3r/8 beyond the end of the cylinder
+        side = cylinder * (3.0 * r * r + h * h) / 12.0 + sphere * (0.4 * r * r + h * h / 4.0 + 3.0 * h * r / 8.0)
+        return cls(mass, moments=(side, side, along))
+
+    @classmethod
+    def point_mass(cls, mass: float, at: Sequence[float] = ORIGIN) -> Inertia:
+        """A mass without extent; sums of three or more off a line make a body that can be turned about any axis."""
+        return cls(mass, com=at)
+
+    @classmethod
+    def total(cls, parts: Iterable[Inertia]) -> Inertia:
+        """Many inertias of one frame as one."""
+        result = cls(0.0)
+        for part in parts:
+            result = result + part
+        return result
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two inertias given in the same frame, as one rigid body."""
+        if self.mass == 0.0 and not any(self.moments):
+            return other
+        if other.mass == 0.0 and not any(other.moments):
+            return self
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return _raw(0.0, ORIGIN, tuple(a + b for a, b in zip(self.moments, other.moments, strict=True)))
+        com = tuple((self.mass * a + other.mass * b) / mass for a, b in zip(self.com, other.com, strict=True))
+        moments = [a + b for a, b in zip(self._about(com), other._about(com), strict=True)]
+        return _raw(mass, com, tuple(moments))
+
+    def _about(self, point: Sequence[float]) -> Moments:
+        """Moments about another point than the centre of mass (parallel axes)."""
+        x, y, z = (c - p for c, p in zip(self.com, point, strict=True))
+        m, (xx, xy, xz, yy, yz, zz) = self.mass, self.moments
+        return (
+            xx + m * (y * y + z * z), xy - m * x * y, xz - m * x * z,
+            yy + m * (x * x + z * z), yz - m * y * z, zz + m * (x * x + y * y),
+        )  # fmt: skip
+
+    def at(self, pose: Pose) -> Inertia:
+        """The same body with its frame placed at `pose`, seen from the outer frame."""
+        R = np.reshape(pose.rotation, (3, 3))
+        M = R @ self.matrix @ R.T
+        upper = (M[0, 0], M[0, 1], M[0, 2], M[1, 1], M[1, 2], M[2, 2])
+        return _raw(self.mass, pose.apply(self.com), tuple(map(float, upper)))
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Rotational inertia about the centre of mass [kg·m²], shape (3, 3)."""
+        xx, xy, xz, yy, yz, zz = self.moments
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def about_origin(self) -> tuple[float, ...]:
+        """The ten numbers of a compiled model: m, m c, inertia about the origin (xx xy xz yy yz zz)."""
+        m, (x, y, z) = self.mass, self.com
+        return (m, m * x, m * y, m * z, *self._about(ORIGIN))
+
+    @property
+    def is_massless(self) -> bool:
+        return self.mass == 0.0 and not any(self.moments)
+
+    def faults(self) -> list[str]:
+        """Why this is not the inertia of a physical body; empty when it is."""
+        numbers = (self.mass, *self.com, *self.moments)
+        if not all(map(math.isfinite, numbers)):
+            return [
+                f"inertia has a number that is not finite: mass {self.mass}, com {self.com}, moments {self.moments}"
+            ]
+        if self.mass < 0.0 or (self.mass == 0.0 and any(self.moments)):
+            return [f"mass is {self.mass:g} kg with moments {self.moments}; mass must be > 0"]
+        low, middle, high = np.linalg.eigvalsh(self.matrix)
+        if low < -1e-12 * max(high, 1e-300):
+            return [f"principal moments ({low:g}, {middle:g}, {high:g}) kg·m² must not be negative"]
+        if low + middle < high * (1.0 - TRIANGLE_TOLERANCE):
+            return [
+                f"principal moments ({low:g}, {middle:g}, {high:g}) kg·m² break the triangle inequality: "
+                f"{low:g} + {middle:g} < {high:g}; no distribution of mass has them"
+            ]
+        return []
+
+
+def _raw(mass: float, com: Any, moments: Any) -> Inertia:
+    inertia = Inertia.__new__(Inertia)
+    object.__setattr__(inertia, "mass", mass)
+    object.__setattr__(inertia, "com", com)
+    object.__setattr__(inertia, "moments", moments)
+    return inertia
+
+
+MASSLESS = Inertia(0.0)

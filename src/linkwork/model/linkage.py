@@ -1,0 +1,200 @@
+"""Linkage: what a person edits. Named bodies, each hanging from its parent by a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from linkwork.errors import ModelError
+from linkwork.model.inertia import MASSLESS, Inertia
+from linkwork.model.joints import Fixed, Joint
+from linkwork.model.shapes import Shape
+from linkwork.spatial.pose import Pose, Vector3, vector3
+
+if TYPE_CHECKING:
+    from linkwork.model.model import Model
+
+WORLD = "world"
+EARTH_GRAVITY = (0.0, 0.0, -9.81)
+_HERE = Pose()
+_WELD = Fixed()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One rigid body, its joint to its parent, and where the joint's zero frame stands in the parent."""
+
+    name: str
+    parent: str
+    joint: Joint
+    placement: Pose
+    inertia: Inertia
+    joint_name: str
+    shapes: tuple[Shape, ...]
+    source: str = ""  # "file:line" when a file brought it; errors show it
+
+
+@dataclass
+class Linkage:
+    """A mechanism of named bodies. Faults are told together, by name, when it compiles.
+
+    name: what the mechanism is called.
+    gravity: acceleration of free fall in the world frame [m/s²].
+    """
+
+    name: str = "linkage"
+    gravity: Vector3 = EARTH_GRAVITY
+    warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
+    _bodies: list[Body] = field(default_factory=list, repr=False)
+    _index: dict[str, int] = field(default_factory=dict, repr=False)
+    _duplicates: list[Body] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        self.gravity = vector3(self.gravity, f"gravity of linkage '{self.name}'")
+
+    def add_body(
+        self,
+        name: str,
+        parent: str = WORLD,
+        joint: Joint = _WELD,
+        placement: Pose = _HERE,
+        inertia: Inertia = MASSLESS,
+        *,
+        joint_name: str | None = None,
+        shapes: Sequence[Shape] = (),
+        source: str = "",
+    ) -> Body:
+        """Hangs a new body from `parent`, which may be added later.
+
+        placement: the joint's zero frame in the parent body's frame.
+        joint_name: defaults to the body's name.
+        """
+        _expect(joint, Joint, name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
+        _expect(placement, Pose, name, "placement", "a lw.Pose")
+        _expect(inertia, Inertia, name, "inertia", "a lw.Inertia")
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"linkage '{self.name}': a body's name must be a non-empty string, not {name!r}.")
+        body = Body(name, parent, joint, placement, inertia, joint_name or name, tuple(shapes), source)
+        if name in self._index or name == WORLD:
+            self._duplicates.append(body)
+        else:
+            self._index[name] = len(self._bodies)
+            self._bodies.append(body)
+        return body
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def __iter__(self) -> Iterator[Body]:
+        return iter(self._bodies)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __getitem__(self, name: str) -> Body:
+        try:
+            return self._bodies[self._index[name]]
+        except KeyError:
+            raise ModelError(f"linkage '{self.name}' has no body '{name}'{_nearest(name, self._index)}.") from None
+
+    def edit_body(self, name: str, **changes: object) -> Body:
+        """Replaces fields of a body: parent, joint, placement, inertia, joint_name, shapes."""
+        unknown = set(changes) - set(Body.__slots__) | ({"name"} & set(changes))
+        if unknown:
+            raise ModelError(
+                f"body '{name}' has no field {sorted(unknown)} to edit; there are parent, joint, placement, inertia, "
+                "joint_name and shapes (use rename_body for the name)."
+            )
+        body = replace(self[name], **changes)  # type: ignore[arg-type]
+        _expect(body.joint, Joint, name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
+        _expect(body.placement, Pose, name, "placement", "a lw.Pose")
+        _expect(body.inertia, Inertia, name, "inertia", "a lw.Inertia")
+        self._bodies[self._index[name]] = body
+        return body
+
+    def rename_body(self, old: str, new: str) -> None:
+        """Gives a body another name; its children follow. A joint named after the body is renamed with it."""
+        body = self[old]
+        if new in self._index or new == WORLD:
+            raise ModelError(f"linkage '{self.name}': cannot rename '{old}' to '{new}'; that name is taken.")
+        joint_name = new if body.joint_name == old else body.joint_name
+        index = self._index.pop(old)
+        self._index[new] = index
+        self._bodies[index] = replace(body, name=new, joint_name=joint_name)
+        for i, other in enumerate(self._bodies):
+            if other.parent == old:
+                self._bodies[i] = replace(other, parent=new)
+
+    def remove_body(self, name: str) -> list[Body]:
+        """Takes away a body and everything that hangs from it; returns what was taken."""
+        self[name]
+        doomed = {name}
+        children: dict[str, list[str]] = {}
+        for body in self._bodies:
+            children.setdefault(body.parent, []).append(body.name)
+        queue = [name]
+        while queue:
+            found = children.get(queue.pop(), [])
+            queue += [child for child in found if child not in doomed]
+            doomed.update(found)
+        taken = [body for body in self._bodies if body.name in doomed]
+        self._bodies = [body for body in self._bodies if body.name not in doomed]
+        self._index = {body.name: i for i, body in enumerate(self._bodies)}
+        return taken
+
+    def merge(
+        self, other: Linkage, prefix: str = "", parent: str = WORLD, placement: Pose = _HERE, joint: Joint | None = None
+    ) -> None:
+        """Adds a copy of every body of `other` under names that begin with `prefix`.
+
+        Bodies that hang from the world of `other` hang from `parent` at `placement`. With a `joint`, which needs a single
+        such body, that joint replaces the body's own.
+        """
+        roots = [body for body in other if body.parent == WORLD]
+        if joint is not None and len(roots) != 1:
+            raise ModelError(
+                f"merging '{other.name}' by a joint needs exactly one body on its world; it has {len(roots)}."
+            )
+        clashes = [prefix + body.name for body in other if prefix + body.name in self]
+        if clashes:
+            raise ModelError(
+                f"merging '{other.name}' into '{self.name}' would give {len(clashes)} names twice; choose another prefix.",
+                [f"'{name}' exists already" for name in clashes],
+            )
+        for body in other:
+            is_root = body.parent == WORLD
+            self.add_body(
+                prefix + body.name,
+                parent if is_root else prefix + body.parent,
+                joint if is_root and joint is not None else body.joint,
+                placement @ body.placement if is_root else body.placement,
+                body.inertia,
+                joint_name=prefix + body.joint_name,
+                shapes=body.shapes,
+                source=body.source,
+            )
+        self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
+
+    def compile(self, *, merge_fixed: bool = True) -> Model:
+        """The model that machines read; raises one ModelError with every fault found.
+
+        merge_fixed: weld bodies on Fixed joints into their parents (default), or keep them as joints without freedom,
+        whose reactions can then be asked for.
+        """
+        from linkwork.model.compile import compile_linkage
+
+        return compile_linkage(self, merge_fixed=merge_fixed)
+
+
+def _expect(value: object, kind: type, body: str, what: str, hint: str) -> None:
+    if not isinstance(value, kind):
+        raise ModelError(f"body '{body}': {what} must be {hint}, not {value!r}.")
+
+
+def _nearest(name: str, known: dict[str, int]) -> str:
+    """A hint for a mistyped name."""
+    import difflib
+
+    close = difflib.get_close_matches(str(name), list(known)[:10_000], n=3)
+    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

@@ -1,0 +1,201 @@
+"""Model: what machines read. Compiled once from a Linkage, immutable."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.errors import ModelError, StateError
+from linkwork.model import layout
+from linkwork.model.joints import Joint
+from linkwork.model.manifold import coordinates_difference, coordinates_integrate, normalize_coordinates
+from linkwork.model.shapes import Shape
+from linkwork.model.state import State
+from linkwork.spatial.pose import Pose
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class ModelArrays(NamedTuple):
+    """The tables kernels read; their columns are named in `layout`."""
+
+    tree: IntArray  # (n, 6)    topology: parent, joint kind, first q, first v, degrees of freedom, first screw
+    body: FloatArray  # (n, 32)   joint placement, inertia, screw of the joint
+    screws: FloatArray  # (m, 9)    primitives of compound joints
+    dof: FloatArray  # (nv, 4)   damping, stiffness, armature
+    rest: FloatArray  # (nq,)     coordinates at which springs are slack
+    gravity: FloatArray  # (3,)      [m/s²]
+
+
+class Frame(NamedTuple):
+    """A named frame fixed in a body; body -1 is the world."""
+
+    body: int
+    pose: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A compiled linkage: contiguous arrays, bodies numbered parents first (depth first), names beside them.
+
+    Bodies that were welded to another at compile time live on as frames: `body(name)` gives the body that carries them,
+    `frame(name)` also where on it they stand.
+    """
+
+    name: str
+    arrays: ModelArrays
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]  # joint i carries body i
+    joints: tuple[Joint, ...]
+    frames: dict[str, Frame]  # bodies welded to another
+    shapes: tuple[tuple[int, Shape], ...]  # body index and shape, placed in the body's frame
+    lower: FloatArray  # (nv,) limits of the coordinate behind each velocity; infinite where there is none
+    upper: FloatArray  # (nv,)
+    effort_limit: FloatArray  # (nv,)
+    velocity_limit: FloatArray  # (nv,)
+    warnings: tuple[str, ...] = ()
+    vanished: dict[str, str] = field(default_factory=dict)  # massless bodies inside compound joints → the body behind
+
+    @property
+    def n_bodies(self) -> int:
+        return self.arrays.tree.shape[0]
+
+    @property
+    def nq(self) -> int:
+        return self.arrays.rest.shape[0]
+
+    @property
+    def nv(self) -> int:
+        return self.arrays.dof.shape[0]
+
+    @property
+    def parent(self) -> IntArray:
+        """Parent of each body, -1 for the world, shape (n,)."""
+        return self.arrays.tree[:, layout.PARENT]
+
+    @property
+    def mass(self) -> FloatArray:
+        """Mass of each body [kg], shape (n,)."""
+        return self.arrays.body[:, layout.INERTIA]
+
+    @property
+    def gravity(self) -> FloatArray:
+        """Acceleration of free fall [m/s²], shape (3,)."""
+        return self.arrays.gravity
+
+    @cached_property
+    def depth(self) -> int:
+        """Joints on the longest way from the world to a body."""
+        depth = np.zeros(self.n_bodies, dtype=np.int64)
+        for i, parent in enumerate(self.parent.tolist()):
+            depth[i] = 1 if parent < 0 else depth[parent] + 1
+        return int(depth.max(initial=0))
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.body_names)}
+
+    @cached_property
+    def _joint_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.joint_names)}
+
+    def body(self, name: str) -> int:
+        """Index of a body by name; for a welded body the one that carries it (-1: the world)."""
+        return self.frame(name).body
+
+    def frame(self, name: str) -> Frame:
+        """The body a name belongs to, and the pose of the named frame in it."""
+        index = self._body_index.get(name)
+        if index is not None:
+            return Frame(index, Pose())
+        if name in self.frames:
+            return self.frames[name]
+        if name == "world":
+            return Frame(-1, Pose())
+        if name in self.vanished:
+            raise ModelError(
+                f"body '{name}' has no mass and became part of the compound joint of '{self.vanished[name]}'; "
+                "ask for that body, or give it a mass."
+            )
+        raise ModelError(f"model '{self.name}' has no body '{name}'{_suggest(name, self.body_names)}.")
+
+    def joint(self, name: str) -> int:
+        """Index of the body that the named joint carries."""
+        index = self._joint_index.get(name)
+        if index is None:
+            raise ModelError(f"model '{self.name}' has no joint '{name}'{_suggest(name, self.joint_names)}.")
+        return index
+
+    def q_slice(self, joint: str | int) -> slice:
+        """Where a joint's coordinates stand in q."""
+        i = self.joint(joint) if isinstance(joint, str) else joint
+        start = int(self.arrays.tree[i, layout.Q])
+        return slice(start, start + self.joints[i].nq)
+
+    def v_slice(self, joint: str | int) -> slice:
+        """Where a joint's velocities stand in v."""
+        i = self.joint(joint) if isinstance(joint, str) else joint
+        start = int(self.arrays.tree[i, layout.V])
+        return slice(start, start + self.joints[i].nv)
+
+    def neutral(self) -> State:
+        """At rest with every joint in its zero frame."""
+        q = np.zeros(self.nq)
+        kinds = self.arrays.tree[:, layout.KIND]
+        starts = self.arrays.tree[:, layout.Q]
+        q[starts[kinds == layout.SPHERICAL]] = 1.0
+        q[starts[kinds == layout.FREE] + 3] = 1.0
+        return State(q, np.zeros(self.nv))
+
+    def random_state(self, rng: np.random.Generator | int | None = None, speed: float = 1.0) -> State:
+        """Random coordinates within limits and normal velocities of the given scale [rad/s or m/s]."""
+        rng = np.random.default_rng(rng)
+        pieces = [joint.random(rng) for joint in self.joints]
+        q = np.concatenate(pieces) if pieces else np.zeros(0)
+        return State(q, speed * rng.normal(size=self.nv))
+
+    def state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
+        """A checked state: shapes right, numbers finite, quaternions made unit. What is not given is neutral, at rest."""
+        neutral = self.neutral()
+        coordinates = neutral.q if q is None else self._vector(q, self.nq, "q")
+        velocities = neutral.v if v is None else self._vector(v, self.nv, "v")
+        bad = normalize_coordinates(self.arrays.tree, coordinates)
+        if bad >= 0:
+            raise StateError(f"joint '{self.joint_names[bad]}' has the orientation (0, 0, 0, 0), which is no rotation.")
+        return State(coordinates, velocities)
+
+    def _vector(self, value: ArrayLike, size: int, what: str) -> FloatArray:
+        vector = np.array(value, dtype=float)
+        if vector.shape != (size,):
+            raise StateError(f"{what} has shape {vector.shape}; model '{self.name}' needs ({size},).")
+        if not np.isfinite(vector).all():
+            k = int(np.flatnonzero(~np.isfinite(vector))[0])
+            raise StateError(f"{what}[{k}] is {vector[k]} (joint '{self.joint_names[self.joint_of(k, what)]}').")
+        return vector
+
+    def joint_of(self, k: int, vector: str = "v") -> int:
+        """Index of the joint behind entry k of q or v."""
+        starts = self.arrays.tree[:, layout.Q if vector == "q" else layout.V]
+        return int(np.searchsorted(starts, k, side="right")) - 1
+
+    def integrate(self, q: FloatArray, v: FloatArray, h: float = 1.0) -> FloatArray:
+        """q ⊕ v h: coordinates after moving with the constant velocity v for the time h [s], shape (nq,)."""
+        return coordinates_integrate(self.arrays.tree, q, v, h)
+
+    def difference(self, q0: FloatArray, q1: FloatArray) -> FloatArray:
+        """q1 ⊖ q0: the velocity that carries q0 to q1 in one second, shape (nv,)."""
+        return coordinates_difference(self.arrays.tree, q0, q1, self.nv)
+
+    def __repr__(self) -> str:
+        return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv})"
+
+
+def _suggest(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(str(name), known[:10_000], n=3)
+    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

@@ -1,0 +1,111 @@
+"""Between tuples and rows of arrays: tuples live in registers, rows in memory."""
+
+from linkwork.jit import inlined
+
+
+@inlined
+def load3(a, i, o):
+    return (a[i, o], a[i, o + 1], a[i, o + 2])
+
+
+@inlined
+def load6(a, i, o):
+    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5])
+
+
+@inlined
+def load9(a, i, o):
+    return (
+        a[i, o],
+        a[i, o + 1],
+        a[i, o + 2],
+        a[i, o + 3],
+        a[i, o + 4],
+        a[i, o + 5],
+        a[i, o + 6],
+        a[i, o + 7],
+        a[i, o + 8],
+    )
+
+
+@inlined
+def load10(a, i, o):
+    return (
+        a[i, o],
+        a[i, o + 1],
+        a[i, o + 2],
+        a[i, o + 3],
+        a[i, o + 4],
+        a[i, o + 5],
+        a[i, o + 6],
+        a[i, o + 7],
+        a[i, o + 8],
+        a[i, o + 9],
+    )
+
+
+@inlined
+def store3(a, i, o, x):
+    a[i, o] = x[0]
+    a[i, o + 1] = x[1]
+    a[i, o + 2] = x[2]
+
+
+@inlined
+def store6(a, i, o, x):
+    a[i, o] = x[0]
+    a[i, o + 1] = x[1]
+    a[i, o + 2] = x[2]
+    a[i, o + 3] = x[3]
+    a[i, o + 4] = x[4]
+    a[i, o + 5] = x[5]
+
+
+@inlined
+def store9(a, i, o, x):
+    a[i, o] = x[0]
+    a[i, o + 1] = x[1]
+    a[i, o + 2] = x[2]
+    a[i, o + 3] = x[3]
+    a[i, o + 4] = x[4]
+    a[i, o + 5] = x[5]
+    a[i, o + 6] = x[6]
+    a[i, o + 7] = x[7]
+    a[i, o + 8] = x[8]
+
+
+@inlined
+def store10(a, i, o, x):
+    a[i, o] = x[0]
+    a[i, o + 1] = x[1]
+    a[i, o + 2] = x[2]
+    a[i, o + 3] = x[3]
+    a[i, o + 4] = x[4]
+    a[i, o + 5] = x[5]
+    a[i, o + 6] = x[6]
+    a[i, o + 7] = x[7]
+    a[i, o + 8] = x[8]
+    a[i, o + 9] = x[9]
+
+
+@inlined
+def add_to6(a, i, o, x):
+    a[i, o] += x[0]
+    a[i, o + 1] += x[1]
+    a[i, o + 2] += x[2]
+    a[i, o + 3] += x[3]
+    a[i, o + 4] += x[4]
+    a[i, o + 5] += x[5]
+
+
+@inlined
+def add_to9(a, i, o, x):
+    a[i, o] += x[0]
+    a[i, o + 1] += x[1]
+    a[i, o + 2] += x[2]
+    a[i, o + 3] += x[3]
+    a[i, o + 4] += x[4]
+    a[i, o + 5] += x[5]
+    a[i, o + 6] += x[6]
+    a[i, o + 7] += x[7]
+    a[i, o + 8] += x[8]
