@@ -5,7 +5,7 @@
 
 Two choices need a reason:
 - Numba's own cache looks only at the file of the kernel itself, but our kernels inline functions of other files. The
-  stamp used here covers every source file of the package, so an edit anywhere retires the cached code.
+  stamp used here covers every source file a kernel could draw on, so an edit in any of them retires the cached code.
 - The floating-point flags allow fused multiply-add and reciprocal tricks, but keep NaN and infinity meaningful: kernels
   report failure through them.
 """
@@ -23,14 +23,16 @@ from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 FASTMATH = {"contract", "nsz", "arcp"}
+KERNEL_FREE = ("cli", "importers", "plotting", "_benchmarks", "model/library", "model\\library")  # rooms without kernels
 
 
 @cache
 def _package_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Name, size and modification time of every source file of the package."""
+    """Name, size and modification time of every source file of the package that may hold a piece of a kernel."""
     root = Path(__file__).parent
-    stats = ((path, path.stat()) for path in sorted(root.rglob("*.py")))
-    return tuple((str(path.relative_to(root)), st.st_size, st.st_mtime_ns) for path, st in stats)
+    names = (str(path.relative_to(root)) for path in sorted(root.rglob("*.py")))
+    stats = ((name, (root / name).stat()) for name in names if not name.startswith(KERNEL_FREE))
+    return tuple((name, st.st_size, st.st_mtime_ns) for name, st in stats)
 
 
 class _PackageCacheImpl(CompileResultCacheImpl):
