@@ -73,7 +73,8 @@ def _solve_mass_matrix(
     try:
         L = np.linalg.cholesky(M)
         qdd = np.linalg.solve(L.T, np.linalg.solve(L, rhs))
-        bad = -1
+        noise = 4.0 * np.finfo(float).eps * model.nv * np.diag(M)  # what n roundings leave of a pivot that should be zero
+        bad = -1 if (np.diag(L) ** 2 > noise).all() else _least_definite_joint(model, M)
     except np.linalg.LinAlgError:
         qdd, bad = rhs, _least_definite_joint(model, M)
     if bad >= 0 or not np.isfinite(qdd).all():

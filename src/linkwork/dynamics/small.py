@@ -4,15 +4,19 @@ import math
 
 from linkwork.jit import routine
 
+# A pivot below this part of its diagonal entry is rounding: some ten ulp of the sums that made it, not an inertia.
+SINGULAR = 1e-14
+
 
 @routine
 def invert_small(D, j, d):
     """Replaces the symmetric positive definite block D[j:j+d, 0:d] by its inverse; False if it is not definite."""
     for c in range(d):  # Cholesky, lower triangle in place
-        pivot = D[j + c, c]
+        whole = D[j + c, c]
+        pivot = whole
         for k in range(c):
             pivot -= D[j + c, k] * D[j + c, k]
-        if not pivot > 0.0:
+        if not pivot > SINGULAR * whole:
             return False
         pivot = math.sqrt(pivot)
         D[j + c, c] = pivot

@@ -88,14 +88,16 @@ def _name_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
         else f"{_label(body)}: a body of this name exists already; names must be unique"
         for body in linkage._duplicates
     ]
-    names = [body.joint_name for body in bodies]
-    if len(set(names)) < len(names):
-        for name, count in Counter(names).items():
-            if count > 1:
-                owners = [body.name for body in bodies if body.joint_name == name]
-                faults.append(
-                    f"joint name '{name}' is used {count} times, by bodies {owners[:4]}; names must be unique"
-                )
+    counts = Counter(body.joint_name for body in bodies)
+    if len(counts) < len(bodies):
+        owners: dict[str, list[str]] = {}
+        for body in bodies:
+            if counts[body.joint_name] > 1:
+                owners.setdefault(body.joint_name, []).append(body.name)
+        faults += [
+            f"joint name '{name}' is used {len(users)} times, by bodies {users[:4]}; names must be unique"
+            for name, users in owners.items()
+        ]
     return faults
 
 
@@ -151,9 +153,17 @@ def _suspicious_inertias(inertias: list[Inertia]) -> IntArray:
     bad = ~np.isfinite(numbers).all(axis=1)
     bad |= (numbers[:, 0] < 0) | ((numbers[:, 0] == 0) & numbers[:, 4:].any(axis=1))
     moments = numbers[~bad][:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
-    low, middle, high = np.linalg.eigvalsh(moments).T
+    low, middle, high = _principal_moments(moments).T
     bad[~bad] = (low < -1e-12 * high) | (low + middle < high * (1.0 - TRIANGLE_TOLERANCE))
     return np.flatnonzero(bad)
+
+
+def _principal_moments(moments: FloatArray) -> FloatArray:
+    """Eigenvalues of (m, 3, 3) matrices, ascending, shape (m, 3); most are diagonal, which needs no solver."""
+    principal = np.sort(np.diagonal(moments, axis1=1, axis2=2), axis=1)
+    mixed = moments[:, 0, 1:].any(axis=1) | (moments[:, 1, 2] != 0)
+    principal[mixed] = np.linalg.eigvalsh(moments[mixed])
+    return principal
 
 
 # ---------------------------------------------------------------------------------------------------------------- merge
@@ -275,12 +285,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         array.setflags(write=False)
     names = tuple(draft.bodies[i].name for i in kept)
     welded = {draft.bodies[i].name: Frame(int(number[draft.host[i]]), pose) for i, pose in draft.welded_at.items()}
-    shapes = tuple(
-        (int(number[host]), _placed(shape, draft.welded_at.get(i)))
-        for i, host in enumerate(draft.host)
-        if host != -2
-        for shape in draft.bodies[i].shapes
-    )
+    shapes, lost = _placed_shapes(draft, number.tolist())
     return Model(
         name=linkage.name,
         arrays=arrays,
@@ -293,20 +298,45 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         upper=limits[:, 1],
         effort_limit=limits[:, 2],
         velocity_limit=limits[:, 3],
-        warnings=tuple(linkage.warnings),
+        warnings=(*linkage.warnings, *lost),
         vanished=draft.vanished,
     )
 
 
+def _vanished(draft: _Draft, i: int) -> bool:
+    """Whether a body went into a compound joint, by itself or with the massless body it is welded to."""
+    host = draft.host[i]
+    return host == -2 or (host >= 0 and draft.host[host] == -2)
+
+
 def _reachable_frames(welded: dict[str, Frame], draft: _Draft) -> dict[str, Frame]:
     """Frames whose host is a massless body inside a compound joint vanish with it."""
+    vanished = draft.vanished
+    for name, behind in vanished.items():  # the body behind may itself have vanished into the next joint
+        while behind in vanished:
+            behind = vanished[behind]
+        vanished[name] = behind
     for i in draft.welded_at:
-        host = draft.host[i]
-        if host >= 0 and draft.host[host] == -2:
+        if _vanished(draft, i):
             name = draft.bodies[i].name
             del welded[name]
-            draft.vanished[name] = draft.vanished[draft.bodies[host].name]
+            vanished[name] = vanished[draft.bodies[draft.host[i]].name]
     return welded
+
+
+def _placed_shapes(draft: _Draft, number: list[int]) -> tuple[tuple[tuple[int, Shape], ...], list[str]]:
+    """Shapes with the body that carries them, and a warning for each body that vanished with its shapes."""
+    shapes: list[tuple[int, Shape]] = []
+    lost: list[str] = []
+    for i, body in enumerate(draft.bodies):
+        if not body.shapes:
+            continue
+        if _vanished(draft, i):
+            lost.append(f"{_label(body)} has no mass and became part of a compound joint; its shapes are left out")
+            continue
+        at = draft.welded_at.get(i)
+        shapes += [(number[draft.host[i]], _placed(shape, at)) for shape in body.shapes]
+    return tuple(shapes), lost
 
 
 def _placed(shape: Shape, pose: Pose | None) -> Shape:

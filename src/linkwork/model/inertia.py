@@ -59,6 +59,15 @@ class Inertia:
         object.__setattr__(self, "moments", _moments(moments))
 
     @classmethod
+    def raw(cls, mass: float, com: Any, moments: Any) -> Inertia:
+        """An inertia of plain floats in tuples (3,) and (6,): no checks, no copies."""
+        inertia = cls.__new__(cls)
+        object.__setattr__(inertia, "mass", mass)
+        object.__setattr__(inertia, "com", com)
+        object.__setattr__(inertia, "moments", moments)
+        return inertia
+
+    @classmethod
     def box(cls, mass: float, size: Sequence[float]) -> Inertia:
         """A solid box with edges `size` [m] along x, y, z."""
         x, y, z = vector3(size, "Inertia box size")
@@ -111,14 +120,15 @@ class Inertia:
             return self
         mass = self.mass + other.mass
         if mass == 0.0:
-            return _raw(0.0, ORIGIN, tuple(a + b for a, b in zip(self.moments, other.moments, strict=True)))
+            return Inertia.raw(0.0, ORIGIN, tuple(a + b for a, b in zip(self.moments, other.moments, strict=True)))
         com = tuple((self.mass * a + other.mass * b) / mass for a, b in zip(self.com, other.com, strict=True))
         moments = [a + b for a, b in zip(self._about(com), other._about(com), strict=True)]
-        return _raw(mass, com, tuple(moments))
+        return Inertia.raw(mass, com, tuple(moments))
 
     def _about(self, point: Sequence[float]) -> Moments:
         """Moments about another point than the centre of mass (parallel axes)."""
-        x, y, z = (c - p for c, p in zip(self.com, point, strict=True))
+        (a, b, c), (px, py, pz) = self.com, point
+        x, y, z = a - px, b - py, c - pz
         m, (xx, xy, xz, yy, yz, zz) = self.mass, self.moments
         return (
             xx + m * (y * y + z * z), xy - m * x * y, xz - m * x * z,
@@ -130,7 +140,7 @@ class Inertia:
         R = np.reshape(pose.rotation, (3, 3))
         M = R @ self.matrix @ R.T
         upper = (M[0, 0], M[0, 1], M[0, 2], M[1, 1], M[1, 2], M[2, 2])
-        return _raw(self.mass, pose.apply(self.com), tuple(map(float, upper)))
+        return Inertia.raw(self.mass, pose.apply(self.com), tuple(map(float, upper)))
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -166,14 +176,6 @@ class Inertia:
                 f"{low:g} + {middle:g} < {high:g}; no distribution of mass has them"
             ]
         return []
-
-
-def _raw(mass: float, com: Any, moments: Any) -> Inertia:
-    inertia = Inertia.__new__(Inertia)
-    object.__setattr__(inertia, "mass", mass)
-    object.__setattr__(inertia, "com", com)
-    object.__setattr__(inertia, "moments", moments)
-    return inertia
 
 
 MASSLESS = Inertia(0.0)

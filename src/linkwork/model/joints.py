@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 PerDof = float | Sequence[float] | None
 
 MAX_DOF = 6
+ALMOST_ALONG_X = 0.9  # a normal this close to ±x leaves too little of x across it to choose the plane's first direction
 
 
 class Screw3(NamedTuple):
@@ -70,30 +71,47 @@ class Joint:
 
     @property
     def has_options(self) -> bool:
-        return any(getattr(self, name) is not None for name in OPTIONS)
+        """Whether any of OPTIONS is given; spelled out because compiling asks every joint."""
+        return not (
+            self.limits is None
+            and self.damping is None
+            and self.stiffness is None
+            and self.rest is None
+            and self.armature is None
+            and self.effort_limit is None
+            and self.velocity_limit is None
+        )
 
     def faults(self) -> list[str]:
         """Why this joint cannot be simulated; empty when it can."""
         found = [fault for screw in self.screws for fault in _screw_faults(screw)]
+        if not self.has_options:
+            return found
         for name, size, low in _OPTION_RULES:
             value = getattr(self, name)
             if value is None:
                 continue
             count = self.nq if size == "nq" else self.nv
-            numbers = np.ravel(np.asarray(value, dtype=float))
-            if numbers.size not in (1, count):
+            numbers = _numbers(value)
+            if numbers is None:
+                found.append(f"{name} is {value!r}; it must be a number or a sequence of numbers")
+            elif numbers.size not in (1, count):
                 found.append(f"{name} has {numbers.size} numbers; it takes one, or {count}")
             elif np.isnan(numbers).any() or (numbers < low).any():
                 found.append(f"{name} is {value}; it must be a number" + (f" ≥ {low:g}" if low > -math.inf else ""))
         found += self._limit_faults()
-        if self.kind in (SPHERICAL, FREE) and self.stiffness is not None and np.ptp(self.per_dof("stiffness")[:3]) > 0:
+        turning = _numbers(self.stiffness)
+        if self.kind in (SPHERICAL, FREE) and turning is not None and np.ptp(turning[:3]) > 0:
             found.append(f"stiffness {self.stiffness} differs between rotations; a ball has one stiffness for all")
         return found
 
     def _limit_faults(self) -> list[str]:
         if self.limits is None:
             return []
-        pairs = np.asarray(self.limits, dtype=float)
+        try:
+            pairs = np.asarray(self.limits, dtype=float)
+        except (TypeError, ValueError):
+            return [f"limits are {self.limits!r}; they must be numbers (lower, upper), or {self.nv} such pairs"]
         if pairs.shape not in ((2,), (self.nv, 2)) or self.kind in (SPHERICAL, FREE, FIXED):
             if self.kind in (SPHERICAL, FREE, FIXED):
                 return [f"limits are given for a {type(self).__name__} joint, which has no coordinate to limit"]
@@ -170,8 +188,17 @@ _OPTION_RULES = (
 )
 
 
+def _numbers(value: PerDof) -> FloatArray | None:
+    """The numbers of an option in a row, or None when it has none."""
+    try:
+        return None if value is None else np.ravel(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        return None
+
+
 def _screw_faults(screw: Screw3) -> list[str]:
-    if not all(math.isfinite(x) for part in screw for x in part):
+    (ax, ay, az), (sx, sy, sz), (cx, cy, cz) = screw
+    if not math.isfinite(ax + ay + az + sx + sy + sz + cx + cy + cz):  # a sum is finite only if every term is
         return [f"axis has a number that is not finite: {screw.axis}, {screw.slide}"]
     if not any(screw.axis) and not any(screw.slide):
         return ["axis is zero; give a direction such as (0, 0, 1)"]
@@ -316,7 +343,7 @@ class Planar(_Screws):
         object.__setattr__(self, "normal", n)
         given = self.first
         if given is None:
-            given = (0.0, 1.0, 0.0) if n == (1.0, 0.0, 0.0) else (1.0, 0.0, 0.0)
+            given = (0.0, 1.0, 0.0) if abs(n[0]) > ALMOST_ALONG_X else (1.0, 0.0, 0.0)
         across = np.asarray(vector3(given, "Planar first")) - np.dot(given, n) * np.asarray(n)
         object.__setattr__(self, "first", unit(tuple(across.tolist())))
 
@@ -496,9 +523,9 @@ class Fixed(Joint):
 
 
 def _rest_quaternion_faults(rest: PerDof, size: int) -> list[str]:
-    if rest is None:
+    numbers = _numbers(rest)
+    if numbers is None:
         return []
-    numbers = np.ravel(np.asarray(rest, dtype=float))
     if numbers.size == size and abs(np.linalg.norm(numbers[-4:]) - 1.0) > 1e-6:
         return [f"rest orientation {tuple(numbers[-4:])} is no unit quaternion (w, x, y, z)"]
     return [] if numbers.size == size else [f"rest has {numbers.size} numbers; it takes {size}"]

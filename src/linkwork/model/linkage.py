@@ -73,6 +73,9 @@ class Linkage:
         _expect(joint, Joint, name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
         _expect(placement, Pose, name, "placement", "a lw.Pose")
         _expect(inertia, Inertia, name, "inertia", "a lw.Inertia")
+        _expect(parent, str, name, "parent", "the name of a body or 'world'")
+        for shape in shapes:
+            _expect(shape, Shape, name, "every shape", "a shape such as lw.Sphere(0.1)")
         if not isinstance(name, str) or not name:
             raise ModelError(f"linkage '{self.name}': a body's name must be a non-empty string, not {name!r}.")
         body = Body(name, parent, joint, placement, inertia, joint_name or name, tuple(shapes), source)
@@ -98,7 +101,7 @@ class Linkage:
         except KeyError:
             raise ModelError(f"linkage '{self.name}' has no body '{name}'{_nearest(name, self._index)}.") from None
 
-    def edit_body(self, name: str, **changes: object) -> Body:
+    def edit_body(self, name: str, /, **changes: object) -> Body:
         """Replaces fields of a body: parent, joint, placement, inertia, joint_name, shapes."""
         unknown = set(changes) - set(Body.__slots__) | ({"name"} & set(changes))
         if unknown:
@@ -110,6 +113,7 @@ class Linkage:
         _expect(body.joint, Joint, name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
         _expect(body.placement, Pose, name, "placement", "a lw.Pose")
         _expect(body.inertia, Inertia, name, "inertia", "a lw.Inertia")
+        _expect(body.parent, str, name, "parent", "the name of a body or 'world'")
         self._bodies[self._index[name]] = body
         return body
 
@@ -162,7 +166,7 @@ class Linkage:
                 f"merging '{other.name}' into '{self.name}' would give {len(clashes)} names twice; choose another prefix.",
                 [f"'{name}' exists already" for name in clashes],
             )
-        for body in other:
+        for body in [*other._bodies, *other._duplicates]:  # a copy: `other` may be this very linkage
             is_root = body.parent == WORLD
             self.add_body(
                 prefix + body.name,

@@ -14,6 +14,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.joints import Joint
 from linkwork.model.manifold import coordinates_difference, coordinates_integrate, normalize_coordinates
+from linkwork.model.random_coordinates import random_coordinates
 from linkwork.model.shapes import Shape
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
@@ -156,8 +157,9 @@ class Model:
     def random_state(self, rng: np.random.Generator | int | None = None, speed: float = 1.0) -> State:
         """Random coordinates within limits and normal velocities of the given scale [rad/s or m/s]."""
         rng = np.random.default_rng(rng)
-        pieces = [joint.random(rng) for joint in self.joints]
-        q = np.concatenate(pieces) if pieces else np.zeros(0)
+        q = random_coordinates(
+            self.arrays.tree, self.arrays.body, self.arrays.screws, self.lower, self.upper, self.nq, rng
+        )
         return State(q, speed * rng.normal(size=self.nv))
 
     def state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
@@ -184,13 +186,25 @@ class Model:
         starts = self.arrays.tree[:, layout.Q if vector == "q" else layout.V]
         return int(np.searchsorted(starts, k, side="right")) - 1
 
-    def integrate(self, q: FloatArray, v: FloatArray, h: float = 1.0) -> FloatArray:
+    def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> FloatArray:
         """q ⊕ v h: coordinates after moving with the constant velocity v for the time h [s], shape (nq,)."""
-        return coordinates_integrate(self.arrays.tree, q, v, h)
+        old, velocity = self._readable(q, self.nq, "q"), self._readable(v, self.nv, "v")
+        return np.asarray(coordinates_integrate(self.arrays.tree, old, velocity, float(h)))
 
-    def difference(self, q0: FloatArray, q1: FloatArray) -> FloatArray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
         """q1 ⊖ q0: the velocity that carries q0 to q1 in one second, shape (nv,)."""
-        return coordinates_difference(self.arrays.tree, q0, q1, self.nv)
+        old, new = self._readable(q0, self.nq, "q0"), self._readable(q1, self.nq, "q1")
+        return np.asarray(coordinates_difference(self.arrays.tree, old, new, self.nv))
+
+    def _readable(self, value: ArrayLike, size: int, what: str) -> FloatArray:
+        """`value` itself when kernels can read it as it is, a converted copy otherwise."""
+        if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
+            vector = value
+        else:
+            vector = np.array(value, dtype=np.float64, order="C")
+        if vector.shape != (size,):
+            raise StateError(f"{what} has shape {vector.shape}; model '{self.name}' needs ({size},).")
+        return vector
 
     def __repr__(self) -> str:
         return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv})"

@@ -1,1 +1,47 @@
 """Ready linkages for users, tests and benchmarks alike; sizes are parameters, seeds make them repeatable."""
+
+from collections.abc import Callable
+
+from linkwork.model.library.chains import bicycle_chain, chain, coil
+from linkwork.model.library.humanoid import humanoid
+from linkwork.model.library.millipede import millipede
+from linkwork.model.library.molecule import molecule
+from linkwork.model.library.pendulums import double_pendulum, pendulum
+from linkwork.model.library.random_trees import JOINT_KINDS, random_tree
+from linkwork.model.library.trees import binary_tree, broom, caterpillar, star
+from linkwork.model.linkage import Linkage
+
+# Every builder by its name, for the command line; all of them can be called without arguments.
+MODELS: dict[str, Callable[..., Linkage]] = {
+    "pendulum": pendulum,
+    "double_pendulum": double_pendulum,
+    "chain": chain,
+    "coil": coil,
+    "bicycle_chain": bicycle_chain,
+    "star": star,
+    "broom": broom,
+    "caterpillar": caterpillar,
+    "binary_tree": binary_tree,
+    "random_tree": random_tree,
+    "millipede": millipede,
+    "molecule": molecule,
+    "humanoid": humanoid,
+}
+
+__all__ = [
+    "JOINT_KINDS",
+    "MODELS",
+    "bicycle_chain",
+    "binary_tree",
+    "broom",
+    "caterpillar",
+    "chain",
+    "coil",
+    "double_pendulum",
+    "humanoid",
+    "millipede",
+    "molecule",
+    "pendulum",
+    "random_tree",
+    "star",
+]

@@ -1,0 +1,67 @@
+"""Shows what Linkwork does, in a few short acts and one picture.
+
+linkwork demo
+linkwork demo swing
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from linkwork.cli.acts import ACTS, Panel, Stage
+from linkwork.cli.exit_codes import DONE
+from linkwork.cli.screen import console, seconds
+
+NAME = "demo"
+SUMMARY = "a few seconds of what Linkwork does"
+
+PANEL_SIZE = (5.0, 4.6)  # width and height [inch]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    titles = "; ".join(f"{name}: {act.title}" for name, act in ACTS.items())
+    parser.add_argument("acts", metavar="ACT", nargs="*", type=_act, help=f"which acts (all): {titles}")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="folder of the picture (out)")
+    parser.add_argument("--no-picture", action="store_true", help="print only")
+    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
+
+
+def _act(name: str) -> str:
+    if name not in ACTS:
+        raise argparse.ArgumentTypeError(f"there is no act '{name}'; there are {', '.join(ACTS)}")
+    return name
+
+
+def run(arguments: argparse.Namespace) -> int:
+    screen = console()
+    stage = Stage(screen, quick=arguments.quick)
+    start = time.perf_counter()
+    panels: list[Panel] = []
+    for name in arguments.acts or ACTS:
+        screen.print(f"[bold]{name}[/bold]  {ACTS[name].title}")
+        panels += ACTS[name].play(stage)
+        screen.print()
+    if panels and not arguments.no_picture:
+        screen.print(_save_picture(panels, arguments.out / "demo.png"), markup=False)
+    screen.print(f"done in {seconds(time.perf_counter() - start)}", markup=False)
+    return DONE
+
+
+def _save_picture(panels: list[Panel], path: Path) -> str:
+    """Draws all panels side by side; returns a line that says where, or why not."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return "no picture: matplotlib is not installed (pip install 'linkwork[plots]')"
+    figure = Figure(figsize=(PANEL_SIZE[0] * len(panels), PANEL_SIZE[1]), layout="constrained")
+    FigureCanvasAgg(figure)
+    for k, panel in enumerate(panels):
+        axes = figure.add_subplot(1, len(panels), k + 1)
+        axes.set_title(panel.title, fontsize=11)
+        panel.draw(axes)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    return f"picture saved to {path}"

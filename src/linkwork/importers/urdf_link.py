@@ -1,0 +1,105 @@
+"""The <link> of a URDF: inertia and collision shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwork.importers.attributes import AttributeReader
+from linkwork.importers.xml_tree import Element
+from linkwork.model.inertia import MASSLESS, Inertia
+from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from linkwork.spatial.pose import IDENTITY, Pose
+
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+@dataclass(slots=True)
+class Link:
+    name: str
+    line: int
+    inertia: Inertia
+    shapes: list[Shape]
+
+
+def read_link(element: Element, read: AttributeReader) -> Link:
+    name = read.text(element, "name", "link")
+    owner = f"link '{name}'"
+    read.unknown(element, ("name", "type"), ("inertial", "collision"))
+    inertial = read.only(element, "inertial", owner)
+    shapes = [shape for collision in element.all("collision") if (shape := _shape(collision, owner, read))]
+    return Link(name, element.line, MASSLESS if inertial is None else _inertia(inertial, owner, read), shapes)
+
+
+def _inertia(element: Element, owner: str, read: AttributeReader) -> Inertia:
+    read.unknown(element, (), ("origin", "mass", "inertia"))
+    pose = _origin(element, owner, read)
+    mass_element, moments_element = read.only(element, "mass", owner), read.only(element, "inertia", owner)
+    for tag, found in (("mass", mass_element), ("inertia", moments_element)):
+        if found is None:
+            read.report.fault(element.line, f"{owner}: <inertial> has no <{tag}>.")
+    if mass_element is None or moments_element is None:
+        return MASSLESS
+    read.unknown(mass_element, ("value",), ())
+    read.unknown(moments_element, MOMENTS, ())
+    mass = read.number(mass_element, "value", owner)
+    if mass < 0.0:
+        read.report.fault(mass_element.line, f"{owner} has mass {mass:g} kg; mass must not be negative.")
+    xx, xy, xz, yy, yz, zz = (read.number(moments_element, name, owner) for name in MOMENTS)
+    if mass == 0.0 and not any((xx, xy, xz, yy, yz, zz)):
+        return MASSLESS
+    moments = (xx, yy, zz) if not (xy or xz or yz) else ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    if pose.rotation == IDENTITY:
+        return Inertia(mass, pose.xyz, moments)
+    return Inertia(mass, moments=moments).at(pose)
+
+
+def _origin(element: Element, owner: str, read: AttributeReader) -> Pose:
+    origin = read.only(element, "origin", owner)
+    if origin is not None:
+        read.unknown(origin, ("xyz", "rpy"), ())
+    return read.pose(origin, owner)
+
+
+def _shape(collision: Element, owner: str, read: AttributeReader) -> Shape | None:
+    read.unknown(collision, ("name",), ("origin", "geometry"))
+    placement = _origin(collision, owner, read)
+    geometry = read.only(collision, "geometry", f"{owner}: <collision>")
+    if geometry is None:
+        read.report.fault(collision.line, f"{owner}: <collision> has no <geometry>.")
+        return None
+    if len(geometry.children) != 1:
+        read.report.fault(geometry.line, f"{owner}: <geometry> has {len(geometry.children)} shapes; it takes one.")
+        return None
+    (shape,) = geometry.children
+
+    def length(name: str) -> float:
+        return _positive(shape, name, owner, read)
+
+    if shape.tag == "box":
+        read.unknown(shape, ("size",), ())
+        size = read.vector(shape, "size", owner, None)
+        if "size" in shape.attributes and min(size) < 0.0:
+            read.report.fault(shape.line, f"{owner}: <box> has the size {size} m; edges must not be negative.")
+        return Box(size, placement=placement)
+    if shape.tag == "sphere":
+        read.unknown(shape, ("radius",), ())
+        return Sphere(length("radius"), placement=placement)
+    if shape.tag == "cylinder":
+        read.unknown(shape, ("radius", "length"), ())
+        return Cylinder(length("radius"), length("length"), placement=placement)
+    if shape.tag == "capsule":
+        read.unknown(shape, ("radius", "length"), ())
+        return Capsule(length("radius"), length("length"), placement=placement)
+    if shape.tag == "mesh":
+        read.unknown(shape, ("filename", "scale"), ())
+        file = read.text(shape, "filename", owner)
+        return Mesh(file, read.vector(shape, "scale", owner, (1.0, 1.0, 1.0)), placement=placement)
+    read.report.note(shape.line, f"{owner}: collision shape <{shape.tag}>", "no such shape is known; it is left out")
+    return None
+
+
+def _positive(element: Element, name: str, owner: str, read: AttributeReader) -> float:
+    value = read.number(element, name, owner)
+    if value < 0.0:
+        read.report.fault(element.line, f"{owner}: <{element.tag}> has {name} {value:g} m; it must not be negative.")
+    return value

@@ -1,0 +1,203 @@
+"""What an MJCF file may say wrongly, or say that a linkage cannot keep: the message has file, line and name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ROBOTS = Path(__file__).parents[2].parent / "shared" / "data" / "robots"
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads a model whose world holds the given lines, from line 3 on; `extra` follows the world."""
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
+
+    def load_world(*lines: str, extra: str = ""):
+        path = tmp_path / "arm.xml"
+        path.write_text("\n".join(['<mujoco model="arm">', "<worldbody>", *lines, "</worldbody>", extra, "</mujoco>"]))
+        return lw.load(path)
+
+    return load_world
+
+
+BALL = '<geom size="0.1" mass="1"/>'
+
+
+def test_without_mujoco_the_error_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    path = tmp_path / "arm.xml"
+    path.write_text("<mujoco/>")
+    with pytest.raises(lw.MissingExtraError, match=r"pip install linkwork\[mjcf\]"):
+        lw.load(path)
+
+
+def test_malformed_xml(load):
+    with pytest.raises(lw.FormatError, match=r"arm\.xml:4: malformed XML"):
+        load("<body>")
+
+
+def test_a_truncated_file(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
+    path = tmp_path / "cut.xml"
+    path.write_text("<mujoco>\n<worldbody>\n")
+    with pytest.raises(lw.FormatError, match=r"cut\.xml:3: malformed XML.*inside <worldbody> opened on line 2"):
+        lw.load(path)
+
+
+def test_what_mujoco_refuses(load):
+    with pytest.raises(lw.FormatError, match=r"arm\.xml:3: MuJoCo refuses it.*unrecognized attribute: 'sizo'"):
+        load('<body name="arm"><joint/><geom sizo="1"/></body>')
+    with pytest.raises(lw.FormatError, match=r"arm\.xml:3: MuJoCo refuses it.*mass.*'arm'"):
+        load('<body name="arm"><joint/></body>')
+
+
+def test_another_root_element(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
+    path = tmp_path / "page.xml"
+    path.write_text("<html/>")
+    with pytest.raises(lw.FormatError, match=r"page\.xml:1: the root element is <html>"):
+        lw.load(path)
+
+
+def test_options_are_refused(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text("<mujoco/>")
+    with pytest.raises(TypeError, match=r"'floating'.*takes none"):
+        lw.load(path, floating=True)
+
+
+def test_a_ball_with_other_joints_names_the_body(load):
+    with pytest.raises(lw.FormatError, match=r"arm\.xml:4: body 'shoulder' has a ball joint besides"):
+        load("", f'<body name="shoulder"><joint type="ball"/><joint type="slide"/>{BALL}</body>')
+
+
+def test_a_body_that_needs_its_absent_mesh(load):
+    with pytest.raises(
+        lw.FormatError, match=r"arm\.xml:3: body 'hand' takes its inertia from the mesh file 'hand\.stl'"
+    ):
+        load(
+            '<body name="hand"><joint/><geom type="mesh" mesh="hand"/></body>',
+            extra='<asset><mesh name="hand" file="hand.stl"/></asset>',
+        )
+
+
+def test_an_absent_mesh_is_kept_by_name_where_inertia_is_given(load):
+    linkage = load(
+        '<body name="hand"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><joint/>',
+        '<frame pos="0 0 1"><geom type="mesh" mesh="hand" pos="1 0 0"/></frame></body>',
+        extra='<asset><mesh name="hand" file="hand.stl" scale="1 -1 1"/></asset>',
+    )
+    assert linkage["hand"].shapes == (lw.Mesh("hand.stl", (1.0, -1.0, 1.0), placement=lw.Pose((1, 0, 1))),)
+    assert any("arm.xml:6: mesh file 'hand.stl' is absent" in warning for warning in linkage.warnings)
+
+
+def test_a_mesh_that_is_there_keeps_the_placement_of_its_file(load, tmp_path):
+    """MuJoCo moves a mesh to its centre of mass; the file's own frame is what a reader of the mesh needs."""
+    corners = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"]
+    (tmp_path / "hand.obj").write_text(
+        "".join(f"v {corner}\n" for corner in corners) + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    )
+    linkage = load(
+        '<body name="hand"><joint/><geom type="mesh" mesh="hand" pos="1 2 3" euler="10 20 30"/></body>',
+        extra='<asset><mesh name="hand" file="hand.obj"/></asset>',
+    )
+    (shape,) = linkage["hand"].shapes
+    assert isinstance(shape, lw.Mesh)
+    assert shape.file == "hand.obj"
+    # MuJoCo reads OBJ files in single precision, so the centre it moves the mesh to is known to 1e-7
+    np.testing.assert_allclose(shape.placement.xyz, (1.0, 2.0, 3.0), atol=1e-6)
+
+
+def test_joints_become_ours(load):
+    linkage = load(
+        f'<body name="base"><freejoint name="root"/>{BALL}',
+        '<body name="upper"><joint name="a" axis="1 0 0" pos="0 0 1" range="-30 60" damping="0.5" ref="10"/>',
+        f'<joint name="b" type="slide" axis="0 0 1" stiffness="3" springref="0.2" armature="0.1"/>{BALL}',
+        f'<body name="lower"><joint name="c" type="ball" pos="0 1 0"/>{BALL}<body name="tip">{BALL}</body></body>',
+        "</body></body>",
+    )
+    assert [body.joint_name for body in linkage] == ["root", "a+b", "c", "tip"]
+    free, upper, ball, tip = (body.joint for body in linkage)
+    assert isinstance(free, lw.Free)
+    assert isinstance(tip, lw.Fixed)
+    assert ball == lw.Spherical((0.0, 1.0, 0.0))
+    assert isinstance(upper, lw.Compound)
+    assert (upper.parts[0].axis, upper.parts[0].center) == ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    assert upper.parts[1].slide == (0.0, 0.0, 1.0)
+    # coordinates count from ref; degrees become radians with one rounding
+    np.testing.assert_allclose(upper.limit_pairs()[0], np.radians([-40.0, 50.0]), rtol=1e-15)
+    assert (upper.damping, upper.stiffness, upper.rest) == ((0.5, 0.0), (0.0, 3.0), (0.0, 0.2))
+    assert upper.armature == (0.0, 0.1)
+    assert linkage["lower"].source.endswith("arm.xml:6")
+
+
+def test_shapes_and_gravity(load):
+    linkage = load(
+        '<geom type="box" size="1 1 1"/>',
+        '<body name="arm"><joint/><geom type="capsule" size="0.1 0.2"/><geom type="box" size="1 2 3"/></body>',
+        extra='<option gravity="0 0 -1"/>',
+    )
+    assert linkage.gravity == (0.0, 0.0, -1.0)
+    assert linkage["arm"].shapes == (lw.Capsule(0.1, 0.4), lw.Box((2.0, 4.0, 6.0)))
+    assert linkage["ground"].shapes == (lw.Box((2.0, 2.0, 2.0)),)
+    assert linkage.warnings == []
+    weightless = load(f"<body><joint/>{BALL}</body>", extra='<option><flag gravity="disable"/></option>')
+    assert weightless.gravity == (0.0, 0.0, 0.0)
+    assert [body.name for body in weightless] == ["body1"]
+
+
+TWO_BODIES = (
+    f'<body name="a"><joint name="j" frictionloss="0.1"/>{BALL}<site name="s"/></body>',
+    f'<body name="b" pos="1 0 0"><joint name="k"/>{BALL}</body>',
+)
+NOT_KEPT = {
+    "equality": ('<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>', "1 connect constraint (a–b)"),
+    "tendon": ('<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "1 tendon (t)"),
+    "actuator": ('<actuator><motor name="m" joint="j"/></actuator>', "1 actuator (m)"),
+    "sensor": ('<sensor><jointpos name="p" joint="j"/></sensor>', "1 sensor (p)"),
+    "exclude": ('<contact><exclude body1="a" body2="b"/></contact>', "1 contact exclude"),
+    "keyframe": ('<keyframe><key name="home" qpos="0 0"/></keyframe>', "1 keyframe (home)"),
+    "friction": ("", "frictionloss of 1 joint (j)"),
+    "site": ("", "1 site (s)"),
+    "medium": ('<option density="1.2"/>', "medium of density 1.2"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_KEPT)
+def test_what_is_not_kept_is_listed(case, load):
+    extra, words = NOT_KEPT[case]
+    warnings = load(*TWO_BODIES, extra=extra).warnings
+    assert [warning for warning in warnings if "arm.xml: " + words in warning], warnings
+
+
+def test_geoms_that_cannot_be_kept_are_listed(load):
+    linkage = load(
+        '<geom type="plane" size="1 1 1"/>',
+        '<body name="arm"><joint/><geom type="ellipsoid" size="1 1 1"/><geom size="1" contype="0" conaffinity="0"/></body>',
+    )
+    assert any("arm.xml:3: plane geom of body 'world'" in warning for warning in linkage.warnings)
+    assert any("arm.xml:4: ellipsoid geom of body 'arm'" in warning for warning in linkage.warnings)
+    assert any("arm.xml:4: geom: only for display" in warning for warning in linkage.warnings)
+
+
+def test_what_mujoco_warns_of_is_passed_on(load):
+    """Deprecated, so it may become an error one day; any other thing MuJoCo warns of will do then."""
+    linkage = load(f'<body name="a"><joint/>{BALL}</body>', extra='<compiler settotalmass="3"/>')
+    assert any("MuJoCo warns: compiler attribute 'settotalmass'" in warning for warning in linkage.warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "nv"), [("cassie", 32), ("dm_control_rodent_tree", 67), ("humanoid", 27), ("ms_human_700_tree", 85)]
+)
+def test_real_models_load_and_compile(name, nv):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
+    path = ROBOTS / f"{name}.xml"
+    if not path.exists():
+        pytest.skip(reason=f"{path} is not beside the checkout")
+    assert lw.load(path).compile().nv == nv
