@@ -2,7 +2,9 @@
 
 Contestants take turns in short samples, so that a noisy moment hits all of them, and in a new random order each round, so
 that no contestant always stands where the scheduler cuts in. A ratio is the median of the ratios of single rounds; times
-are medians with quartiles. Where the quartiles lie far apart the report says that the machine was busy.
+are medians with quartiles. Processor time of the calling thread is taken beside the wall clock's: where the two part, other
+programs held the processor, and the report says so. Long calls cannot dodge such programs and short ones can, so sizes are
+compared by processor time; contestants of one size by the wall clock.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from rich.table import Table
 
 PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "jax")
 SAMPLE_TIME = 1e-3  # [s] one sample at least: far above the clock's resolution, below a scheduler's time slice
-NOISY = 0.25  # distance of the quartiles over the median from which a figure deserves a warning
+BUSY = 0.1  # part of the wall clock's time taken by other programs from which a figure deserves a warning
 LONGEST_WARM_UP = 0.2  # [s]
 
 
@@ -36,7 +38,8 @@ LONGEST_WARM_UP = 0.2  # [s]
 class Timing:
     """Time of one call [s]: one sample a round."""
 
-    samples: tuple[float, ...]
+    samples: tuple[float, ...]  # by the wall clock
+    processor_samples: tuple[float, ...]  # of this thread; engines timed here use one
     calls: int  # calls in a sample
 
     @property
@@ -50,6 +53,15 @@ class Timing:
         low, _, high = statistics.quantiles(self.samples, n=4, method="inclusive")
         return low, high
 
+    @property
+    def processor_median(self) -> float:
+        return statistics.median(self.processor_samples)
+
+    @property
+    def taken_by_others(self) -> float:
+        """Part of the time that went to other programs."""
+        return max(0.0, 1.0 - sum(self.processor_samples) / sum(self.samples))
+
     def times_faster_than(self, other: Timing) -> float:
         """Median over rounds of (other's time / own time); above 1: faster."""
         return statistics.median(b / a for a, b in zip(self.samples, other.samples, strict=True))
@@ -59,6 +71,8 @@ class Timing:
         return {
             "median_s": self.median,
             "quartiles_s": [low, high],
+            "processor_median_s": self.processor_median,
+            "taken_by_others": self.taken_by_others,
             "rounds": len(self.samples),
             "calls_a_round": self.calls,
             "samples_s": list(self.samples),
@@ -74,6 +88,7 @@ def take_turns(
     """
     calls = {name: _calls_for(call, sample_time) for name, call in contestants.items()}
     samples: dict[str, list[float]] = {name: [] for name in contestants}
+    processor: dict[str, list[float]] = {name: [] for name in contestants}
     order = random.Random(1)
     collecting = gc.isenabled()
     gc.disable()  # a collection in one contestant's round would be a gift to the other
@@ -81,14 +96,15 @@ def take_turns(
         for _ in range(rounds):
             for name in order.sample(list(contestants), len(contestants)):
                 call, repeats = contestants[name], range(calls[name])
-                start = time.perf_counter()
+                started, start = time.thread_time(), time.perf_counter()
                 for _ in repeats:
                     call()
                 samples[name].append((time.perf_counter() - start) / calls[name])
+                processor[name].append((time.thread_time() - started) / calls[name])
     finally:
         if collecting:
             gc.enable()
-    return {name: Timing(tuple(samples[name]), calls[name]) for name in contestants}
+    return {name: Timing(tuple(samples[name]), tuple(processor[name]), calls[name]) for name in contestants}
 
 
 def _calls_for(call: Callable[[], object], sample_time: float) -> int:
@@ -136,6 +152,9 @@ class Report:
 
     def add_timings(self, case: str, joints: int, timings: Mapping[str, Timing], **extra: Any) -> None:
         for contestant, timing in timings.items():
+            if timing.taken_by_others > BUSY:
+                share = f"{timing.taken_by_others:.0%}"
+                self.notes.append(f"{case}, {joints:,} joints, {contestant}: other programs took {share} of the time.")
             self.figures.append({"case": case, "joints": joints, "contestant": contestant, **timing.as_dict(), **extra})
 
     def save(self, path: Path) -> None:

@@ -30,16 +30,16 @@ class Picture(NamedTuple):
     width: float = 2.0
 
 
-def wavy(model: lw.Model) -> lw.State:
-    """Joints bend more and more along the model, this way and that."""
+def curling(model: lw.Model) -> lw.State:
+    """A hanging chain that curls up towards its end and out of the plane."""
     k = np.arange(model.nv)
-    return model.state(q=0.35 * np.sin(0.5 * k + 0.4))
+    return model.state(q=np.where(k % 2 == 0, 0.022 * k, 0.12))
 
 
 def sagging(model: lw.Model) -> lw.State:
     """A chain thrown in a curve: bent most in the middle."""
     k = np.linspace(0.0, 1.0, model.nv)
-    return model.state(q=0.02 + 0.28 * np.sin(np.pi * k) ** 2)
+    return model.state(q=0.02 + 0.14 * np.sin(np.pi * k) ** 2)
 
 
 def swung(model: lw.Model) -> lw.State:
@@ -89,7 +89,7 @@ def walking(model: lw.Model) -> lw.State:
 PICTURES: dict[str, Callable[[], Picture]] = {
     "pendulum": lambda: Picture(lw.library.pendulum(), swung, (12, -75)),
     "double_pendulum": lambda: Picture(lw.library.double_pendulum(), swung, (12, -75)),
-    "chain": lambda: Picture(lw.library.chain(24), wavy, (10, -60)),
+    "chain": lambda: Picture(lw.library.chain(30), curling, (14, -70)),
     "coil": lambda: Picture(lw.library.coil(150), view=(-20, 10)),
     "bicycle_chain": lambda: Picture(lw.library.bicycle_chain(30), sagging, (22, -70)),
     "star": lambda: Picture(lw.library.star(60, 2), shaken(0.08)),

@@ -18,6 +18,8 @@ from linkwork.dynamics.forward import (
     mass_matrix,
     momentum,
 )
+from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
+from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.model import library
 from linkwork.model.inertia import Inertia
@@ -81,6 +83,7 @@ __all__ = [
     "Planar",
     "Pose",
     "Prismatic",
+    "Response",
     "Revolute",
     "Screw",
     "Shape",
@@ -95,7 +98,9 @@ __all__ = [
     "center_of_mass",
     "energy",
     "forward_dynamics",
+    "hybrid_dynamics",
     "inverse_dynamics",
+    "joint_reactions",
     "library",
     "load",
     "mass_matrix",

@@ -23,7 +23,14 @@ from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 FASTMATH = {"contract", "nsz", "arcp"}
-KERNEL_FREE = ("cli", "importers", "plotting", "_benchmarks", "model/library", "model\\library")  # rooms without kernels
+KERNEL_FREE = (
+    "cli",
+    "importers",
+    "plotting",
+    "_benchmarks",
+    "model/library",
+    "model\\library",
+)  # rooms without kernels
 
 
 @cache

@@ -60,9 +60,10 @@ def draw(
         width = min(width, 1.5)  # the lines only join what the solids leave apart
     elif model.n_bodies <= DOTS_UP_TO and ends.size:
         axes.scatter(*ends[:, 0].T, s=4.0 * width, c=shade[owner], depthshade=False, clip_on=False)
-    axes.add_collection3d(
-        art3d.Line3DCollection(ends, colors=shade[owner], linewidths=width, capstyle="round", clip_on=False)
-    )
+    if ends.size:
+        axes.add_collection3d(
+            art3d.Line3DCollection(ends, colors=shade[owner], linewidths=width, capstyle="round", clip_on=False)
+        )
     _frame(axes, points, view)
     return axes
 

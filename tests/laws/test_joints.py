@@ -18,16 +18,18 @@ from linkwork.model.joint_calculus import (
 )
 
 EPS = np.finfo(float).eps
-STEPS = [1e-12, 1e-8, 1e-4, 1.0, math.pi - 1e-3, math.pi - 1e-7]  # lengths of a step in rad (and m)
+# Lengths of a step in rad (and m): tiny, on both sides of where the series end (1e-4, 1e-2), large, nearly a half turn.
+STEPS = [1e-12, 1e-8, 1e-4, 9.9e-3, 1.01e-2, 1.0, math.pi - 1e-3, math.pi - 1e-7]
 
 
 def direction(joint, rng, length):
-    """A velocity of the given length; the angular part of a ball's or free motion has all of it."""
+    """A velocity of the given length; only the angular part of a free motion has it, the linear one stays of order one."""
     v = rng.normal(size=joint.nv)
     if joint.nv == 0:
         return v
-    turn = slice(0, 3) if isinstance(joint, lw.Spherical | lw.Free) else slice(None)
-    return v * (length / np.linalg.norm(v[turn]))
+    part = slice(0, 3) if isinstance(joint, lw.Free) else slice(None)
+    v[part] *= length / np.linalg.norm(v[part])
+    return v
 
 
 def unhat(W):

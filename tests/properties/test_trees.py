@@ -145,8 +145,9 @@ def test_inverse_dynamics_undoes_forward_dynamics(solve, algorithm, case):
     qdd = solve(model, state, effort, wrenches, algorithm=algorithm)
     back = lw.inverse_dynamics(model, state, qdd, wrenches)
     scale = efforts_at_play(model, state, qdd, effort, wrenches)
-    # A backward error: no condition number, only the size of the terms that cancel, with 1e4 roundings allowed.
-    assert np.abs(back - effort).max(initial=0.0) <= 1e4 * EPS * scale
+    # Inertias at a joint are inverted explicitly, so the residual feels the condition number, as the solution does.
+    condition = scaled_condition(lw.mass_matrix(model, state))
+    assert np.abs(back - effort).max(initial=0.0) <= 1e3 * EPS * condition * scale
 
 
 @BOUNDED
@@ -162,9 +163,12 @@ def test_power_balance(case, derivative):
     # Rates of the motion [1/s]: the step is a thousandth of the fastest period, whatever that is.
     rate = 1.0 + np.abs(twists).max(initial=0.0) + np.abs(state.v).max(initial=0.0) + np.abs(qdd).max(initial=0.0)
     power = effort @ state.v + np.sum(wrenches * twists) - model.arrays.dof[:, layout.DAMPING] @ state.v**2
-    change = derivative(lambda t: energy(t).total, h=1e-3 / rate)
+    h = 1e-3 / rate
+    change = derivative(lambda t: energy(t).total, h=h)
     reach = 1.0 + np.abs(lw.body_poses(model, state)[:, :3, 3]).max(initial=0.0)
-    stored = energy(0.0).kinetic + model.mass.sum() * np.linalg.norm(model.gravity) * reach
+    stored = (
+        energy(-2.0 * h).kinetic + energy(2.0 * h).kinetic + model.mass.sum() * np.linalg.norm(model.gravity) * reach
+    )
     springs = model.arrays.dof[:, layout.STIFFNESS].sum() * 10.0  # (π rad)²
     # Truncation (h rate)⁴ = 1e-12 and rounding ε/(h rate) = 2e-13 of energy times rate; accelerations carry ε cond(M).
     tolerance = 1e-9 * (stored + springs + 1e-300) * rate

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +12,7 @@ from linkwork.dynamics import kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import aba
+from linkwork.dynamics.dca_solver import DcaSolver
 from linkwork.dynamics.inputs import NO_WRENCHES, as_array, as_effort, as_state, as_wrenches, explain_failure
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
 from linkwork.dynamics.mass_matrix import composite_rigid_bodies
@@ -27,23 +26,13 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 
-class _Workspaces(threading.local):
-    """Scratch memory by model and algorithm, one set a thread: allocated once, freed with the model."""
-
-    def __init__(self) -> None:
-        self.by_model: weakref.WeakKeyDictionary[Model, dict[str, tuple[FloatArray, ...]]] = weakref.WeakKeyDictionary()
-
-    def get(self, model: Model, key: str, make: Callable[[Model], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
-        kept = self.by_model.get(model)
-        if kept is None:
-            kept = self.by_model[model] = {}
-        work = kept.get(key)
-        if work is None:
-            work = kept[key] = make(model)
-        return work
-
-
-_workspaces = _Workspaces()
+def _workspace(model: Model, key: str, make: Callable[[Model], Any]) -> Any:
+    """Scratch memory of an algorithm for a model: one a thread, allocated once, freed with the model."""
+    kept = model.workspaces.__dict__
+    work = kept.get(key)
+    if work is None:
+        work = kept[key] = make(model)
+    return work
 
 
 def _aba_work(model: Model) -> tuple[FloatArray, ...]:
@@ -56,7 +45,7 @@ def _rnea_work(model: Model) -> tuple[FloatArray, ...]:
 
 def _forward_aba(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
     qdd = np.empty(model.nv)
-    work, dof_work = _workspaces.get(model, "aba", _aba_work)
+    work, dof_work = _workspace(model, "aba", _aba_work)
     _, bad = aba(*model.arrays, q, v, effort, wrenches, work, dof_work, qdd)
     if bad >= 0 or not np.isfinite(qdd.sum()):
         vectors = {"state.q": q, "state.v": v, "effort": effort}
@@ -73,7 +62,9 @@ def _solve_mass_matrix(
     try:
         L = np.linalg.cholesky(M)
         qdd = np.linalg.solve(L.T, np.linalg.solve(L, rhs))
-        noise = 4.0 * np.finfo(float).eps * model.nv * np.diag(M)  # what n roundings leave of a pivot that should be zero
+        noise = (
+            4.0 * np.finfo(float).eps * model.nv * np.diag(M)
+        )  # what n roundings leave of a pivot that should be zero
         bad = -1 if (np.diag(L) ** 2 > noise).all() else _least_definite_joint(model, M)
     except np.linalg.LinAlgError:
         qdd, bad = rhs, _least_definite_joint(model, M)
@@ -105,7 +96,7 @@ def _forward_unit_vector(
     weightless = np.zeros(3)
     for array in (armature_only, weightless):  # read-only, as in a model: the same compiled kernel serves
         array.setflags(write=False)
-    work, S = _workspaces.get(model, "rnea", _rnea_work)
+    work, S = _workspace(model, "rnea", _rnea_work)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
     for j in range(nv):
@@ -115,8 +106,31 @@ def _forward_unit_vector(
     return _solve_mass_matrix(model, "unit_vector", M, q, v, effort, wrenches)
 
 
+def dca_solver(model: Model) -> DcaSolver:
+    """This thread's divide-and-conquer solver for a model."""
+    solver: DcaSolver = _workspace(model, "dca", DcaSolver)
+    return solver
+
+
+def solve_dca(solver: DcaSolver, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
+    """Joint accelerations; the solver keeps coefficients and reactions."""
+    qdd = np.empty(solver.model.nv)
+    solver.prepare(q, v, effort, wrenches)
+    bad = solver.assemble()
+    solver.substitute(qdd)
+    if bad >= 0 or not np.isfinite(qdd.sum()):
+        vectors = {"state.q": q, "state.v": v, "effort": effort}
+        raise explain_failure(solver.model, "dca", bad, vectors, wrenches)
+    return qdd
+
+
+def _forward_dca(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
+    return solve_dca(dca_solver(model), q, v, effort, wrenches)
+
+
 ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]] = {
     "aba": _forward_aba,
+    "dca": _forward_dca,
     "dense": _forward_dense,
     "unit_vector": _forward_unit_vector,
 }
@@ -133,7 +147,8 @@ def forward_dynamics(
 
     effort: joint efforts [N·m or N], shape (nv,); none by default. Springs and dampers of the model act besides.
     wrenches: external wrenches [n; f] [N·m, N], each in its body's frame at its origin, shape (n, 6).
-    algorithm: "aba" (O(n)), "dense" (O(n³), the judge), "unit_vector" (Walker and Orin 1).
+    algorithm: "aba" (O(n), fastest), "dca" (divide and conquer: O(n) work, O(log n) depth, several cores), "dense" (O(n³),
+    the judge), "unit_vector" (Walker and Orin 1).
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """
     solve = ALGORITHMS.get(algorithm)
@@ -145,7 +160,7 @@ def forward_dynamics(
 
 def _inverse(model: Model, q: FloatArray, v: FloatArray, qdd: FloatArray, wrenches: FloatArray) -> FloatArray:
     effort = np.empty(model.nv)
-    work, S = _workspaces.get(model, "rnea", _rnea_work)
+    work, S = _workspace(model, "rnea", _rnea_work)
     rnea(*model.arrays, q, v, qdd, wrenches, work, S, effort)
     return effort
 

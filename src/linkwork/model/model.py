@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +63,14 @@ class Model:
     velocity_limit: FloatArray  # (nv,)
     warnings: tuple[str, ...] = ()
     vanished: dict[str, str] = field(default_factory=dict)  # massless bodies inside compound joints → the body behind
+
+    @cached_property
+    def workspaces(self) -> threading.local:
+        """Where algorithms keep their scratch memory for this model, each thread its own."""
+        return threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "workspaces"}
 
     @property
     def n_bodies(self) -> int:

@@ -44,7 +44,9 @@ def play(stage: Stage) -> list[Panel]:
                 outlines.append(outline(model, state))
         took = time.perf_counter() - start
     stage.say(f"{count(model.nv)} joints, {steps * STEP:g} s in {count(steps)} steps, {seconds(took)} of computing")
-    stage.say(f"kinetic energy rose to {largest:.4g} J; total energy drifted by {drift:.1e} J, {drift / largest:.1e} of it")
+    stage.say(
+        f"kinetic energy rose to {largest:.4g} J; total energy drifted by {drift:.1e} J, {drift / largest:.1e} of it"
+    )
     return [Panel(f"swinging chain, {count(model.nv)} joints", _drawing(outlines, steps * STEP))]
 
 

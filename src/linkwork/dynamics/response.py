@@ -1,0 +1,228 @@
+"""Response: O(log n) questions to a linkage at one state. How does this body answer a push there?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.dynamics import path_queries as paths
+from linkwork.dynamics.dca_solver import DcaSolver
+from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+
+class Response:
+    """A linkage at one state, assembled once in O(n), that answers questions about single bodies and joints in O(log n).
+
+    Bodies are given by name (or index), joints by name. Twists, accelerations and wrenches refer to the body's own frame at
+    its origin. `set_wrench` and `set_effort` change one load and update its path only.
+    """
+
+    def __init__(self, model: Model, state: State, effort: ArrayLike | None = None, wrenches: ArrayLike | None = None):
+        self.model = model
+        self._q, self._v = (x.copy() for x in as_state(model, state))
+        self._solver = DcaSolver(model)
+        load, external = as_effort(model, effort), as_wrenches(model, wrenches)
+        self._solver.prepare(self._q, self._v, load, external)
+        bad = self._solver.assemble()
+        if bad >= 0 or not np.isfinite(self._solver.coef).all():
+            vectors = {"state.q": self._q, "state.v": self._v, "effort": load}
+            raise explain_failure(model, "dca", bad, vectors, external)
+        self._wrenches = external.copy() if external.size else np.zeros((model.n_bodies, 6))
+        self._effort = load.copy() if load.size else np.zeros(model.nv)
+        nodes = self._solver.assembly.nodes
+        self._place = np.zeros((nodes.shape[0], paths.PLACE_COLUMNS))
+        self._S = np.zeros((model.nv, 6))
+        tree, body, screws, *_ = model.arrays
+        paths.place_leaf_to_root(nodes, tree, body, screws, self._solver.hinge, self._q, self._v, self._S, self._place)
+        self._quiet = np.zeros(model.nv)
+        self._answer = np.zeros(model.nv)
+        self._way = np.zeros(paths.MAX_DEPTH, dtype=np.int64)
+        self._path = np.zeros(paths.MAX_DEPTH, dtype=np.int64)
+        self._change = np.zeros((paths.MAX_DEPTH, 6))
+
+    # ------------------------------------------------------------------------------------------------------------ places
+
+    def pose(self, body: str | int) -> FloatArray:
+        """World pose of a body (or of a frame welded to one) as a homogeneous matrix, shape (4, 4)."""
+        index, offset = self._frame(body)
+        T = np.eye(4)
+        if index >= 0:
+            row = self._placed(index)
+            T[:3, :3], T[:3, 3] = row[:9].reshape(3, 3), row[9:12]
+        return T @ offset
+
+    def twist(self, body: str | int) -> FloatArray:
+        """Twist [ω; v] of a body in its own frame [rad/s, m/s], shape (6,)."""
+        return self._placed(self._body(body))[12:18]
+
+    def _placed(self, index: int) -> FloatArray:
+        out = np.empty(18)
+        tree, body, screws, *_ = self.model.arrays
+        assembly, hinge = self._solver.assembly, self._solver.hinge
+        paths.place_body(
+            assembly.nodes, tree, body, screws, hinge, self._q, self._v, self._S, self._place, assembly.leaf[index], out
+        )
+        return out
+
+    # ----------------------------------------------------------------------------------------------- actual accelerations
+
+    def acceleration(self, body: str | int) -> FloatArray:
+        """Spatial acceleration of a body at the state, in its own frame [rad/s², m/s²], shape (6,)."""
+        index = self._body(body)
+        a = np.array(self._actual(self._solver.assembly.leaf[index]))
+        R = self._placed(index)[:9].reshape(3, 3)
+        a[3:] += R.T @ self.model.gravity  # the solver lets the world accelerate by -g instead of pulling every body
+        return a
+
+    def joint_acceleration(self, joint: str) -> FloatArray:
+        """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
+        index = self.model.joint(joint)
+        self._actual(self._solver.assembly.joint[index])
+        return self._answer[self.model.v_slice(index)].copy()
+
+    def _actual(self, node: int) -> tuple[float, ...]:
+        s = self._solver
+        return paths.actual_acceleration(
+            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, s.total, self._answer, self.model.gravity,
+            node, self._way, self._path, self._change,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------------ causes and effects
+
+    def body_response(
+        self, of: str | int, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
+        effort_on: str | None = None, effort: ArrayLike | None = None,
+    ) -> FloatArray:  # fmt: skip
+        """Change of a body's acceleration, in its frame, shape (6,), caused by a wrench on a body or an effort on a joint.
+
+        wrench: [n; f], shape (6,), in the frame of the body `wrench_on`. effort: shape (freedoms of `effort_on`,).
+        """
+        return np.array(self._respond(self._solver.assembly.leaf[self._body(of)], wrench_on, wrench, effort_on, effort))
+
+    def joint_response(
+        self, of: str, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
+        effort_on: str | None = None, effort: ArrayLike | None = None,
+    ) -> FloatArray:  # fmt: skip
+        """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
+        index = self.model.joint(of)
+        self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
+        return self._answer[self.model.v_slice(index)].copy()
+
+    def _respond(
+        self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
+        effort: ArrayLike | None,
+    ) -> tuple[float, ...]:  # fmt: skip
+        if (wrench_on is None) == (effort_on is None):
+            raise StateError("give either wrench_on= with wrench=, or effort_on= with effort=.")
+        s = self._solver
+        load = np.zeros(6)
+        if wrench_on is not None:
+            load = self._finite(wrench, (6,), "wrench")
+            source = s.assembly.leaf[self._body(wrench_on)]
+        else:
+            index = self.model.joint(str(effort_on))
+            rows = self.model.v_slice(index)
+            self._quiet[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
+            source = s.assembly.joint[index]
+        return paths.respond(
+            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
+            source, load, target, self._way, self._path, self._change,
+        )  # fmt: skip
+
+    def block(
+        self,
+        of: str | int,
+        on: str | int,
+        *,
+        at_of: ArrayLike | None = None,
+        at_on: ArrayLike | None = None,
+        frame: str = "body",
+    ) -> FloatArray:
+        """The block of J M⁻¹ Jᵀ between two bodies: acceleration of `of` for a unit wrench on `on`.
+
+        Without points the 6x6 block, in the two bodies' frames. With points `at_of`, `at_on` (each in its body's frame [m])
+        the 3x3 block from a force at one to the acceleration of the other.
+        frame: axes of both sides, "body" (each its own) or "world".
+        """
+        s = self._solver
+        a, b = self._body(of), self._body(on)
+        out = np.empty((6, 6))
+        paths.body_block(
+            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
+            s.assembly.leaf[b], s.assembly.leaf[a], self._way, self._path, self._change, out,
+        )  # fmt: skip
+        left, right = np.eye(6), np.eye(6)
+        if (at_of is None) != (at_on is None):
+            raise StateError("give both points at_of= and at_on=, or none.")
+        if at_of is not None:
+            left = self._point_matrix(at_of, "at_of")
+            right = self._point_matrix(at_on, "at_on").T
+        if frame == "world":
+            Ra, Rb = self.pose(a)[:3, :3], self.pose(b)[:3, :3]
+            left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
+            right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
+        elif frame != "body":
+            raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
+        return left @ out @ right
+
+    def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
+        """Takes an acceleration of the body to that of one of its points, shape (3, 6)."""
+        x, y, z = self._finite(point, (3,), what)
+        return np.hstack([-np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]), np.eye(3)])
+
+    # ------------------------------------------------------------------------------------------------------ changing loads
+
+    def set_wrench(self, body: str | int, wrench: ArrayLike) -> None:
+        """Replaces the external wrench on a body, in its frame; only the body's path is updated."""
+        index = self._body(body)
+        new = self._finite(wrench, (6,), "wrench")
+        self._update(self._solver.assembly.leaf[index], new - self._wrenches[index])
+        self._wrenches[index] = new
+
+    def set_effort(self, joint: str, effort: ArrayLike) -> None:
+        """Replaces the effort on a joint; only its path is updated."""
+        index = self.model.joint(joint)
+        rows = self.model.v_slice(index)
+        new = self._finite(effort, (rows.stop - rows.start,), "effort")
+        change = new - self._effort[rows]
+        self._quiet[rows] = change
+        self._update(self._solver.assembly.joint[index], np.zeros(6))
+        self._solver.total[rows] += change
+        self._effort[rows] = new
+
+    def _update(self, node: int, wrench: FloatArray) -> None:
+        s = self._solver
+        paths.update_bias(
+            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
+            node, wrench, self._path, self._change,
+        )  # fmt: skip
+
+    # --------------------------------------------------------------------------------------------------------------- door
+
+    def _body(self, body: str | int) -> int:
+        index = self.model.body(body) if isinstance(body, str) else int(body)
+        if not 0 <= index < self.model.n_bodies:
+            raise StateError(
+                f"body {body!r} is the world or does not exist; model '{self.model.name}' has bodies 0 to "
+                f"{self.model.n_bodies - 1}."
+            )
+        return index
+
+    def _frame(self, body: str | int) -> tuple[int, FloatArray]:
+        if isinstance(body, str):
+            index, pose = self.model.frame(body)
+            return index, pose.matrix
+        return self._body(body), np.eye(4)
+
+    def _finite(self, value: ArrayLike | None, shape: tuple[int, ...], what: str) -> FloatArray:
+        if value is None:
+            raise StateError(f"{what} is missing; give an array of shape {shape}.")
+        array = as_array(value, shape, what, self.model)
+        if not np.isfinite(array).all():
+            raise StateError(f"{what} is {array.tolist()}; give finite numbers.")
+        return array
