@@ -14,9 +14,22 @@ import pytest
 
 import linkwork as lw
 from linkwork.dynamics.forward import ALGORITHMS
+from linkwork.model import layout
+
+
+def inverts_inertias(model: lw.Model) -> str | None:
+    """The limit of algorithms that begin with the inverse of every body's inertia: point masses and rods have none."""
+    for ten in model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]:
+        m, h, (xx, xy, xz, yy, yz, zz) = ten[0], ten[1:4], ten[4:]
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        moments = np.linalg.eigvalsh(about_origin - (h @ h * np.eye(3) - np.outer(h, h)) / m)
+        if moments[0] <= 1e-12 * np.trace(about_origin):  # what is left of zero after moving between points
+            return "inverts the inertia of every body; one here is singular"
+    return None
+
 
 # What an algorithm refuses by its documentation: a function from a model to the reason, or to None where there is none.
-DOCUMENTED_LIMITS: dict[str, Callable[[lw.Model], str | None]] = {}
+DOCUMENTED_LIMITS: dict[str, Callable[[lw.Model], str | None]] = {"dca": inverts_inertias}
 
 # One joint of every kind, with axes off the coordinate axes and points off the origin.
 JOINTS: dict[str, lw.Joint] = {

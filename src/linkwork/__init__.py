@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from linkwork.adaptive.quasi_statics import QuasiStatics
 from linkwork.dynamics.forward import (
     Energy,
     Momentum,
@@ -83,6 +84,7 @@ __all__ = [
     "Planar",
     "Pose",
     "Prismatic",
+    "QuasiStatics",
     "Response",
     "Revolute",
     "Screw",

@@ -8,7 +8,8 @@ Because branches are *added* (each is a 6x6 inertia seen by its carrier), a body
 into welded pieces: the sum tree gives it logarithmic depth, with no extra bodies and no stiff joints.
 
 Both kinds of binary tree are cut where the two sides balance, an element of height h counting 2^h: that keeps the whole
-tree within a few levels of the lowest possible.
+tree within a few levels of the lowest possible. Branches may be added in any order: the tallest come first, which makes
+their tree the lowest there is.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def stack_slots(assembly: Assembly, runs: Runs | None) -> tuple[IntArray, int]:
 
     A parent takes the slot of its left child. Subtrees that are swept at the same time get slots of their own.
     """
-    subtrees = np.concatenate(runs.subtrees) if runs else np.array([[0, assembly.nodes.shape[0]]], dtype=np.int64)
+    everything = np.array([[0, assembly.nodes.shape[0]]], dtype=np.int64)
+    subtrees = np.concatenate(runs.subtrees) if runs is not None and runs.subtrees else everything
     return number_slots(assembly.nodes, subtrees)
 
 
@@ -134,7 +136,7 @@ def plan_nodes(parent):
     items = np.empty(n + 1, dtype=np.int64)  # nodes to be joined: elements of a path, or branches of a body
     joints = np.empty(n + 1, dtype=np.int64)  # the joint above each element
     heights = np.empty(n + 1)
-    prefix = np.empty(n + 2)
+    weights = np.empty(n + 1)
     stack = np.empty((2 * 64 + 2 * n + 4, 5), dtype=np.int64)
     for top in range(n - 1, -2, -1):  # -1 is the world; light branches of a path have larger numbers than its top
         if top >= 0 and parent[top] >= 0 and heavy[parent[top]] == top:
@@ -142,7 +144,8 @@ def plan_nodes(parent):
         if top == -1:
             branches = gather_branches(first_light[n], next_light, hang, height, items, heights, 0)
             if branches > 0:
-                root, count, _ = halve(SUM, items, joints, heights, 0, branches, draft, count, prefix, stack)
+                sort_tallest_first(items, heights, 0, branches)
+                root, count, _ = halve(SUM, items, joints, heights, 0, branches, draft, count, weights, stack)
                 hang[n] = root
             continue
         # The branches of each body are summed first, in the space behind the elements collected so far; then the path is
@@ -153,8 +156,9 @@ def plan_nodes(parent):
             branches = gather_branches(first_light[body], next_light, hang, height, items, heights, length)
             branch, h = -1, 0.0
             if branches > 0:
+                sort_tallest_first(items, heights, length, length + branches)
                 branch, count, h = halve(
-                    SUM, items, joints, heights, length, length + branches, draft, count, prefix, stack
+                    SUM, items, joints, heights, length, length + branches, draft, count, weights, stack
                 )
                 h += 1.0
             draft[count, 0] = BODY
@@ -166,7 +170,7 @@ def plan_nodes(parent):
             count += 1
             length += 1
             body = heavy[body]
-        cluster, count, h = halve(JOIN, items, joints, heights, 0, length, draft, count, prefix, stack)
+        cluster, count, h = halve(JOIN, items, joints, heights, 0, length, draft, count, weights, stack)
         draft[count, 0] = HANG
         draft[count, 1] = cluster
         draft[count, 3] = top
@@ -212,11 +216,19 @@ def gather_branches(child, next_light, hang, height, items, heights, start):
 
 
 @routine
-def halve(kind, items, joints, heights, lo, hi, draft, count, prefix, stack):
+def sort_tallest_first(items, heights, lo, hi):
+    """Sorts items[lo:hi] by falling height; equals keep their order, so that a plan can be repeated."""
+    if hi - lo > 2:  # a pair has one tree only
+        order = np.argsort(-heights[lo:hi], kind="mergesort")
+        items[lo:hi] = items[lo:hi][order]
+        heights[lo:hi] = heights[lo:hi][order]
+
+
+@routine
+def halve(kind, items, joints, heights, lo, hi, draft, count, weights, stack):
     """Joins items[lo:hi], in order, by a balanced binary tree of nodes; returns its root, the node count, its height."""
-    prefix[lo] = 0.0
     for i in range(lo, hi):
-        prefix[i + 1] = prefix[i] + 2.0 ** heights[i]
+        weights[i] = 2.0 ** heights[i]
     root = -1
     tallest = 0.0
     top = 0
@@ -228,7 +240,7 @@ def halve(kind, items, joints, heights, lo, hi, draft, count, prefix, stack):
             node = items[a]
             tallest = max(tallest, depth + heights[a])
         else:
-            cut = balanced_cut(prefix, a, b)
+            cut = balanced_cut(weights, a, b)
             node = count
             count += 1
             draft[node, 0] = kind
@@ -246,18 +258,21 @@ def halve(kind, items, joints, heights, lo, hi, draft, count, prefix, stack):
 
 
 @routine
-def balanced_cut(prefix, a, b):
-    """The cut between a and b, exclusive, at which the heavier side is lightest."""
-    middle = 0.5 * (prefix[a] + prefix[b])
+def balanced_cut(weights, a, b):
+    """The cut between a and b, exclusive, at which the heavier side is lightest.
+
+    Both sides grow from their ends, the lighter one next. (Differences of running sums would be cheaper and wrong: beside
+    an element of height 60 a thousand bodies weigh nothing in double precision.)
+    """
+    left, right = weights[a], weights[b - 1]
     lo, hi = a + 1, b - 1
-    while lo < hi:  # first cut whose left side reaches the middle
-        m = (lo + hi) // 2
-        if prefix[m] < middle:
-            lo = m + 1
+    while lo < hi:
+        if left <= right:
+            left += weights[lo]
+            lo += 1
         else:
-            hi = m
-    if lo > a + 1 and prefix[b] - prefix[lo - 1] <= prefix[lo] - prefix[a]:
-        return lo - 1
+            hi -= 1
+            right += weights[hi]
     return lo
 
 

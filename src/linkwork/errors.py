@@ -37,3 +37,7 @@ class StateError(LinkworkError):
 
 class MissingExtraError(LinkworkError):
     """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+class LinkworkWarning(UserWarning):
+    """Something works, but not as well as was asked."""

@@ -122,6 +122,31 @@ def scaled_condition(M):
     return float(np.linalg.cond(d[:, None] * M * d))
 
 
+def inertia_spread(model):
+    """Largest over smallest eigenvalue of all bodies' 6x6 inertias: what is felt by who adds up their inverses."""
+    values = []
+    for m, x, y, z, xx, xy, xz, yy, yz, zz in model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]:
+        H = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        values.append(np.linalg.eigvalsh(np.block([[about_origin, H], [H.T, m * np.eye(3)]])))
+    return np.max(values) / np.min(values) if values else 1.0
+
+
+INVERTS_INERTIAS = {"dca"}
+
+
+def rounding(algorithm, model, state):
+    """How far rounding may carry a result, as a part of the efforts at play.
+
+    ε cond(M) with a factor 1e3 for sums over eight bodies and joints inverted explicitly (some 1e2 is seen in a thousand
+    cases). Algorithms that add up inverse inertias feel the spread of the bodies in place of the condition number.
+    """
+    condition = scaled_condition(lw.mass_matrix(model, state))
+    if algorithm in INVERTS_INERTIAS:
+        condition = max(condition, inertia_spread(model))
+    return 1e3 * EPS * condition
+
+
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "dense"])
 @BOUNDED
 @given(case=cases())
@@ -129,11 +154,10 @@ def test_algorithms_agree(solve, algorithm, case):
     model, state, effort, wrenches = case
     expected = lw.forward_dynamics(model, state, effort, wrenches, algorithm="dense")
     qdd = solve(model, state, effort, wrenches, algorithm=algorithm)
-    M = lw.mass_matrix(model, state)
     scale = efforts_at_play(model, state, expected, effort, wrenches)
-    # First-order bound: |δq̈ᵢ| √Mᵢᵢ ≤ ε cond · (efforts / √Mⱼⱼ), with a factor 1e3 for the sums of eight bodies.
-    root = np.sqrt(np.diag(M))
-    bound = 1e3 * EPS * scaled_condition(M) * scale * (1.0 / root).max(initial=0.0)
+    # First-order bound: |δq̈ᵢ| √Mᵢᵢ ≤ rounding · (efforts / √Mⱼⱼ)
+    root = np.sqrt(np.diag(lw.mass_matrix(model, state)))
+    bound = rounding(algorithm, model, state) * scale * (1.0 / root).max(initial=0.0)
     assert (np.abs(qdd - expected) * root <= bound).all()
 
 
@@ -145,9 +169,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(solve, algorithm, case):
     qdd = solve(model, state, effort, wrenches, algorithm=algorithm)
     back = lw.inverse_dynamics(model, state, qdd, wrenches)
     scale = efforts_at_play(model, state, qdd, effort, wrenches)
-    # Inertias at a joint are inverted explicitly, so the residual feels the condition number, as the solution does.
-    condition = scaled_condition(lw.mass_matrix(model, state))
-    assert np.abs(back - effort).max(initial=0.0) <= 1e3 * EPS * condition * scale
+    assert np.abs(back - effort).max(initial=0.0) <= rounding(algorithm, model, state) * scale
 
 
 @BOUNDED
@@ -172,8 +194,9 @@ def test_power_balance(case, derivative):
     springs = model.arrays.dof[:, layout.STIFFNESS].sum() * 10.0  # (π rad)²
     # Truncation (h rate)⁴ = 1e-12 and rounding ε/(h rate) = 2e-13 of energy times rate; accelerations carry ε cond(M).
     tolerance = 1e-9 * (stored + springs + 1e-300) * rate
-    error = 1e3 * EPS * scaled_condition(lw.mass_matrix(model, state))
-    tolerance += error * efforts_at_play(model, state, qdd, effort, wrenches) * np.abs(state.v).sum()
+    tolerance += (
+        rounding("aba", model, state) * efforts_at_play(model, state, qdd, effort, wrenches) * np.abs(state.v).sum()
+    )
     assert change == pytest.approx(power, abs=tolerance)
 
 

@@ -15,7 +15,7 @@ from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 class PlainDca:

@@ -294,3 +294,19 @@ def row_sums(a, o, v):
         vsum(vload(a, o + 32) * v),
         vsum(vload(a, o + 40) * v),
     )
+
+
+@inlined
+def wrench_rows_to_parent(R, p, m):
+    """X_cpᵀ M for the rows of M: the transform of a wrench, applied to every column at once."""
+    f0 = R[0] * m[3] + R[1] * m[4] + R[2] * m[5]
+    f1 = R[3] * m[3] + R[4] * m[4] + R[5] * m[5]
+    f2 = R[6] * m[3] + R[7] * m[4] + R[8] * m[5]
+    return (
+        R[0] * m[0] + R[1] * m[1] + R[2] * m[2] + p[1] * f2 - p[2] * f1,
+        R[3] * m[0] + R[4] * m[1] + R[5] * m[2] + p[2] * f0 - p[0] * f2,
+        R[6] * m[0] + R[7] * m[1] + R[8] * m[2] + p[0] * f1 - p[1] * f0,
+        f0,
+        f1,
+        f2,
+    )

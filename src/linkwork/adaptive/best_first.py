@@ -1,0 +1,89 @@
+"""The open top of the assembly tree: which nodes are open, which wait, in order of what they may hide.
+
+Open nodes are kept as an ascending list (children before parents); the frontier below them is a heap keyed by A(C).
+"""
+
+from linkwork.adaptive.workspace import HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT
+from linkwork.jit import inlined, routine
+
+
+@inlined
+def open_node(live, node):
+    """Puts a node on the list of open ones, once."""
+    if live.flag[node] & OPEN == 0:
+        live.flag[node] |= OPEN
+        live.opened[live.tally[OPEN_COUNT]] = node
+        live.tally[OPEN_COUNT] += 1
+
+
+@routine
+def sort_open(opened, spare, count):
+    """Merges the nodes opened since the last sort into the ascending list. `spare` is any array as long as the tail."""
+    done = count[SORTED_COUNT]
+    total = count[OPEN_COUNT]
+    if done == total:
+        return
+    tail = opened[done:total]
+    tail.sort()
+    length = total - done
+    for k in range(length):
+        spare[k] = tail[k]
+    write = total - 1
+    a = done - 1
+    b = length - 1
+    while b >= 0:
+        if a >= 0 and opened[a] > spare[b]:
+            opened[write] = opened[a]
+            a -= 1
+        else:
+            opened[write] = spare[b]
+            b -= 1
+        write -= 1
+    count[SORTED_COUNT] = total
+
+
+@inlined
+def push(live, node):
+    """Adds a frontier node to the heap."""
+    heap = live.heap
+    value = live.value
+    k = live.tally[HEAP_COUNT]
+    live.tally[HEAP_COUNT] = k + 1
+    while k > 0:
+        up = (k - 1) // 2
+        if not precedes(value, node, heap[up]):
+            break
+        heap[k] = heap[up]
+        k = up
+    heap[k] = node
+
+
+@inlined
+def precedes(value, a, b):
+    """Larger A(C) first; equal ones by number, so that the order never depends on history."""
+    return value[a] > value[b] or (value[a] == value[b] and a > b)
+
+
+@inlined
+def pop(live):
+    """Takes the frontier node with the largest A(C)."""
+    heap = live.heap
+    value = live.value
+    top = heap[0]
+    n = live.tally[HEAP_COUNT] - 1
+    live.tally[HEAP_COUNT] = n
+    if n > 0:
+        node = heap[n]
+        k = 0
+        while True:
+            child = 2 * k + 1
+            if child >= n:
+                break
+            if child + 1 < n and precedes(value, heap[child + 1], heap[child]):
+                child += 1
+            if not precedes(value, heap[child], node):
+                break
+            heap[k] = heap[child]
+            k = child
+        heap[k] = node
+    return top

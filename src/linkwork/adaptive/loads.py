@@ -1,0 +1,226 @@
+"""Loads of an adaptive simulation: each change opens one path of the assembly tree, O(log n)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.adaptive.lazy_update import set_fixed_wrench, touch_path
+from linkwork.adaptive.workspace import (
+    LOAD_AT,
+    LOAD_COLUMNS,
+    LOAD_COUNT,
+    LOAD_FORCE,
+    LOAD_STIFFNESS,
+    LOAD_TARGET,
+    LOAD_TORQUE,
+    Coefficients,
+    Live,
+    Mechanism,
+    Plan,
+)
+from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.dynamics.inputs import as_array
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+
+FloatArray = NDArray[np.float64]
+Vector = Sequence[float] | ArrayLike
+
+
+@dataclass(eq=False, slots=True)
+class Load:
+    """A load on a body; keep it to change or clear it."""
+
+    body: int
+    row: int  # in the table of world loads, or -1 for a wrench fixed in the body
+    axes: FloatArray  # (3, 3)  of the frame a fixed force was given in
+    at: FloatArray  # (3,)  point of application, body frame [m]
+    force: FloatArray  # (3,)  as given [N]
+    torque: FloatArray  # (3,)  as given [N·m]
+
+    @property
+    def wrench(self) -> FloatArray:
+        """What a load fixed in the body adds to its wrench, in the body's frame at its origin, shape (6,)."""
+        f = self.axes @ self.force
+        return np.concatenate([self.axes @ self.torque + np.cross(self.at, f), f])
+
+
+class Loads:
+    """What acts on the bodies and joints of a simulation."""
+
+    def __init__(self, model: Model, plan: Plan, mechanism: Mechanism, coefficients: Coefficients, live: Live):
+        self.model = model
+        self._plan, self._mechanism, self._coefficients, self._live = plan, mechanism, coefficients, live
+        self._joint_node = np.full(model.n_bodies, -1, dtype=np.int64)
+        kinds = plan.nodes[:, NODE_KIND]
+        joined = np.flatnonzero((kinds == JOIN) | (kinds == HANG))
+        self._joint_node[plan.nodes[joined, INDEX]] = joined
+        self._loads: list[Load] = []  # in the order of the world table where they have a row
+        self._rows: list[Load] = []
+        self._loads_changed = True
+
+    @property
+    def _bundles(self) -> tuple[Plan, Mechanism, Coefficients, Live]:
+        return self._plan, self._mechanism, self._coefficients, self._live
+
+    @property
+    def _some_bundles(self) -> tuple[Plan, Mechanism, Live]:
+        return self._plan, self._mechanism, self._live
+
+    def _touch(self, node: int, pin: int) -> None:
+        touch_path(self._plan, self._live, node, pin)
+        self._loads_changed = True
+
+    def apply_wrench(
+        self,
+        body: str | int,
+        force: Vector = (0.0, 0.0, 0.0),
+        torque: Vector = (0.0, 0.0, 0.0),
+        frame: str = "body",
+        at: Vector = (0.0, 0.0, 0.0),
+    ) -> Load:
+        """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
+
+        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world".
+        at: the point, in the body's frame [m]; it follows the body.
+        Cost: O(log n).
+        """
+        index, rotation, point = self._door(body, at)
+        f, n = self._finite(force, "force"), self._finite(torque, "torque")
+        if frame == "world":
+            row = np.zeros(LOAD_COLUMNS)
+            row[LOAD_AT : LOAD_AT + 3], row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = (
+                point,
+                f,
+                n,
+            )
+            return self._add_world_load(index, row)
+        if frame != "body":
+            raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
+        load = Load(index, -1, rotation, point, f, n)
+        self._change_fixed(index, load.wrench)
+        self._loads.append(load)
+        return load
+
+    def attach(self, body: str | int, to: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
+        """A spring [N/m] of no length that pulls a point of a body towards a point `to` of the world [m].
+
+        Cost: O(log n).
+        """
+        index, _, point = self._door(body, at)
+        if not isinstance(stiffness, (int, float)) or not math.isfinite(stiffness) or stiffness <= 0.0:
+            raise StateError(f"stiffness is {stiffness!r}; it must be a finite number > 0.")
+        row = np.zeros(LOAD_COLUMNS)
+        row[LOAD_AT : LOAD_AT + 3], row[LOAD_TARGET : LOAD_TARGET + 3] = point, self._finite(to, "to")
+        row[LOAD_STIFFNESS] = stiffness
+        return self._add_world_load(index, row)
+
+    def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None:
+        """Replaces the force or torque of a load, in the axes it was given in. Cost: O(log n)."""
+        self._known(load)
+        before = load.wrench
+        if force is not None:
+            load.force = self._finite(force, "force")
+        if torque is not None:
+            load.torque = self._finite(torque, "torque")
+        if load.row < 0:
+            self._change_fixed(load.body, load.wrench - before)
+            return
+        row = self._live.load[load.row]
+        row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = load.force, load.torque
+        self._touch(self._live.leaf[load.body], 0)
+
+    def move_target(self, load: Load, to: Vector) -> None:
+        """Moves the world point that a spring made by `attach` pulls towards."""
+        self._known(load)
+        if load.row < 0 or self._live.load[load.row, LOAD_STIFFNESS] == 0.0:
+            raise StateError("this load is no spring; only what attach() made has a target.")
+        self._live.load[load.row, LOAD_TARGET : LOAD_TARGET + 3] = self._finite(to, "to")
+        self._touch(self._live.leaf[load.body], 0)
+
+    def clear(self, load: Load) -> None:
+        """Takes a load away. Cost: O(log n)."""
+        self._known(load)
+        self._loads.remove(load)
+        if load.row < 0:
+            self._change_fixed(load.body, -load.wrench)
+            return
+        last = self._rows.pop()
+        if last is not load:  # the last row of the table takes the place of the one that goes
+            self._live.load[load.row] = self._live.load[last.row]
+            self._live.load_body[load.row] = last.body
+            last.row = load.row
+            self._rows[last.row] = last
+        self._live.tally[LOAD_COUNT] = len(self._rows)
+        set_fixed_wrench(self._coefficients, self._live, load.body, self._live.wrench[load.body].copy())
+        self._touch(self._live.leaf[load.body], -1)
+
+    def clear_loads(self) -> None:
+        """Takes all loads on bodies away; efforts stay."""
+        for load in list(self._loads):
+            self.clear(load)
+
+    def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
+        """Sets the effort on a joint [N·m or N], on top of its springs. Cost: O(log n)."""
+        i = self.model.joint(joint)
+        rows = self.model.v_slice(i)
+        value = as_array(np.atleast_1d(effort), (rows.stop - rows.start,), f"effort of '{joint}'", self.model)
+        if not np.isfinite(value).all():
+            raise StateError(f"effort of '{joint}' is {value.tolist()}; give finite numbers.")
+        self._coefficients.total[rows] += value - self._live.effort[rows]
+        self._live.effort[rows] = value
+        self._touch(self._joint_node[i], 0)
+
+    def _change_fixed(self, index: int, change: FloatArray) -> None:
+        set_fixed_wrench(self._coefficients, self._live, index, self._live.wrench[index] + change)
+        self._touch(self._live.leaf[index], 0)
+
+    def _add_world_load(self, index: int, row: FloatArray) -> Load:
+        k = len(self._rows)
+        if k == self._live.load.shape[0]:
+            self._live = self._live._replace(
+                load=np.concatenate([self._live.load, np.zeros_like(self._live.load)]),
+                load_body=np.concatenate([self._live.load_body, np.zeros_like(self._live.load_body)]),
+            )
+        at, force, torque = (row[c : c + 3].copy() for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE))
+        load = Load(index, k, np.eye(3), at, force, torque)
+        self._live.load[k] = row
+        self._live.load_body[k] = index
+        self._rows.append(load)
+        self._loads.append(load)
+        self._live.tally[LOAD_COUNT] = len(self._rows)
+        self._touch(self._live.leaf[index], 1)
+        return load
+
+    def _computed_bodies(self) -> NDArray[np.int64]:
+        """Bodies whose joints are open, in order."""
+        opened = self._live.opened[: self._live.tally[0]]
+        kinds = self._plan.nodes[opened, NODE_KIND]
+        return np.sort(self._plan.nodes[opened[(kinds == JOIN) | (kinds == HANG)], INDEX])
+
+    def _known(self, load: Load) -> None:
+        if not any(load is other for other in self._loads):
+            raise StateError("this load is not, or no longer, part of the simulation.")
+
+    def _door(self, body: str | int, at: Vector) -> tuple[int, FloatArray, FloatArray]:
+        """Body index, axes and point of a load given on a body or on a frame welded to one."""
+        rotation, origin = np.eye(3), np.zeros(3)
+        if isinstance(body, str):
+            index, pose = self.model.frame(body)
+            rotation, origin = pose.matrix[:3, :3], pose.matrix[:3, 3]
+        else:
+            index = int(body)
+        if not 0 <= index < self.model.n_bodies:
+            raise StateError(f"body {body!r} is the world or does not exist; a load needs a body that can move.")
+        return index, rotation, origin + rotation @ self._finite(at, "at")
+
+    def _finite(self, value: Vector, what: str) -> FloatArray:
+        array = as_array(np.asarray(value, dtype=float), (3,), what, self.model)
+        if not np.isfinite(array).all():
+            raise StateError(f"{what} is {array.tolist()}; give three finite numbers.")
+        return array.copy()

@@ -1,0 +1,339 @@
+"""QuasiStatics: computes only the joints that matter, and proves the error (Redon and Lin 2006, in square-root form)."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.adaptive import stepping
+from linkwork.adaptive.energy import moved_joint_energy, shared_energy
+from linkwork.adaptive.lazy_update import prepare_all
+from linkwork.adaptive.loads import Loads
+from linkwork.adaptive.rounding import rounding_floor
+from linkwork.adaptive.total_acceleration import update_all_roots
+from linkwork.adaptive.workspace import (
+    JOINT_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    SUM_JOINT,
+    SUM_QUEUE,
+    allocate,
+)
+from linkwork.assembly import node_depths
+from linkwork.dynamics.dca import assemble_leaf_to_root
+from linkwork.dynamics.inputs import as_array, as_state, explain_failure
+from linkwork.errors import LinkworkWarning, StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+MEASURES = {
+    "absolute_linkage": stepping.ABSOLUTE_LINKAGE,
+    "relative_linkage": stepping.RELATIVE_LINKAGE,
+    "absolute_joint": stepping.ABSOLUTE_JOINT,
+    "relative_joint": stepping.RELATIVE_JOINT,
+}
+FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
+DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
+DEFAULT_TOLERANCE = 2.0**-11
+ENERGY_ROUNDING = 1e-14  # a gain of energy below this part of it is rounding
+SMALLEST_STEP = 1e-12  # [s] a step that still rises at this size is no longer limited by its size
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a solve or step reached.
+
+    error_bound: proven error of the accelerations by the chosen measure, rounding floor included.
+    reached: whether the tolerance holds (a budget may have stopped the work before).
+    rounding_floor: part of the bound that is rounding, in the same measure, as last estimated.
+    max_acceleration: bound on every joint's acceleration, computed or not, in the metric.
+    """
+
+    joints_computed: int
+    nodes_updated: int
+    error_bound: float
+    reached: bool
+    rounding_floor: float
+    max_acceleration: float
+
+
+class QuasiStatics(Loads):
+    """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
+
+    tolerance: error allowed by `measure`; or None with max_joints (joints computed a solve) or deadline [s] alone.
+    measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage".
+    weights: metric weight of each squared acceleration, shape (nv,), > 0; ones by default.
+    Cost: O(n) once, then O(joints computed) a step, whatever n.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        tolerance: float | None = None,
+        measure: str = "relative_joint",
+        max_joints: int | None = None,
+        deadline: float | None = None,
+        weights: ArrayLike | None = None,
+    ):
+        if tolerance is None and max_joints is None and deadline is None:
+            tolerance = DEFAULT_TOLERANCE
+        if measure not in MEASURES:
+            raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
+        self.model = model
+        self.measure = measure
+        self.tolerance = None if tolerance is None else self._checked_tolerance(tolerance)
+        self.max_joints = self._checked_count(max_joints)
+        self.deadline = None if deadline is None else self._checked_positive(deadline, "deadline")
+        q, v = as_state(model, state)
+        if v.any():
+            raise StateError("a quasi-static simulation begins at rest; give a state with v = 0.")
+        if not np.isfinite(q).all():
+            k = int(np.flatnonzero(~np.isfinite(q))[0])
+            raise StateError(f"state.q[{k}] is {q[k]} (joint '{model.joint_names[model.joint_of(k, 'q')]}').")
+        metric = np.ones(model.nv) if weights is None else as_array(weights, (model.nv,), "weights", model).copy()
+        if not ((metric > 0.0) & np.isfinite(metric)).all():
+            k = int(np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))[0])
+            raise StateError(f"weights[{k}] is {metric[k]}; metric weights must be finite and > 0.")
+        metric.setflags(write=False)
+        plan, mechanism, coefficients, live = allocate(model, q.copy(), metric)
+        super().__init__(model, plan, mechanism, coefficients, live)
+        self._depth = float(node_depths(plan.nodes).max(initial=1))
+        self._floor = (0.0, 0.0)
+        self._steps_since_floor = FLOOR_EVERY
+        self._warned = False
+        self._solved = False
+        self._assemble_everything()
+
+    def _assemble_everything(self) -> None:
+        plan, mechanism, c, live = self._bundles
+        prepare_all(plan, mechanism, c, live)
+        everything = np.array([[0, plan.nodes.shape[0]]], dtype=np.int64)
+        bad = assemble_leaf_to_root(
+            plan.nodes, plan.block, plan.slot, mechanism.tree, mechanism.body, mechanism.dof, c.hinge, c.S, c.total,
+            c.coef, c.phi, c.freedom, c.scratch, everything,
+        )  # fmt: skip
+        if bad >= 0:
+            raise explain_failure(self.model, "dca", bad, {"state.q": live.q}, np.zeros((0, 6)))
+        update_all_roots(
+            plan.nodes, plan.block, mechanism.tree, c.hinge, c.total, c.coef, c.freedom, mechanism.weight, c.root,
+            plan.root_at, c.rows, c.root_scratch,
+        )  # fmt: skip
+        if plan.nodes.shape[0]:
+            self._touch(plan.nodes.shape[0] - 1, pin=1)  # the root is always open
+
+    # ---------------------------------------------------------------------------------------------------------- results
+
+    @property
+    def state(self) -> State:
+        """The present coordinates (a copy), at rest."""
+        return State(self._live.q.copy(), np.zeros(self.model.nv))
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Joint accelerations of the last solve, zero where not computed; read-only, shape (nv,)."""
+        view = self._live.qdd.view()
+        view.setflags(write=False)
+        return view
+
+    @property
+    def computed_joints(self) -> list[str]:
+        """Names of the joints the last solve computed."""
+        joints = self._computed_bodies()
+        return [self.model.joint_names[i] for i in joints.tolist()]
+
+    # ------------------------------------------------------------------------------------------------------------ solving
+
+    def solve(self, tolerance: float | None = None) -> Report:
+        """Accelerations at the present state within tolerance: `sim.acceleration`."""
+        return self._advance(1, 0.0, tolerance)
+
+    def refine(self, tolerance: float) -> Report:
+        """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
+        if not self._solved or self._loads_changed:
+            return self.solve(tolerance)
+        reached = self._expand(self._checked_tolerance(tolerance), self.max_joints, self.deadline)
+        return self._report(reached, self._live.tally[JOINT_COUNT], 0, tolerance)
+
+    def step(self, h: float, n: int = 1) -> Report:
+        """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s]."""
+        return self._advance(self._checked_steps(n), self._checked_positive(h, "h"), None)
+
+    def run(
+        self,
+        steps: int,
+        h: float,
+        callback: Callable[[QuasiStatics, Report], object] | None = None,
+        every: int = 0,
+        progress: bool | None = None,
+    ) -> Report:
+        """Many steps without returning to Python in between, but every `every` of them for the callback and progress bar.
+
+        callback: called with the simulation and the report of the last step; a true result stops the run.
+        progress: show a bar; by default only on a terminal.
+        """
+        from linkwork.progress import progress_bar
+
+        steps = self._checked_steps(steps)
+        chunk = every or max(1, min(steps // 100 or 1, 200))
+        report = None
+        done = 0
+        with progress_bar(steps, "quasi-statics", progress) as bar:
+            while done < steps:
+                report = self.step(h, min(chunk, steps - done))
+                done += min(chunk, steps - done)
+                bar(done, f"{report.joints_computed} joints, bound {report.error_bound:.1e}")
+                if callback is not None and callback(self, report):
+                    break
+        assert report is not None
+        return report
+
+    def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
+        goal = self.tolerance if tolerance is None else self._checked_tolerance(tolerance)
+        limit = math.inf if goal is None and self.max_joints is None and self.deadline is None else goal
+        if self.deadline is not None and (steps > 1 or h > 0.0):
+            return self._advance_with_deadline(steps, h, goal)
+        budget = stepping.NO_LIMIT if self.max_joints is None else self.max_joints
+        pops = stepping.NO_LIMIT if self.deadline is None else 0
+        started = time.perf_counter()
+        # With a budget alone every node may be opened until it is spent: tolerance zero asks for that.
+        asked = 0.0 if limit is None else limit
+        bad, reached, joints, updated = stepping.advance(
+            *self._bundles, steps, float(h), MEASURES[self.measure], float(asked), budget, pops
+        )
+        self._check(bad)
+        self._loads_changed = False
+        self._solved = h == 0.0
+        if self.deadline is not None and not reached:
+            left = self.deadline - (time.perf_counter() - started)
+            reached = self._expand(asked, self.max_joints, left)
+        self._steps_since_floor += steps
+        return self._report(reached, joints / steps, updated / steps, goal)
+
+    def _advance_with_deadline(self, steps: int, h: float, goal: float | None) -> Report:
+        """Each step is a solve within the deadline, then a move."""
+        for _ in range(steps):
+            report = self._advance(1, 0.0, goal)
+            stepping.mark_and_move(*self._bundles, float(h), MEASURES[self.measure], math.inf if goal is None else goal)
+            self._solved = False
+        return report
+
+    def _expand(self, tolerance: float, max_joints: int | None, seconds: float | None) -> bool:
+        budget = stepping.NO_LIMIT if max_joints is None else max_joints
+        chunk = stepping.NO_LIMIT if seconds is None else DEADLINE_CHUNK
+        end = math.inf if seconds is None else time.perf_counter() + seconds
+        while True:
+            reached = bool(
+                stepping.expand_more(*self._bundles, MEASURES[self.measure], float(tolerance), budget, chunk)
+            )
+            if reached or self._live.tally[JOINT_COUNT] >= budget or time.perf_counter() >= end:
+                return reached
+            if seconds is None:
+                return reached
+
+    def _check(self, bad: int) -> None:
+        live = self._live
+        if bad >= 0 or not math.isfinite(live.figure[SUM_JOINT] + live.figure[SUM_QUEUE]):
+            vectors = {"state.q": live.q, "effort": live.effort}
+            raise explain_failure(self.model, "quasi-statics", bad, vectors, live.wrench)
+
+    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> Report:
+        if self._steps_since_floor >= FLOOR_EVERY:
+            self._floor = rounding_floor(*self._bundles, self._depth)
+            self._steps_since_floor = 0
+        figure = self._live.figure
+        bound = stepping.error_bound(self._live, MEASURES[self.measure])
+        floor = self._floor[0 if "linkage" in self.measure else 1]
+        scale = 1.0
+        if self.measure == "relative_linkage":
+            scale = math.sqrt(figure[SUM_JOINT] + figure[SUM_QUEUE])
+        elif self.measure == "relative_joint":
+            scale = math.sqrt(figure[MAX_JOINT])
+        floor = floor / scale if scale > 0.0 else 0.0
+        if goal is not None and 0.0 < goal < floor and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"tolerance {goal:.1e} lies below the rounding floor {floor:.1e} of this linkage under its loads; "
+                "the error bound cannot go lower than that. Ask for a larger tolerance.",
+                LinkworkWarning,
+                stacklevel=4,
+            )
+        return Report(
+            joints_computed=round(joints),
+            nodes_updated=round(updated),
+            error_bound=float(bound + floor),
+            reached=bool(reached),
+            rounding_floor=float(floor),
+            max_acceleration=math.sqrt(max(figure[MAX_JOINT], figure[MAX_QUEUE])) + self._floor[1],
+        )
+
+    # ----------------------------------------------------------------------------------------------------------- settling
+
+    def settle(
+        self, acceleration: float, h: float = 1e-2, max_steps: int = 100_000, progress: bool | None = None
+    ) -> Report:
+        """Steps downhill until every joint's acceleration is proven below `acceleration` [rad/s² or m/s²].
+
+        h: first time step [s]; it grows while steps succeed and is halved when one would raise the potential energy
+        (gravity, springs, world-fixed forces, constant efforts), which is then undone. Torques fixed in the world and
+        wrenches fixed in a body have no potential and are left out of it.
+        """
+        from linkwork.progress import progress_bar
+
+        threshold = self._checked_positive(acceleration, "acceleration")
+        h = self._checked_positive(h, "h")
+        report = self.solve()
+        energy = shared_energy(*self._bundles)
+        with progress_bar(max_steps, "settle", progress) as bar:
+            for done in range(self._checked_steps(max_steps)):
+                if report.max_acceleration <= threshold:
+                    return report
+                stepping.keep_coordinates(*self._some_bundles)
+                stepping.move_only(*self._bundles, h)
+                trial = self.solve()
+                gain = shared_energy(*self._bundles) - energy + moved_joint_energy(*self._some_bundles)
+                if gain > ENERGY_ROUNDING * abs(energy):
+                    stepping.restore_coordinates(*self._bundles)
+                    report = self.solve()
+                    h *= 0.5
+                    if h < SMALLEST_STEP:
+                        break
+                    continue
+                report = trial
+                energy = shared_energy(*self._bundles)
+                h *= 1.2
+                bar(done, f"acceleration ≤ {report.max_acceleration:.1e}, h = {h:.1e} s")
+        raise StateError(
+            f"not settled after {max_steps} steps: accelerations are below {report.max_acceleration:.2e}, not "
+            f"{threshold:.2e}. Allow more steps, or ask for less."
+        )
+
+    # --------------------------------------------------------------------------------------------------------------- door
+
+    def _checked_tolerance(self, value: float) -> float:
+        if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0.0:
+            raise StateError(f"tolerance is {value!r}; it must be a finite number ≥ 0.")
+        return float(value)
+
+    def _checked_positive(self, value: float, what: str) -> float:
+        if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0.0:
+            raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
+        return float(value)
+
+    def _checked_steps(self, value: int) -> int:
+        if not isinstance(value, (int, np.integer)) or value < 1:
+            raise StateError(f"the number of steps is {value!r}; it must be a whole number ≥ 1.")
+        return int(value)
+
+    def _checked_count(self, value: int | None) -> int | None:
+        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+            raise StateError(f"max_joints is {value!r}; it must be a whole number ≥ 1.")
+        return None if value is None else int(value)

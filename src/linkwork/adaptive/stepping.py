@@ -1,0 +1,266 @@
+"""The adaptive solve and the quasi-static step, many of them without leaving compiled code.
+
+A solve opens, without asking, what was open before, gets A(C) of the frontier below it, and goes on best first where the
+bound asks for more. Nodes whose whole subtree has become quiet are marked; they are closed, and only then is their root
+recomputed, once the coefficients fit the new coordinates. Theory: docs/theory/adaptive_quasi_statics.md.
+"""
+
+import math
+
+from linkwork.adaptive.best_first import open_node, pop, push, sort_open
+from linkwork.adaptive.lazy_update import flush, refresh_joint
+from linkwork.adaptive.total_acceleration import total_acceleration
+from linkwork.adaptive.workspace import (
+    CLOSING,
+    DIRTY,
+    HEAP_COUNT,
+    JOINT_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    OPEN,
+    OPEN_COUNT,
+    SUM_JOINT,
+    SUM_QUEUE,
+    UPDATED_COUNT,
+)
+from linkwork.assembly import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, substitute_node
+from linkwork.jit import inlined, kernel, routine
+from linkwork.model.joint_kernels import joint_integrate
+from linkwork.model.layout import DOF, FREE, KIND, SPHERICAL, Q, V
+from linkwork.spatial.simd import lane_vector, vload, vstore
+
+ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
+CLOSE_FRACTION = 0.25  # a node closes when it could hide this part of what the tolerance allows: no flapping
+RESUM_EVERY = 64  # expansions after which the sum over the queue is formed anew
+
+NO_LIMIT = 2**62
+
+
+@inlined
+def bound_of(measure, live):
+    """The proven error by one of the four measures."""
+    figure = live.figure
+    if measure == ABSOLUTE_LINKAGE:
+        return math.sqrt(figure[SUM_QUEUE])
+    if measure == ABSOLUTE_JOINT:
+        return math.sqrt(figure[MAX_QUEUE])
+    if measure == RELATIVE_LINKAGE:
+        whole = figure[SUM_QUEUE] + figure[SUM_JOINT]
+        return math.sqrt(figure[SUM_QUEUE] / whole) if whole > 0.0 else 0.0
+    if figure[MAX_QUEUE] == 0.0:
+        return 0.0
+    return math.sqrt(figure[MAX_QUEUE] / figure[MAX_JOINT]) if figure[MAX_JOINT] > 0.0 else math.inf
+
+
+@inlined
+def compute_node(plan, mechanism, coefficients, live, node):
+    """Solves a node's joint and hands its children their inputs; keeps the joint's part of the metric."""
+    substitute_node(
+        plan.nodes, plan.block, node, mechanism.tree, coefficients.hinge, coefficients.total, coefficients.coef,
+        coefficients.freedom, live.inputs, live.qdd,
+    )  # fmt: skip
+    kind = plan.nodes[node, NODE_KIND]
+    own = 0.0
+    if kind == JOIN or kind == HANG:
+        i = plan.nodes[node, INDEX]
+        j = mechanism.tree[i, V]
+        for d in range(mechanism.tree[i, DOF]):
+            own += mechanism.weight[j + d] * live.qdd[j + d] * live.qdd[j + d]
+        if mechanism.tree[i, DOF] > 0:
+            live.tally[JOINT_COUNT] += 1
+    live.value[node] = own
+    live.figure[SUM_JOINT] += own
+    live.figure[MAX_JOINT] = max(live.figure[MAX_JOINT], own)
+
+
+@inlined
+def queue_children(plan, coefficients, live, node):
+    """Puts the closed children of a freshly computed node on the frontier, where they hide anything."""
+    for side in (LEFT, RIGHT):
+        child = plan.nodes[node, side]
+        if child < 0 or live.flag[child] & OPEN:
+            continue
+        live.value[child] = 0.0
+        if coefficients.rows[child] > 0:
+            at = child * INPUT_COLUMNS
+            F1 = vload(live.inputs, at + IN_1)
+            F2 = vload(live.inputs, at + IN_2)
+            live.value[child] = total_acceleration(
+                plan.nodes, child, coefficients.root, plan.root_at, coefficients.rows, F1, F2
+            )
+            live.figure[SUM_QUEUE] += live.value[child]
+            push(live, child)
+
+
+@inlined
+def solve_open(plan, mechanism, coefficients, live):
+    """Back-substitution over the open nodes, root to leaf; the frontier goes on the heap."""
+    live.tally[HEAP_COUNT] = 0
+    live.tally[JOINT_COUNT] = 0
+    live.figure[SUM_JOINT] = 0.0
+    live.figure[MAX_JOINT] = 0.0
+    live.figure[SUM_QUEUE] = 0.0
+    count = live.tally[OPEN_COUNT]
+    g = mechanism.gravity
+    if count > 0:
+        root = live.opened[count - 1]
+        vstore(live.inputs, root * INPUT_COLUMNS + IN_1, lane_vector((0.0, 0.0, 0.0, -g[0], -g[1], -g[2]), 0.0))
+    for k in range(count - 1, -1, -1):
+        node = live.opened[k]
+        compute_node(plan, mechanism, coefficients, live, node)
+        queue_children(plan, coefficients, live, node)
+
+
+@inlined
+def resum_queue(live):
+    """The sum over the queue as a sum of what is in it; repeated subtraction would leave rounding behind."""
+    total = 0.0
+    for k in range(live.tally[HEAP_COUNT]):
+        total += live.value[live.heap[k]]
+    live.figure[SUM_QUEUE] = total
+    live.figure[MAX_QUEUE] = live.value[live.heap[0]] if live.tally[HEAP_COUNT] > 0 else 0.0
+
+
+@inlined
+def expand(plan, mechanism, coefficients, live, measure, tolerance, max_joints, max_pops):
+    """Opens frontier nodes, largest A(C) first, until the bound holds or a budget is spent; True when the bound holds."""
+    resum_queue(live)
+    pops = 0
+    while True:
+        if bound_of(measure, live) <= tolerance:
+            resum_queue(live)
+            if bound_of(measure, live) <= tolerance:
+                return True
+        if live.tally[HEAP_COUNT] == 0:
+            resum_queue(live)
+            return True
+        if live.tally[JOINT_COUNT] >= max_joints or pops >= max_pops:
+            resum_queue(live)
+            return False
+        node = pop(live)
+        live.figure[SUM_QUEUE] = max(0.0, live.figure[SUM_QUEUE] - live.value[node])
+        open_node(live, node)
+        compute_node(plan, mechanism, coefficients, live, node)
+        queue_children(plan, coefficients, live, node)
+        pops += 1
+        if pops % RESUM_EVERY == 0:
+            resum_queue(live)
+        live.figure[MAX_QUEUE] = live.value[live.heap[0]] if live.tally[HEAP_COUNT] > 0 else 0.0
+
+
+@inlined
+def mark_quiet(plan, live, measure, tolerance):
+    """Marks open nodes for closing whose subtree could stay unopened well within the tolerance."""
+    allowed = tolerance
+    if math.isinf(tolerance):  # a budget only: what is far below the best of the frontier may go
+        allowed = bound_of(measure, live)
+    allowed *= CLOSE_FRACTION
+    limit = allowed * allowed
+    if measure == RELATIVE_JOINT:
+        limit *= live.figure[MAX_JOINT]
+    elif measure == RELATIVE_LINKAGE:
+        limit *= live.figure[SUM_JOINT] + live.figure[SUM_QUEUE]
+    if measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE:
+        limit /= 1 + live.tally[HEAP_COUNT]  # so that the sum over all of them stays within
+    sort_open(live.opened, live.heap[live.tally[HEAP_COUNT] :], live.tally)
+    count = live.tally[OPEN_COUNT]
+    for k in range(count):  # own part → sum over the subtree, children before parents
+        node = live.opened[k]
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0:
+                live.value[node] += live.value[child]
+    for k in range(count - 1, -1, -1):
+        node = live.opened[k]
+        up = plan.nodes[node, UP]
+        quiet = live.value[node] <= limit and live.pin[node] == 0 and up >= 0
+        if quiet or (up >= 0 and live.flag[up] & CLOSING and live.pin[node] == 0):
+            live.flag[node] |= CLOSING
+
+
+@inlined
+def move(plan, mechanism, coefficients, live, h):
+    """q ← q ⊕ ½ h² q̈ for every computed joint: a step that begins at rest."""
+    for k in range(live.tally[OPEN_COUNT]):
+        node = live.opened[k]
+        live.flag[node] |= DIRTY
+        kind = plan.nodes[node, NODE_KIND]
+        if kind == JOIN or kind == HANG:
+            i = plan.nodes[node, INDEX]
+            joint_integrate(mechanism.tree, i, live.q, live.qdd, 0.5 * h * h, live.q)
+            refresh_joint(mechanism, coefficients, live, i)
+
+
+@kernel
+def keep_coordinates(plan, mechanism, live):
+    """Remembers the coordinates of all open joints, to come back to."""
+    copy_coordinates(plan, mechanism, live, live.q, live.kept_q)
+
+
+@kernel
+def restore_coordinates(plan, mechanism, coefficients, live):
+    """Back to the coordinates kept; the next solve updates what depends on them."""
+    copy_coordinates(plan, mechanism, live, live.kept_q, live.q)
+    move(plan, mechanism, coefficients, live, 0.0)
+
+
+@routine
+def copy_coordinates(plan, mechanism, live, source, target):
+    for k in range(live.tally[OPEN_COUNT]):
+        node = live.opened[k]
+        kind = plan.nodes[node, NODE_KIND]
+        if kind == JOIN or kind == HANG:
+            i = plan.nodes[node, INDEX]
+            first = mechanism.tree[i, Q]
+            width = mechanism.tree[i, DOF]
+            if mechanism.tree[i, KIND] == SPHERICAL or mechanism.tree[i, KIND] == FREE:
+                width += 1
+            for c in range(width):
+                target[first + c] = source[first + c]
+
+
+@kernel
+def move_only(plan, mechanism, coefficients, live, h):
+    move(plan, mechanism, coefficients, live, h)
+
+
+@kernel
+def error_bound(live, measure):
+    return bound_of(measure, live)
+
+
+@kernel
+def expand_more(plan, mechanism, coefficients, live, measure, tolerance, max_joints, max_pops):
+    """Goes on opening nodes from where the last solve stopped; True when the bound holds."""
+    return expand(plan, mechanism, coefficients, live, measure, tolerance, max_joints, max_pops)
+
+
+@kernel
+def mark_and_move(plan, mechanism, coefficients, live, h, measure, tolerance):
+    """Ends a step whose solve was cut into pieces."""
+    mark_quiet(plan, live, measure, tolerance)
+    move(plan, mechanism, coefficients, live, h)
+
+
+@kernel
+def advance(plan, mechanism, coefficients, live, steps, h, measure, tolerance, max_joints, max_pops):
+    """`steps` adaptive solves, each followed by a step of h [s] (none when h = 0).
+
+    Returns (failed body or -1, whether the last bound holds, joints computed in all steps, nodes updated in all steps).
+    """
+    reached = True
+    joints = 0
+    updated = 0
+    for _ in range(steps):
+        bad = flush(plan, mechanism, coefficients, live)
+        if bad >= 0:
+            return bad, False, joints, updated
+        solve_open(plan, mechanism, coefficients, live)
+        reached = expand(plan, mechanism, coefficients, live, measure, tolerance, max_joints, max_pops)
+        joints += live.tally[JOINT_COUNT]
+        updated += live.tally[UPDATED_COUNT]
+        if h != 0.0:
+            mark_quiet(plan, live, measure, tolerance)
+            move(plan, mechanism, coefficients, live, h)
+    return -1, reached, joints, updated
