@@ -29,7 +29,11 @@ def inverts_inertias(model: lw.Model) -> str | None:
 
 
 # What an algorithm refuses by its documentation: a function from a model to the reason, or to None where there is none.
-DOCUMENTED_LIMITS: dict[str, Callable[[lw.Model], str | None]] = {"dca": inverts_inertias}
+DOCUMENTED_LIMITS: dict[str, Callable[[lw.Model], str | None]] = {
+    "dca": inverts_inertias,
+    "virtual_work": inverts_inertias,
+    "virtual_work_unsplit": inverts_inertias,
+}
 
 # One joint of every kind, with axes off the coordinate axes and points off the origin.
 JOINTS: dict[str, lw.Joint] = {

@@ -20,7 +20,6 @@ from linkwork.assembly import (
     LOWER,
     NODE_KIND,
     RIGHT,
-    ROLE,
     SUM,
     TOP,
     UP,
@@ -302,7 +301,7 @@ def test_runs_cover_every_node_once_and_slots_never_clash(parent, pieces):
         assert stop - start <= limit
         assert nodes[stop - 1, FIRST] == start  # a whole subtree
     slot, size = stack_slots(assembly, runs)
-    assert (0 <= slot).all()
+    assert (slot >= 0).all()
     assert (slot < size).all()
     # Subtrees are swept at the same time, in any order: their slots are their own.
     owners = [set(slot[run[0, 0] : run[0, 1]].tolist()) for run in runs.subtrees]

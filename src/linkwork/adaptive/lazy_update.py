@@ -26,7 +26,7 @@ from linkwork.dynamics.dca import assemble_node
 from linkwork.dynamics.dca_nodes import H_F, H_P, H_R
 from linkwork.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import body_pose, helical_pose, joint_motion, joint_passive_effort
-from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, STIFFNESS, Q, V
+from linkwork.model.layout import DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import compose_pose, join
@@ -144,7 +144,8 @@ def express_loads(leaf, load, load_body, count, wrench, world, hinge):
 def flush(plan, mechanism, coefficients, live):
     """Brings every coefficient up to date and closes the nodes that wait for it; returns a body that failed, or -1."""
     nodes = plan.nodes
-    sort_open(live.opened, live.heap[live.tally[HEAP_COUNT] :], live.tally)
+    live.tally[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
+    sort_open(live.opened, live.heap, live.tally)
     count = live.tally[OPEN_COUNT]
     for k in range(count):
         node = live.opened[k]
@@ -177,7 +178,7 @@ def flush(plan, mechanism, coefficients, live):
                     coefficients.rows, coefficients.root_scratch,
                 )  # fmt: skip
             live.flag[node] = 0
-            clear_joint(nodes, node, mechanism.tree, live.qdd)
+            close_joint(nodes, node, mechanism.tree, live)
         else:
             live.flag[node] = flag
             live.opened[kept] = node
@@ -189,13 +190,25 @@ def flush(plan, mechanism, coefficients, live):
 
 
 @inlined
-def clear_joint(nodes, node, tree, qdd):
-    """A closed node's joint is no longer computed."""
+def close_joint(nodes, node, tree, live):
+    """A closed node's joint is no longer computed; its coordinates stay, and are what going back must find."""
     kind = nodes[node, NODE_KIND]
     if kind == JOIN or kind == HANG:
         i = nodes[node, INDEX]
         for d in range(tree[i, DOF]):
-            qdd[tree[i, V] + d] = 0.0
+            live.qdd[tree[i, V] + d] = 0.0
+        copy_joint(tree, i, live.q, live.kept_q)
+
+
+@inlined
+def copy_joint(tree, i, source, target):
+    """Copies the coordinates of joint i."""
+    first = tree[i, Q]
+    width = tree[i, DOF]
+    if tree[i, KIND] == SPHERICAL or tree[i, KIND] == FREE:
+        width += 1
+    for c in range(width):
+        target[first + c] = source[first + c]
 
 
 @kernel
@@ -206,6 +219,14 @@ def touch_path(plan, live, node, pin):
         live.flag[node] = (live.flag[node] | DIRTY) & ~CLOSING
         live.pin[node] += pin
         node = plan.nodes[node, UP]
+
+
+@kernel
+def set_joint_effort(mechanism, coefficients, live, i, first, effort):
+    """Replaces efforts of joint i, from velocity `first` on; springs are added afresh, so that nothing of the old stays."""
+    for d in range(effort.shape[0]):
+        live.effort[first + d] = effort[d]
+    refresh_joint(mechanism, coefficients, live, i)
 
 
 @kernel

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.lazy_update import set_fixed_wrench, touch_path
+from linkwork.adaptive.lazy_update import set_fixed_wrench, set_joint_effort, touch_path
 from linkwork.adaptive.workspace import (
     LOAD_AT,
     LOAD_COLUMNS,
@@ -60,8 +60,9 @@ class Loads:
         kinds = plan.nodes[:, NODE_KIND]
         joined = np.flatnonzero((kinds == JOIN) | (kinds == HANG))
         self._joint_node[plan.nodes[joined, INDEX]] = joined
-        self._loads: list[Load] = []  # in the order of the world table where they have a row
-        self._rows: list[Load] = []
+        self._loads: dict[int, Load] = {}  # by identity: two equal loads are still two
+        self._rows: list[Load] = []  # in the order of the world table
+        self._fixed: dict[int, list[Load]] = {}  # loads fixed in each body
         self._loads_changed = True
 
     @property
@@ -103,8 +104,9 @@ class Loads:
         if frame != "body":
             raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
         load = Load(index, -1, rotation, point, f, n)
-        self._change_fixed(index, load.wrench)
-        self._loads.append(load)
+        self._loads[id(load)] = load
+        self._fixed.setdefault(index, []).append(load)
+        self._add_up_fixed(index)
         return load
 
     def attach(self, body: str | int, to: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
@@ -123,13 +125,11 @@ class Loads:
     def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None:
         """Replaces the force or torque of a load, in the axes it was given in. Cost: O(log n)."""
         self._known(load)
-        before = load.wrench
-        if force is not None:
-            load.force = self._finite(force, "force")
-        if torque is not None:
-            load.torque = self._finite(torque, "torque")
+        f = load.force if force is None else self._finite(force, "force")
+        n = load.torque if torque is None else self._finite(torque, "torque")
+        load.force, load.torque = f, n
         if load.row < 0:
-            self._change_fixed(load.body, load.wrench - before)
+            self._add_up_fixed(load.body)
             return
         row = self._live.load[load.row]
         row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = load.force, load.torque
@@ -146,9 +146,10 @@ class Loads:
     def clear(self, load: Load) -> None:
         """Takes a load away. Cost: O(log n)."""
         self._known(load)
-        self._loads.remove(load)
+        del self._loads[id(load)]
         if load.row < 0:
-            self._change_fixed(load.body, -load.wrench)
+            self._fixed[load.body].remove(load)
+            self._add_up_fixed(load.body)
             return
         last = self._rows.pop()
         if last is not load:  # the last row of the table takes the place of the one that goes
@@ -162,22 +163,25 @@ class Loads:
 
     def clear_loads(self) -> None:
         """Takes all loads on bodies away; efforts stay."""
-        for load in list(self._loads):
+        for load in list(self._loads.values()):
             self.clear(load)
 
     def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
         """Sets the effort on a joint [N·m or N], on top of its springs. Cost: O(log n)."""
         i = self.model.joint(joint)
-        rows = self.model.v_slice(i)
+        rows = self.model.v_slice(joint)
         value = as_array(np.atleast_1d(effort), (rows.stop - rows.start,), f"effort of '{joint}'", self.model)
         if not np.isfinite(value).all():
             raise StateError(f"effort of '{joint}' is {value.tolist()}; give finite numbers.")
-        self._coefficients.total[rows] += value - self._live.effort[rows]
-        self._live.effort[rows] = value
+        set_joint_effort(self._mechanism, self._coefficients, self._live, i, rows.start, value)
         self._touch(self._joint_node[i], 0)
 
-    def _change_fixed(self, index: int, change: FloatArray) -> None:
-        set_fixed_wrench(self._coefficients, self._live, index, self._live.wrench[index] + change)
+    def _add_up_fixed(self, index: int) -> None:
+        """The sum of the loads fixed in a body: formed anew, so that a load taken away leaves nothing behind."""
+        total = np.zeros(6)
+        for load in self._fixed[index]:
+            total += load.wrench
+        set_fixed_wrench(self._coefficients, self._live, index, total)
         self._touch(self._live.leaf[index], 0)
 
     def _add_world_load(self, index: int, row: FloatArray) -> Load:
@@ -192,7 +196,7 @@ class Loads:
         self._live.load[k] = row
         self._live.load_body[k] = index
         self._rows.append(load)
-        self._loads.append(load)
+        self._loads[id(load)] = load
         self._live.tally[LOAD_COUNT] = len(self._rows)
         self._touch(self._live.leaf[index], 1)
         return load
@@ -204,7 +208,7 @@ class Loads:
         return np.sort(self._plan.nodes[opened[(kinds == JOIN) | (kinds == HANG)], INDEX])
 
     def _known(self, load: Load) -> None:
-        if not any(load is other for other in self._loads):
+        if self._loads.get(id(load)) is not load:
             raise StateError("this load is not, or no longer, part of the simulation.")
 
     def _door(self, body: str | int, at: Vector) -> tuple[int, FloatArray, FloatArray]:
@@ -214,13 +218,13 @@ class Loads:
             index, pose = self.model.frame(body)
             rotation, origin = pose.matrix[:3, :3], pose.matrix[:3, 3]
         else:
-            index = int(body)
+            index = int(body) if isinstance(body, (int, np.integer)) else -1
         if not 0 <= index < self.model.n_bodies:
             raise StateError(f"body {body!r} is the world or does not exist; a load needs a body that can move.")
         return index, rotation, origin + rotation @ self._finite(at, "at")
 
     def _finite(self, value: Vector, what: str) -> FloatArray:
-        array = as_array(np.asarray(value, dtype=float), (3,), what, self.model)
+        array = as_array(value, (3,), what, self.model)
         if not np.isfinite(array).all():
             raise StateError(f"{what} is {array.tolist()}; give three finite numbers.")
         return array.copy()

@@ -161,6 +161,7 @@ class QuasiStatics(Loads):
         if not self._solved or self._loads_changed:
             return self.solve(tolerance)
         reached = self._expand(self._checked_tolerance(tolerance), self.max_joints, self.deadline)
+        self._steps_since_floor = FLOOR_EVERY
         return self._report(reached, self._live.tally[JOINT_COUNT], 0, tolerance)
 
     def step(self, h: float, n: int = 1) -> Report:
@@ -210,11 +211,14 @@ class QuasiStatics(Loads):
             *self._bundles, steps, float(h), MEASURES[self.measure], float(asked), budget, pops
         )
         self._check(bad)
+        if self._loads_changed or h == 0.0:  # what rounding is relative to may be another
+            self._steps_since_floor = FLOOR_EVERY
         self._loads_changed = False
         self._solved = h == 0.0
         if self.deadline is not None and not reached:
             left = self.deadline - (time.perf_counter() - started)
             reached = self._expand(asked, self.max_joints, left)
+            joints = self._live.tally[JOINT_COUNT]
         self._steps_since_floor += steps
         return self._report(reached, joints / steps, updated / steps, goal)
 
@@ -222,7 +226,7 @@ class QuasiStatics(Loads):
         """Each step is a solve within the deadline, then a move."""
         for _ in range(steps):
             report = self._advance(1, 0.0, goal)
-            stepping.mark_and_move(*self._bundles, float(h), MEASURES[self.measure], math.inf if goal is None else goal)
+            stepping.mark_and_move(*self._bundles, float(h), MEASURES[self.measure], 0.0 if goal is None else goal)
             self._solved = False
         return report
 
@@ -305,7 +309,11 @@ class QuasiStatics(Loads):
                     report = self.solve()
                     h *= 0.5
                     if h < SMALLEST_STEP:
-                        break
+                        raise StateError(
+                            f"cannot settle: even the shortest step raises the potential energy, with accelerations up "
+                            f"to {report.max_acceleration:.2e}. Ask for a smaller tolerance; and for loads that have no "
+                            "potential (wrenches fixed in a body, torques, efforts on ball joints) use run()."
+                        )
                     continue
                 report = trial
                 energy = shared_energy(*self._bundles)

@@ -8,7 +8,7 @@ recomputed, once the coefficients fit the new coordinates. Theory: docs/theory/a
 import math
 
 from linkwork.adaptive.best_first import open_node, pop, push, sort_open
-from linkwork.adaptive.lazy_update import flush, refresh_joint
+from linkwork.adaptive.lazy_update import copy_joint, flush, refresh_joint
 from linkwork.adaptive.total_acceleration import total_acceleration
 from linkwork.adaptive.workspace import (
     CLOSING,
@@ -27,7 +27,7 @@ from linkwork.assembly import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, substitute_node
 from linkwork.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import joint_integrate
-from linkwork.model.layout import DOF, FREE, KIND, SPHERICAL, Q, V
+from linkwork.model.layout import DOF, V
 from linkwork.spatial.simd import lane_vector, vload, vstore
 
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
@@ -151,11 +151,11 @@ def expand(plan, mechanism, coefficients, live, measure, tolerance, max_joints, 
 
 @inlined
 def mark_quiet(plan, live, measure, tolerance):
-    """Marks open nodes for closing whose subtree could stay unopened well within the tolerance."""
-    allowed = tolerance
-    if math.isinf(tolerance):  # a budget only: what is far below the best of the frontier may go
-        allowed = bound_of(measure, live)
-    allowed *= CLOSE_FRACTION
+    """Marks open nodes for closing whose subtree could stay unopened well within the tolerance.
+
+    Where a budget stopped the work before, what is far below the bound it left may go: so the region follows the loads.
+    """
+    allowed = CLOSE_FRACTION * max(tolerance, bound_of(measure, live))
     limit = allowed * allowed
     if measure == RELATIVE_JOINT:
         limit *= live.figure[MAX_JOINT]
@@ -188,7 +188,10 @@ def move(plan, mechanism, coefficients, live, h):
         kind = plan.nodes[node, NODE_KIND]
         if kind == JOIN or kind == HANG:
             i = plan.nodes[node, INDEX]
-            joint_integrate(mechanism.tree, i, live.q, live.qdd, 0.5 * h * h, live.q)
+            if mechanism.tree[i, KIND] == HELICAL:
+                live.q[mechanism.tree[i, Q]] += 0.5 * h * h * live.qdd[mechanism.tree[i, V]]
+            else:
+                joint_integrate(mechanism.tree, i, live.q, live.qdd, 0.5 * h * h, live.q)
             refresh_joint(mechanism, coefficients, live, i)
 
 
@@ -211,13 +214,7 @@ def copy_coordinates(plan, mechanism, live, source, target):
         node = live.opened[k]
         kind = plan.nodes[node, NODE_KIND]
         if kind == JOIN or kind == HANG:
-            i = plan.nodes[node, INDEX]
-            first = mechanism.tree[i, Q]
-            width = mechanism.tree[i, DOF]
-            if mechanism.tree[i, KIND] == SPHERICAL or mechanism.tree[i, KIND] == FREE:
-                width += 1
-            for c in range(width):
-                target[first + c] = source[first + c]
+            copy_joint(mechanism.tree, plan.nodes[node, INDEX], source, target)
 
 
 @kernel

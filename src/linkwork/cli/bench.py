@@ -25,7 +25,15 @@ NAME = "bench"
 SUMMARY = "time Linkwork against its peers"
 
 PACKAGE = "linkwork_benchmarks"  # the name the folder of benchmarks is imported under
-HELPERS = ("__init__", "harness", "peers")  # files of that folder that are no benchmarks
+HELPERS = (  # files of that folder that are no benchmarks
+    "__init__",
+    "harness",
+    "peers",
+    "quasi_statics_molecule",
+    "quasi_statics_page",
+    "quasi_statics_parts",
+    "quasi_statics_plots",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = benchmark_folder()
     names = benchmark_names(folder)
     if arguments.benchmark is None:
-        rows = [(name, _headline(folder / f"{name}.py")) for name in names]
+        rows = [(name, _headline(folder / f"{_stem(name)}.py")) for name in names]
         console().print(table("benchmarks", ("name", "what it times"), rows, left=2))
         return DONE
     if arguments.benchmark not in names:
@@ -83,7 +91,13 @@ def benchmark_folder() -> Path:
 
 
 def benchmark_names(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.py") if path.stem not in HELPERS and path.stem[0] != "_")
+    stems = (path.stem for path in folder.glob("*.py"))
+    return sorted(stem.replace("_", "-") for stem in stems if stem not in HELPERS and stem[0] != "_")
+
+
+def _stem(name: str) -> str:
+    """A benchmark's file: `quasi-statics` on the command line is quasi_statics.py."""
+    return name.replace("-", "_")
 
 
 def load_benchmark(folder: Path, name: str) -> ModuleType:
@@ -97,7 +111,7 @@ def load_benchmark(folder: Path, name: str) -> ModuleType:
         package = importlib.util.module_from_spec(spec)
         sys.modules[PACKAGE] = package
         spec.loader.exec_module(package)
-    return importlib.import_module(f"{PACKAGE}.{name}")
+    return importlib.import_module(f"{PACKAGE}.{_stem(name)}")
 
 
 def _headline(path: Path) -> str:

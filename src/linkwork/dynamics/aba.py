@@ -33,14 +33,16 @@ from linkwork.spatial.inertia import (
     subtract_outer,
 )
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import tmatvec3
+from linkwork.spatial.rotations import dot3, tmatvec3
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,
+    angular,
     cross_force,
     cross_motion,
     dot6,
     join,
+    linear,
     scale6,
     sub6,
     twist_to_child,
@@ -60,6 +62,7 @@ S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
 DOF_WORK = 19
 
 OK, SINGULAR = 0, 1
+SINGULAR_PART = 1e-14
 
 
 @inlined
@@ -140,6 +143,8 @@ def inertia_to_parent_1dof(tree, body, dof, i, work):
     s = helical_twist(body, i)
     U = articulated_times_twist(A, B, C, s)
     D = dot6(s, U) + dof[tree[i, V], ARMATURE]
+    # What D would be, at most, for inertia of this size: below rounding of that, the joint resists with nothing.
+    scale = dot3(angular(s), angular(s)) * (A[0] + A[3] + A[5]) + dot3(linear(s), linear(s)) * (C[0] + C[3] + C[5])
     u = work[i, U_SMALL] - dot6(s, p)
     d = 1.0 / D
     store6(work, i, U_, U)
@@ -150,7 +155,7 @@ def inertia_to_parent_1dof(tree, body, dof, i, work):
         A, B, C = subtract_outer(A, B, C, U, d)
         p = add6(p, add6(articulated_times_twist(A, B, C, load6(work, i, BIAS)), scale6(d * u, U)))
         add_to_parent(work, i, parent, A, B, C, p)
-    return D > 0.0
+    return SINGULAR_PART * scale < D
 
 
 @routine

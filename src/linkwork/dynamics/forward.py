@@ -13,11 +13,20 @@ from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import aba
 from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.inputs import NO_WRENCHES, as_array, as_effort, as_state, as_wrenches, explain_failure
+from linkwork.dynamics.inputs import (
+    NO_WRENCHES,
+    as_array,
+    as_effort,
+    as_finite_state,
+    as_state,
+    as_wrenches,
+    explain_failure,
+)
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
 from linkwork.dynamics.mass_matrix import composite_rigid_bodies
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
+from linkwork.dynamics.virtual_work_solver import VirtualWorkSolver
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -128,11 +137,32 @@ def _forward_dca(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray,
     return solve_dca(dca_solver(model), q, v, effort, wrenches)
 
 
+def virtual_work_solver(model: Model, split: bool = True) -> VirtualWorkSolver:
+    """This thread's solver by virtual work for a model, with or without link splitting."""
+    name = "virtual_work" if split else "virtual_work_unsplit"
+    solver: VirtualWorkSolver = _workspace(model, name, lambda model: VirtualWorkSolver(model, split))
+    return solver
+
+
+def _forward_virtual_work(
+    model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
+) -> FloatArray:
+    return virtual_work_solver(model).accelerations(q, v, effort, wrenches)
+
+
+def _forward_virtual_work_unsplit(
+    model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
+) -> FloatArray:
+    return virtual_work_solver(model, split=False).accelerations(q, v, effort, wrenches)
+
+
 ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]] = {
     "aba": _forward_aba,
     "dca": _forward_dca,
     "dense": _forward_dense,
     "unit_vector": _forward_unit_vector,
+    "virtual_work": _forward_virtual_work,
+    "virtual_work_unsplit": _forward_virtual_work_unsplit,
 }
 
 
@@ -148,7 +178,8 @@ def forward_dynamics(
     effort: joint efforts [N·m or N], shape (nv,); none by default. Springs and dampers of the model act besides.
     wrenches: external wrenches [n; f] [N·m, N], each in its body's frame at its origin, shape (n, 6).
     algorithm: "aba" (O(n), fastest), "dca" (divide and conquer: O(n) work, O(log n) depth, several cores), "dense" (O(n³),
-    the judge), "unit_vector" (Walker and Orin 1).
+    the judge), "unit_vector" (Walker and Orin 1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the
+    way), "virtual_work_unsplit" (the same without link splitting: O(k³) for k joints on one body).
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """
     solve = ALGORITHMS.get(algorithm)
@@ -200,7 +231,7 @@ def mass_matrix(model: Model, state: State) -> FloatArray:
 
 def body_poses(model: Model, state: State) -> FloatArray:
     """World poses of all bodies as homogeneous matrices, shape (n, 4, 4). Cost: O(n)."""
-    q, _ = as_state(model, state)
+    q, _ = as_finite_state(model, state)
     tree, body, screws, *_ = model.arrays
     flat = kinematics.world_poses(tree, body, screws, q)
     T = np.zeros((model.n_bodies, 4, 4))
@@ -215,7 +246,7 @@ def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
 
     frame: axes the components refer to, "body" or "world".
     """
-    q, v = as_state(model, state)
+    q, v = as_finite_state(model, state)
     tree, body, screws, *_ = model.arrays
     twists = kinematics.local_twists(tree, body, screws, q, v)
     if frame == "world":
@@ -234,7 +265,7 @@ def body_jacobian(
     at: the point, in the body's frame [m].
     Cost: O(depth) beyond the memory of the result.
     """
-    q, _ = as_state(model, state)
+    q, _ = as_finite_state(model, state)
     tree, rows, screws, *_ = model.arrays
     index = model.body(body) if isinstance(body, str) else int(body)
     if not -1 <= index < model.n_bodies:
@@ -263,7 +294,7 @@ class Energy(NamedTuple):
 
 def energy(model: Model, state: State) -> Energy:
     """Kinetic and potential energy."""
-    q, v = as_state(model, state)
+    q, v = as_finite_state(model, state)
     return Energy(*kinematics.energies(*model.arrays, q, v))
 
 
@@ -277,7 +308,7 @@ def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> 
 
     about: the point the angular momentum refers to [m]; `lw.center_of_mass(...)` is a frequent choice.
     """
-    q, v = as_state(model, state)
+    q, v = as_finite_state(model, state)
     tree, body, screws, *_ = model.arrays
     total = kinematics.world_momentum(tree, body, screws, q, v)
     return Momentum(total[3:], total[:3] - np.cross(as_array(about, (3,), "about", model), total[3:]))
@@ -285,7 +316,7 @@ def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> 
 
 def center_of_mass(model: Model, state: State) -> FloatArray:
     """Centre of mass of the whole linkage in the world [m], shape (3,)."""
-    q, _ = as_state(model, state)
+    q, _ = as_finite_state(model, state)
     tree, body, screws, *_ = model.arrays
     mass, *moment = kinematics.mass_moment(tree, body, screws, q)
     if mass == 0.0:

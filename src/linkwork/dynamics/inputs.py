@@ -11,6 +11,7 @@ from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
+UNIT_TOLERANCE = 1e-6  # of a quaternion's squared length: integrators keep it far better, printed digits not worse
 NO_EFFORT = np.zeros(0)
 NO_WRENCHES = np.zeros((0, 6))
 
@@ -30,8 +31,34 @@ def as_array(value: ArrayLike, shape: tuple[int, ...], what: str, model: Model) 
 
 
 def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
+    """q and v of a state, shapes checked, orientations unit."""
     q, v = state
-    return as_array(q, (model.nq,), "state.q", model), as_array(v, (model.nv,), "state.v", model)
+    q = as_array(q, (model.nq,), "state.q", model)
+    if model.quaternions.size:
+        check_orientations(model, q)
+    return q, as_array(v, (model.nv,), "state.v", model)
+
+
+def as_finite_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
+    """The same, and every number finite: for what would pass NaN on instead of failing."""
+    q, v = as_state(model, state)
+    if not (np.isfinite(q).all() and np.isfinite(v).all()):
+        raise explain_failure(model, "kinematics", -1, {"state.q": q, "state.v": v}, NO_WRENCHES)
+    return q, v
+
+
+def check_orientations(model: Model, q: FloatArray) -> None:
+    """Refuses quaternions that are not unit: the algebra behind would scale bodies by them."""
+    first = model.quaternions
+    norm2 = sum(q[first + k] ** 2 for k in range(4))
+    bad = np.flatnonzero(~(np.abs(norm2 - 1.0) <= UNIT_TOLERANCE))
+    if bad.size:
+        k = int(first[bad[0]])
+        joint = model.joint_names[model.joint_of(k, "q")]
+        raise StateError(
+            f"joint '{joint}' has the orientation {q[k : k + 4].tolist()} (state.q[{k}:{k + 4}]), which is no unit "
+            "quaternion (w, x, y, z). model.state(q, v) makes orientations unit."
+        )
 
 
 def as_effort(model: Model, effort: ArrayLike | None, what: str = "effort") -> FloatArray:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dynamics.dca_nodes import H_C
 from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.forward import dca_solver, solve_dca
+from linkwork.dynamics.forward import dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -30,17 +30,22 @@ def joint_reactions(
     """The wrench each joint passes to the body it carries, constraint and effort together.
 
     effort, wrenches: as in `forward_dynamics`.
-    algorithm: "dca".
+    algorithm: "dca", or "virtual_work", whose unknowns they are.
     Returns wrenches [n; f] [N·m, N] in each body's frame at its origin, shape (n, 6). Sᵀ times it is the joint's effort
     with springs and dampers, less armature q̈. Compile with merge_fixed=False to see the reactions of welds.
     Cost: O(n).
     """
-    if algorithm != "dca":
-        raise StateError(f"joint_reactions knows no algorithm '{algorithm}'; choose dca.")
     q, v = as_state(model, state)
-    solver = dca_solver(model)
-    solve_dca(solver, q, v, as_effort(model, effort), as_wrenches(model, wrenches))
-    return solver.reactions()
+    load, external = as_effort(model, effort), as_wrenches(model, wrenches)
+    if algorithm == "dca":
+        solver = dca_solver(model)
+        solve_dca(solver, q, v, load, external)
+        return solver.reactions()
+    if algorithm == "virtual_work":
+        by_work = virtual_work_solver(model)
+        by_work.accelerations(q, v, load, external)
+        return by_work.reactions()
+    raise StateError(f"joint_reactions knows no algorithm '{algorithm}'; choose dca or virtual_work.")
 
 
 def hybrid_dynamics(

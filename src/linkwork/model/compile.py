@@ -39,6 +39,7 @@ class _Draft:
     host: list[int]
     welded_at: dict[int, Pose]  # pose of a welded body in its host
     vanished: dict[str, str]
+    parts: dict[int, list[tuple[str, int]]]  # names and degrees of freedom of the joints merged into a body's joint
 
 
 def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
@@ -58,6 +59,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
         [body.placement for body in bodies],
         [body.inertia for body in bodies],
         list(range(len(bodies))),
+        {},
         {},
         {},
     )
@@ -214,6 +216,7 @@ def _absorb_massless(draft: _Draft, order: list[int]) -> list[str]:
                 f"{label} has mass 0 kg, and its joint with the next would have {merged.nv} degrees of freedom"
             )
             continue
+        draft.parts[child] = _named_parts(draft, i) + _named_parts(draft, child)
         draft.joint[child] = merged
         draft.placement[child] = draft.placement[i] @ draft.placement[child]
         draft.parent[child] = draft.parent[i]
@@ -222,6 +225,12 @@ def _absorb_massless(draft: _Draft, order: list[int]) -> list[str]:
         draft.host[i] = -2
         draft.vanished[draft.bodies[i].name] = draft.bodies[child].name
     return faults
+
+
+def _named_parts(draft: _Draft, i: int) -> list[tuple[str, int]]:
+    """Names and degrees of freedom of the joints that body i's joint is made of."""
+    own = [(draft.bodies[i].joint_name, draft.joint[i].nv)] if draft.joint[i].nv else []
+    return draft.parts.pop(i, own)
 
 
 def _joined(first: Joint, second: Joint, between: Pose) -> Joint | None:
@@ -290,7 +299,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         name=linkage.name,
         arrays=arrays,
         body_names=names,
-        joint_names=tuple(draft.bodies[i].joint_name for i in kept),
+        joint_names=tuple(_joint_name(draft, i) for i in kept),
         joints=tuple(joints),
         frames=_reachable_frames(welded, draft),
         shapes=shapes,
@@ -300,7 +309,31 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         velocity_limit=limits[:, 3],
         warnings=(*linkage.warnings, *lost),
         vanished=draft.vanished,
+        joint_parts=_joint_parts(draft, kept),
     )
+
+
+def _joint_name(draft: _Draft, i: int) -> str:
+    """A joint's name; of several merged into one, all their names."""
+    parts = draft.parts.get(i)
+    return "+".join(name for name, _ in parts) if parts else draft.bodies[i].joint_name
+
+
+def _joint_parts(draft: _Draft, kept: list[int]) -> dict[str, tuple[int, int, int]]:
+    """Where the joints are that were merged into another: name → body, first degree of freedom within it, how many."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for number, i in enumerate(kept):
+        if draft.joint[i].kind != layout.COMPOUND:
+            continue
+        parts = draft.parts.get(i)
+        if parts is None:  # a file may have written several hinges of one body as a compound "a+b+c"
+            names = draft.bodies[i].joint_name.split("+")
+            parts = [(name, 1) for name in names] if len(names) == draft.joint[i].nv > 1 else []
+        first = 0
+        for name, size in parts:
+            found[name] = (number, first, size)
+            first += size
+    return found
 
 
 def _vanished(draft: _Draft, i: int) -> bool:

@@ -101,8 +101,11 @@ class Joint:
                 found.append(f"{name} is {value}; it must be a number" + (f" ≥ {low:g}" if low > -math.inf else ""))
         found += self._limit_faults()
         turning = _numbers(self.stiffness)
-        if self.kind in (SPHERICAL, FREE) and turning is not None and np.ptp(turning[:3]) > 0:
-            found.append(f"stiffness {self.stiffness} differs between rotations; a ball has one stiffness for all")
+        if self.kind in (SPHERICAL, FREE) and turning is not None:
+            # A spring that pulls along the whole rotation (or displacement) has an energy only if it is the same all round.
+            for what, part in (("rotations", turning[:3]), ("displacements", turning[3:])):
+                if part.size and np.ptp(part) > 0:
+                    found.append(f"stiffness {self.stiffness} differs between {what}; give one number for all three")
         return found
 
     def _limit_faults(self) -> list[str]:

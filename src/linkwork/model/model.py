@@ -63,6 +63,9 @@ class Model:
     velocity_limit: FloatArray  # (nv,)
     warnings: tuple[str, ...] = ()
     vanished: dict[str, str] = field(default_factory=dict)  # massless bodies inside compound joints → the body behind
+    joint_parts: dict[str, tuple[int, int, int]] = field(
+        default_factory=dict
+    )  # joints inside compounds → body, first, size
 
     @cached_property
     def workspaces(self) -> threading.local:
@@ -98,6 +101,12 @@ class Model:
     def gravity(self) -> FloatArray:
         """Acceleration of free fall [m/s²], shape (3,)."""
         return self.arrays.gravity
+
+    @cached_property
+    def quaternions(self) -> IntArray:
+        """Where the orientations (w, x, y, z) of ball and free joints begin in q."""
+        kinds, first = self.arrays.tree[:, layout.KIND], self.arrays.tree[:, layout.Q]
+        return np.sort(np.concatenate([first[kinds == layout.SPHERICAL], first[kinds == layout.FREE] + 3]))
 
     @cached_property
     def depth(self) -> int:
@@ -138,29 +147,34 @@ class Model:
     def joint(self, name: str) -> int:
         """Index of the body that the named joint carries."""
         index = self._joint_index.get(name)
+        if index is None and name in self.joint_parts:
+            return self.joint_parts[name][0]
         if index is None:
             raise ModelError(f"model '{self.name}' has no joint '{name}'{_suggest(name, self.joint_names)}.")
         return index
 
     def q_slice(self, joint: str | int) -> slice:
-        """Where a joint's coordinates stand in q."""
-        i = self.joint(joint) if isinstance(joint, str) else joint
-        start = int(self.arrays.tree[i, layout.Q])
-        return slice(start, start + self.joints[i].nq)
+        """Where a joint's coordinates stand in q; a joint that was merged into a compound has its part of it."""
+        return self._slice(joint, layout.Q)
 
     def v_slice(self, joint: str | int) -> slice:
-        """Where a joint's velocities stand in v."""
-        i = self.joint(joint) if isinstance(joint, str) else joint
-        start = int(self.arrays.tree[i, layout.V])
-        return slice(start, start + self.joints[i].nv)
+        """Where a joint's velocities stand in v; a joint that was merged into a compound has its part of it."""
+        return self._slice(joint, layout.V)
+
+    def _slice(self, joint: str | int, column: int) -> slice:
+        first, size = 0, -1
+        if isinstance(joint, str) and joint not in self._joint_index and joint in self.joint_parts:
+            i, first, size = self.joint_parts[joint]
+        else:
+            i = self.joint(joint) if isinstance(joint, str) else joint
+        start = int(self.arrays.tree[i, column]) + first
+        whole = self.joints[i].nq if column == layout.Q else self.joints[i].nv
+        return slice(start, start + (whole if size < 0 else size))
 
     def neutral(self) -> State:
         """At rest with every joint in its zero frame."""
         q = np.zeros(self.nq)
-        kinds = self.arrays.tree[:, layout.KIND]
-        starts = self.arrays.tree[:, layout.Q]
-        q[starts[kinds == layout.SPHERICAL]] = 1.0
-        q[starts[kinds == layout.FREE] + 3] = 1.0
+        q[self.quaternions] = 1.0
         return State(q, np.zeros(self.nv))
 
     def random_state(self, rng: np.random.Generator | int | None = None, speed: float = 1.0) -> State:

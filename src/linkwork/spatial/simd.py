@@ -8,7 +8,7 @@ Left to itself the compiler vectorizes such small loops poorly or not at all; wr
 import operator
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, models, overload, register_model
 
 from linkwork.jit import inlined
@@ -60,6 +60,21 @@ def vstore(typingctx, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, index, value), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Asks for the cache line of the number `index` of an array's memory before it is needed."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), _INDEX, _INDEX, _INDEX])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [pointer, _INDEX(0), _INDEX(3), _INDEX(1)])  # for reading, into all caches, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
 
 
 def _splat(builder, scalar):
