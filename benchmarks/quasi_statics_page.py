@@ -7,6 +7,7 @@ A part of the page between `<!-- begin NAME -->` and `<!-- end NAME -->` is repl
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from .quasi_statics_parts import QuasiStaticsReport
@@ -22,8 +23,12 @@ def fill_in(path: Path, report: QuasiStaticsReport) -> None:
     for name, blocks in parts.items():
         marks = re.compile(f"(<!-- begin {re.escape(name)} -->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
         body = "\n\n".join(blocks) + "\n"
-        text = marks.sub(lambda match, body=body: match[1] + body + match[2], text)
+        text = marks.sub(partial(_between_marks, body), text)
     path.write_text(text, encoding="utf-8")
+
+
+def _between_marks(body: str, match: re.Match[str]) -> str:
+    return match[1] + body + match[2]
 
 
 def markdown(columns: list[str], rows: list[list[str]]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .quasi_statics_parts import FloatArray, forces_text
 
@@ -32,13 +34,14 @@ def save_pictures(figures: Figures, shapes: list[Shape], folder: Path) -> str:
         return "no pictures: matplotlib is not installed (pip install 'linkwork[plots]')."
     saved = []
     folder.mkdir(parents=True, exist_ok=True)
-    for name, draw, width, height, wanted in (
+    pictures: tuple[tuple[str, Callable[[Any, Any], None], float, float, Sequence[Any]], ...] = (
         ("bicycle_chain", _chain, 12.0, 3.6, shapes),
         ("millipede", _time_and_joints, 10.0, 4.0, [f for f in figures if f["case"] == "millipede"]),
         ("molecule", _time_and_joints, 10.0, 4.0, _molecule_runs(figures)),
         ("displacement", _displacement, 5.6, 4.0, _molecule_runs(figures)),
         ("scaling", _scaling, 10.0, 3.8, [f for f in figures if f["case"].startswith("molecule, ")]),
-    ):
+    )
+    for name, draw, width, height, wanted in pictures:
         if wanted:
             figure = Figure(figsize=(width, height), layout="constrained")
             FigureCanvasAgg(figure)
@@ -58,10 +61,10 @@ def _chain(figure: Any, shapes: list[Shape]) -> None:
     grid = figure.add_gridspec(2, 1 + len(approximate))
     first = figure.add_subplot(grid[0, 0])
     first.plot(*start.points.T, "-", color=GREY, label="start")
-    first.plot(*full.points.T, "-", color=COLORS[0], label="end, all joints computed")
-    first.legend(fontsize=7, frameon=False, loc="upper left")
+    first.plot(*full.points.T, "-", color=COLORS[0], label="end")
+    first.legend(fontsize=7, frameon=False, loc="center right")
     first.set_title("start and end", fontsize=10)
-    box = _box(full.points[-int(CLOSE_UP * len(full.points)) :])
+    near = -int(CLOSE_UP * len(full.points))
     for row, shape in enumerate([None, *approximate]):
         for zoomed in (False, True):
             if shape is None and not zoomed:
@@ -72,6 +75,7 @@ def _chain(figure: Any, shapes: list[Shape]) -> None:
             axes.set_aspect("equal", adjustable="box" if zoomed else "datalim")
             axes.tick_params(labelsize=7)
             if zoomed:
+                box = _box(np.concatenate([full.points[near:], (shape or full).points[near:]]))
                 axes.set_xlim(*box[0])
                 axes.set_ylim(*box[1])
     figure.supxlabel("x [m]; below: the end of the chain, closer", fontsize=9)

@@ -20,6 +20,7 @@ from linkwork.dynamics.forward import (
     momentum,
 )
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
+from linkwork.dynamics.reroot import Loss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.model import library
@@ -39,6 +40,7 @@ from linkwork.model.joints import (
 )
 from linkwork.model.linkage import Body, Linkage
 from linkwork.model.model import Frame, Model
+from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
@@ -50,7 +52,7 @@ __version__ = "0.1.0"
 
 
 def load(path: "str | Path", **options: Any) -> Linkage:
-    """Reads a linkage from a file: .urdf, .xml or .mjcf (MJCF).
+    """Reads a linkage from a file: .urdf, .xml or .mjcf (MJCF), .bvh and .asf (motion capture, with `motion` beside it).
 
     Raises FormatError with file and line of every fault; what a file says that Linkwork cannot keep is listed in the
     linkage's `warnings`.
@@ -76,15 +78,18 @@ __all__ = [
     "Joint",
     "Linkage",
     "LinkworkError",
+    "Loss",
     "Mesh",
     "MissingExtraError",
     "Model",
     "ModelError",
     "Momentum",
+    "Motion",
     "Planar",
     "Pose",
     "Prismatic",
     "QuasiStatics",
+    "Rerooted",
     "Response",
     "Revolute",
     "Screw",
@@ -107,4 +112,5 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "reroot",
 ]

@@ -100,7 +100,7 @@ def stack_slots(assembly: Assembly, runs: Runs | None) -> tuple[IntArray, int]:
     return number_slots(assembly.nodes, subtrees)
 
 
-@kernel
+@kernel(allocates=True)
 def number_slots(nodes, subtrees):
     slot = np.full(nodes.shape[0], -1, dtype=np.int64)
     base = 0
@@ -123,7 +123,7 @@ def number_slots(nodes, subtrees):
     return slot, base
 
 
-@kernel
+@kernel(allocates=True)
 def plan_nodes(parent):
     n = parent.shape[0]
     heavy, next_light, first_light = heavy_paths(parent)
@@ -180,7 +180,7 @@ def plan_nodes(parent):
     return number_in_post_order(draft, count, hang[n], n)
 
 
-@routine
+@routine(allocates=True)
 def heavy_paths(parent):
     """The child with the largest subtree of each body, and linked lists of the others; slot n is the world's."""
     n = parent.shape[0]
@@ -215,7 +215,7 @@ def gather_branches(child, next_light, hang, height, items, heights, start):
     return count
 
 
-@routine
+@routine(allocates=True)
 def sort_tallest_first(items, heights, lo, hi):
     """Sorts items[lo:hi] by falling height; equals keep their order, so that a plan can be repeated."""
     if hi - lo > 2:  # a pair has one tree only
@@ -276,7 +276,7 @@ def balanced_cut(weights, a, b):
     return lo
 
 
-@routine
+@routine(allocates=True)
 def number_in_post_order(draft, count, root, n):
     nodes = np.full((count, NODE_COLUMNS), -1, dtype=np.int64)
     leaf = np.empty(n, dtype=np.int64)
@@ -321,7 +321,7 @@ def number_in_post_order(draft, count, root, n):
     return nodes[:done], leaf, joint
 
 
-@kernel
+@kernel(allocates=True)
 def node_depths(nodes):
     """Depth of each node below the root, the root counting one."""
     depth = np.ones(nodes.shape[0], dtype=np.int64)

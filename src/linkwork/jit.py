@@ -3,9 +3,11 @@
 `kernel` marks what Python calls: compiled on first use, cached on disk, run without the GIL.
 `inlined` marks the small functions kernels are made of: always inlined, never compiled alone.
 
-Two choices need a reason:
+Three choices need a reason:
 - Numba's own cache looks only at the file of the kernel itself, but our kernels inline functions of other files. The
   stamp used here covers every source file a kernel could draw on, so an edit in any of them retires the cached code.
+- Kernels count no references to arrays, unless they make some: the caller holds them all while the kernel runs. Numba's
+  counting put two atomic operations into every call that passes an array on, and took two thirds of an adaptive step.
 - The floating-point flags allow fused multiply-add and reciprocal tricks, but keep NaN and infinity meaningful: kernels
   report failure through them.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ FASTMATH = {"contract", "nsz", "arcp"}
 KERNEL_FREE = (
     "cli",
     "importers",
+    "motion",
+    "walker",
     "plotting",
     "_benchmarks",
     "model/library",
@@ -72,22 +76,40 @@ class _Announcer(event.Listener):
 _announcer = _Announcer()
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """An entry point from Python: compiled lazily, cached on disk, releases the GIL."""
+def _compile(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
+    settings: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": FASTMATH,
+        "_nrt": allocates,
+        **options,
+    }
+    return numba.njit(**settings)(function)
+
+
+def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False) -> Any:
+    """An entry point from Python: compiled lazily, cached on disk, releases the GIL.
+
+    allocates: whether it makes arrays of its own; kernels in a loop must not.
+    """
+    if function is None:
+        return partial(kernel, allocates=allocates)
     if not _kernels:
         event.register("numba:compile", _announcer)
     _kernels.add(function)
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    dispatcher = _compile(function, allocates)
     if hasattr(dispatcher, "_cache"):  # absent when Numba is switched off for coverage or debugging
         dispatcher._cache = _PackageCache(function)
     return dispatcher
 
 
-def routine(function: Callable[..., Any]) -> Any:
+def routine(function: Callable[..., Any] | None = None, *, allocates: bool = False) -> Any:
     """A piece of a kernel that is compiled once and called, not copied into every caller."""
-    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    if function is None:
+        return partial(routine, allocates=allocates)
+    return _compile(function, allocates)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel that is copied into its callers: tuples in, tuples out, no memory."""
-    return numba.njit(nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
+    return _compile(function, allocates=False, forceinline=True)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.assembly import assemble
+from linkwork.assembly_drawing import draw_assembly
+from linkwork.cli import main
 from linkwork.dynamics.dca_solver import DcaSolver
 
 
@@ -58,11 +63,13 @@ def test_a_rod_without_thickness_is_named_wherever_it_stands():
 @pytest.mark.parametrize("moments", [(0.0, 0.0, 0.0), (0.1, 0.1, 0.0)], ids=["points", "needles"])
 def test_no_singular_inertia_slips_through_rounding(moments, rng):
     """Moved and turned, a point mass or a needle keeps pivots of order ε instead of zero: no answer may come of that."""
-    for _ in range(50):
+    for _ in range(200):
         place = lw.Pose(rng.uniform(-1.0, 1.0, 3), quaternion=rng.normal(size=4))
         linkage = lw.Linkage("slippery")
         inertia = lw.Inertia(rng.uniform(0.1, 3.0), (0.0, 0.0, 0.0), moments).at(place)
         linkage.add_body("slip", "world", lw.Revolute((0, 1, 0)), inertia=inertia)
+        for arm in range(int(rng.integers(3))):  # what hangs from it does not excuse it
+            linkage.add_body(f"arm_{arm}", "slip", lw.Revolute((1, 0, 0)), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
         with pytest.raises(lw.ModelError, match="body 'slip' has a singular inertia"):
             DcaSolver(linkage.compile())
 
@@ -222,3 +229,37 @@ def test_points_and_frames_are_checked(response):
         response.block("upper", "lower", at_of=(0, 0), at_on=(0, 0, 0))
     with pytest.raises(lw.StateError, match="frame must be 'body' or 'world', not 'wrist'"):
         response.block("upper", "lower", frame="wrist")
+
+
+# ------------------------------------------------------------------------------------------------------------- the drawing
+
+
+def test_the_assembly_tree_is_drawn_for_small_linkages(capsys):
+    assert main(["info", "--assembly", "star", "arms=3"]) == 0
+    drawing = capsys.readouterr().out.partition("nodes (")[2].splitlines()[1:]
+    assert drawing == [
+        "world",
+        "└─ hang at hub",
+        "   └─ join at arm_0_0",
+        "      ├─ body hub",
+        "      │  └─ sum",
+        "      │     ├─ hang at arm_1_0",
+        "      │     │  └─ body arm_1_0",
+        "      │     └─ hang at arm_2_0",
+        "      │        └─ body arm_2_0",
+        "      └─ body arm_0_0",
+    ]
+
+
+def test_the_assembly_tree_is_summed_up_for_large_ones(capsys):
+    assert main(["info", "chain", "joints=300", "--assembly"]) == 0
+    out = capsys.readouterr().out
+    assert "600 nodes (300 body, 299 join, 1 hang, 0 sum), depth 11 (3 log2(n) + 8 = 32)" in out
+    assert "at most 60 bodies are drawn" in out
+    assert main(["info", "chain", "joints=300", "--assembly", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["assembly"]["depth"] == 11
+
+
+def test_a_model_without_bodies_can_be_drawn():
+    text = draw_assembly(assemble(np.zeros(0, dtype=np.int64)), (), ())
+    assert text == "0 nodes (0 body, 0 join, 0 hang, 0 sum), depth 0 (3 log2(n) + 8 = 0)"

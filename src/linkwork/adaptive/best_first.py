@@ -23,11 +23,10 @@ def sort_open(opened, spare, count):
     total = count[OPEN_COUNT]
     if done == total:
         return
-    tail = opened[done:total]
-    tail.sort()
     length = total - done
+    heap_sort(opened, done, length)
     for k in range(length):
-        spare[k] = tail[k]
+        spare[k] = opened[done + k]
     write = total - 1
     a = done - 1
     b = length - 1
@@ -40,6 +39,32 @@ def sort_open(opened, spare, count):
             b -= 1
         write -= 1
     count[SORTED_COUNT] = total
+
+
+@routine
+def heap_sort(a, first, length):
+    """Sorts a[first : first + length] in place, in O(length log length), without memory."""
+    for start in range(length // 2 - 1, -1, -1):
+        sift(a, first, start, length)
+    for end in range(length - 1, 0, -1):
+        a[first], a[first + end] = a[first + end], a[first]
+        sift(a, first, 0, end)
+
+
+@inlined
+def sift(a, first, root, length):
+    value = a[first + root]
+    while True:
+        child = 2 * root + 1
+        if child >= length:
+            break
+        if child + 1 < length and a[first + child + 1] > a[first + child]:
+            child += 1
+        if a[first + child] <= value:
+            break
+        a[first + root] = a[first + child]
+        root = child
+    a[first + root] = value
 
 
 @inlined

@@ -2,7 +2,8 @@
 
 Every joint closes a gap y that is a difference of large numbers (tensions of a cable, weights of what hangs below). Their
 relative rounding error is a few units in the last place for each level passed; the same sums taken over absolute values say
-what that makes of q̈ and of A(C).
+what that makes of q̈ and of A(C). Where a pivot of M = L D Lᵀ is what cancellation left of its diagonal entry, its own
+relative error is larger by Mᵣᵣ/Dᵣ; thin bodies far from their joints are like that.
 """
 
 import math
@@ -63,7 +64,7 @@ def frontier_floor(plan, coefficients, live, node):
 
 @routine
 def joint_floor(plan, mechanism, coefficients, live, node):
-    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values."""
+    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀ G D⁻¹ (|L⁻¹| |y| + |s| |q̈|)), |y| summed over absolute values."""
     nodes = plan.nodes
     tree = mechanism.tree
     coef = coefficients.coef
@@ -106,12 +107,14 @@ def joint_floor(plan, mechanism, coefficients, live, node):
     t5 = y[5] + abs(coef[o + 10]) * t0 + abs(coef[o + 11]) * t1 + abs(coef[o + 12]) * t2
     t5 += abs(coef[o + 13]) * t3 + abs(coef[o + 14]) * t4
     t = (t0, t1, t2, t3, t4, t5)
+    gd = grown_pivots(coef, o)
     j = tree[i, V]
     total = 0.0
     if tree[i, KIND] == HELICAL:
         x = abs(coefficients.total[j])
         for r in range(6):
-            x += abs(coef[o + L_S + r] * coef[o + L_D + r]) * t[r]
+            s = abs(coef[o + L_S + r])
+            x += s * gd[r] * (t[r] + s * abs(live.qdd[j]))
         x *= coef[o + L_N]
         return math.sqrt(mechanism.weight[j]) * x
     freedom = coefficients.freedom
@@ -121,10 +124,33 @@ def joint_floor(plan, mechanism, coefficients, live, node):
         for b in range(n):
             k = abs(coefficients.total[j + b])
             for r in range(6):
-                k += abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r] * coef[o + L_D + r]) * t[r]
+                e = t[r]
+                for c in range(n):
+                    e += abs(freedom[(j + c) * FREEDOM_COLUMNS + F_S + r] * live.qdd[j + c])
+                k += abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r]) * gd[r] * e
             x += abs(freedom[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
         total += mechanism.weight[j + a] * x * x
     return math.sqrt(total)
+
+
+@inlined
+def grown_pivots(coef, o):
+    """G D⁻¹: every 1/Dᵣ times its growth Mᵣᵣ/Dᵣ, the diagonal of M = L D Lᵀ formed again from what is kept."""
+    d0, d1, d2 = coef[o + L_D], coef[o + L_D + 1], coef[o + L_D + 2]
+    d3, d4, d5 = coef[o + L_D + 3], coef[o + L_D + 4], coef[o + L_D + 5]
+    m1 = square(coef[o]) / d0 + 1.0 / d1
+    m2 = square(coef[o + 1]) / d0 + square(coef[o + 2]) / d1 + 1.0 / d2
+    m3 = square(coef[o + 3]) / d0 + square(coef[o + 4]) / d1 + square(coef[o + 5]) / d2 + 1.0 / d3
+    m4 = square(coef[o + 6]) / d0 + square(coef[o + 7]) / d1 + square(coef[o + 8]) / d2 + square(coef[o + 9]) / d3
+    m4 += 1.0 / d4
+    m5 = square(coef[o + 10]) / d0 + square(coef[o + 11]) / d1 + square(coef[o + 12]) / d2 + square(coef[o + 13]) / d3
+    m5 += square(coef[o + 14]) / d4 + 1.0 / d5
+    return (d0, d1 * d1 * m1, d2 * d2 * m2, d3 * d3 * m3, d4 * d4 * m4, d5 * d5 * m5)
+
+
+@inlined
+def square(x):
+    return x * x
 
 
 @inlined

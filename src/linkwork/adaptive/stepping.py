@@ -27,7 +27,7 @@ from linkwork.assembly import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, substitute_node
 from linkwork.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import joint_integrate
-from linkwork.model.layout import DOF, V
+from linkwork.model.layout import DOF, HELICAL, KIND, Q, V
 from linkwork.spatial.simd import lane_vector, vload, vstore
 
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)

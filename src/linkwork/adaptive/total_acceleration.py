@@ -65,7 +65,7 @@ def has_two_inputs(nodes, node):
     return nodes[node, NODE_KIND] == JOIN and nodes[node, ROLE] != TOP
 
 
-@kernel
+@kernel(allocates=True)
 def root_capacities(nodes, tree):
     """Rows the root of each node can need: its degrees of freedom, or the number of its columns if that is less."""
     rows = np.zeros(nodes.shape[0], dtype=np.int64)

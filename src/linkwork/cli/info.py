@@ -3,6 +3,7 @@
 linkwork info arm.urdf
 linkwork info chain joints=500
 linkwork info molecule --set joints=5000 --set seed=3 --json
+linkwork info humanoid --assembly
 linkwork info --list
 """
 
@@ -17,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.assembly import assemble
+from linkwork.assembly_drawing import draw_assembly, summarize_assembly
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.mechanism import Builder, find_mechanism, library_models
 from linkwork.cli.screen import console, count, table, working
@@ -35,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("settings", metavar="name=value", nargs="*", help="parameters of the library model")
     parser.add_argument("--set", metavar="name=value", action="append", default=[], help="the same, as an option")
     parser.add_argument("--keep-fixed", action="store_true", help="keep fixed joints as joints instead of merging them")
+    parser.add_argument("--assembly", action="store_true", help="draw the assembly tree of divide and conquer too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--list", action="store_true", help="list the library models and their parameters")
 
@@ -48,11 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
         linkage = find_mechanism(arguments.source, [*arguments.settings, *arguments.set])
         model = linkage.compile(merge_fixed=not arguments.keep_fixed)
     facts = describe(linkage, model)
+    plan = assemble(model.parent) if arguments.assembly else None
     if arguments.json:
+        if plan is not None:
+            facts["assembly"] = summarize_assembly(plan)
         json.dump(facts, sys.stdout, indent=2)
         print()
-    else:
-        _show(facts)
+        return DONE
+    _show(facts)
+    if plan is not None:
+        print(draw_assembly(plan, model.body_names, model.joint_names))
     return DONE
 
 

@@ -93,21 +93,28 @@ def is_singular(inertia):
     pairs = a * b - d * d + a * c - e * e + b * c - f * f  # of two moments each, summed
     determinant = a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - b * e)
     # The smallest moment lies between determinant / pairs and three times that.
-    return not (pairs > noise * (a + b + c) and determinant > noise * pairs)
+    return not (a + b + c > noise and pairs > noise * (a + b + c) and determinant > noise * pairs)
 
 
 @kernel
 def invert_inertias(nodes, block, body, coef, scratch):
-    """Φ = I⁻¹ of every plain body, once and for all; returns the first body whose inertia is singular, or -1."""
+    """Φ = I⁻¹ of every plain body, once and for all; returns the first body whose inertia is singular, or -1.
+
+    A body with branches has the inverse of I + K instead, which may be regular where I is not; but nobody could tell from
+    its pivots, so a singular I is refused there too.
+    """
     still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for node in range(nodes.shape[0]):
-        if nodes[node, NODE_KIND] == BODY and nodes[node, LEFT] < 0:
+        if nodes[node, NODE_KIND] == BODY:
             i = nodes[node, INDEX]
             inertia = load10(body, i, INERTIA)
-            rows, ok = invert_with_bias(rigid_lower(inertia), still, scratch)
-            if is_singular(inertia) or not ok:
+            if is_singular(inertia):
                 return i
-            store_rows(coef, block[node], rows)
+            if nodes[node, LEFT] < 0:
+                rows, ok = invert_with_bias(rigid_lower(inertia), still, scratch)
+                if not ok:
+                    return i
+                store_rows(coef, block[node], rows)
     return -1
 
 

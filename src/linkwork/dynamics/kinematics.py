@@ -11,7 +11,7 @@ from linkwork.spatial.rotations import add3, matvec3, scale3
 from linkwork.spatial.vectors import add6, compose_pose, dot6, twist_to_child, twist_to_parent, wrench_to_parent
 
 
-@kernel
+@kernel(allocates=True)
 def world_poses(tree, body, screws, q):
     """Rotation (nine numbers) and position of each body in the world, shape (n, 12)."""
     n = tree.shape[0]
@@ -26,7 +26,7 @@ def world_poses(tree, body, screws, q):
     return poses
 
 
-@kernel
+@kernel(allocates=True)
 def local_twists(tree, body, screws, q, v):
     """Twist of each body in its own frame, shape (n, 6)."""
     n = tree.shape[0]
@@ -42,7 +42,7 @@ def local_twists(tree, body, screws, q, v):
     return twists
 
 
-@kernel
+@kernel(allocates=True)
 def local_jacobian(tree, body, screws, q, v, index):
     """The matrix J with twist = J v for one body, in its own frame, shape (6, nv): non-zero on its path only."""
     nv = v.shape[0]
@@ -63,7 +63,7 @@ def local_jacobian(tree, body, screws, q, v, index):
     return J
 
 
-@kernel
+@kernel(allocates=True)
 def energies(tree, body, screws, dof, rest, gravity, q, v):
     """Kinetic and potential energy [J]; the potential is gravity (zero at the world's origin) and joint springs."""
     poses = world_poses(tree, body, screws, q)
@@ -84,7 +84,7 @@ def energies(tree, body, screws, dof, rest, gravity, q, v):
     return kinetic, potential
 
 
-@kernel
+@kernel(allocates=True)
 def world_momentum(tree, body, screws, q, v):
     """Spatial momentum [n; f] of the whole linkage in the world frame, about the world's origin, shape (6,)."""
     poses = world_poses(tree, body, screws, q)
@@ -96,7 +96,7 @@ def world_momentum(tree, body, screws, q, v):
     return np.array(total)
 
 
-@kernel
+@kernel(allocates=True)
 def mass_moment(tree, body, screws, q):
     """Total mass and its first moment in the world: (m, m x, m y, m z)."""
     poses = world_poses(tree, body, screws, q)
@@ -110,7 +110,7 @@ def mass_moment(tree, body, screws, q):
     return np.array((mass, moment[0], moment[1], moment[2]))
 
 
-@kernel
+@kernel(allocates=True)
 def twists_to_world(poses, twists):
     """Twists of bodies in the world frame, at the body origins: angular and linear parts only turned."""
     out = np.empty_like(twists)

@@ -6,8 +6,6 @@ joint on the way; where both paths are one it meets the recorded changes. The sa
 gives actual accelerations. Nothing off the two paths is touched.
 """
 
-import numpy as np
-
 from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.dynamics.dca_nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
 from linkwork.jit import inlined, kernel, routine
@@ -199,9 +197,8 @@ def effort_of(tree, i, effort):
 
 
 @kernel
-def body_block(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, target, way, path, change, out):
+def body_block(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, target, way, path, change, wrench, out):
     """The 6x6 block of J M⁻¹ Jᵀ: acceleration of the target body for unit wrenches on the source body, column by column."""
-    wrench = np.zeros(6)
     for c in range(6):
         wrench[c] = 1.0
         a = respond(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, wrench, target, way, path, change)

@@ -154,7 +154,7 @@ class Response:
         out = np.empty((6, 6))
         paths.body_block(
             s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
-            s.assembly.leaf[b], s.assembly.leaf[a], self._way, self._path, self._change, out,
+            s.assembly.leaf[b], s.assembly.leaf[a], self._way, self._path, self._change, np.zeros(6), out,
         )  # fmt: skip
         left, right = np.eye(6), np.eye(6)
         if (at_of is None) != (at_on is None):

@@ -138,7 +138,7 @@ def _value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
         if found is None:
             found = seen[id(body.joint)] = body.joint.faults()
         faults += [f"{_label(body)}: joint '{body.joint_name}': {fault}" for fault in found]
-    placements = _placement_table([body.placement for body in bodies])
+    placements = placement_table([body.placement for body in bodies])
     for i in np.flatnonzero(~np.isfinite(placements).all(axis=1)):
         faults.append(f"{_label(bodies[i])}: placement has a number that is not finite: {bodies[i].placement}")
     for i in _suspicious_inertias([body.inertia for body in bodies]):
@@ -257,7 +257,7 @@ def _joined(first: Joint, second: Joint, between: Pose) -> Joint | None:
 # ----------------------------------------------------------------------------------------------------------------- pack
 
 
-def _placement_table(placements: list[Pose]) -> FloatArray:
+def placement_table(placements: list[Pose]) -> FloatArray:
     n = len(placements)
     numbers = chain.from_iterable((*pose.rotation, *pose.xyz) for pose in placements)
     return np.fromiter(numbers, dtype=float, count=12 * n).reshape(n, 12)
@@ -283,12 +283,12 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
     tree[:, layout.V] = np.cumsum(nv) - nv
 
     body = np.zeros((n, layout.BODY_COLUMNS))
-    body[:, : layout.INERTIA] = _placement_table([draft.placement[i] for i in kept])
+    body[:, : layout.INERTIA] = placement_table([draft.placement[i] for i in kept])
     inertias = chain.from_iterable(draft.inertia[i].about_origin for i in kept)
     body[:, layout.INERTIA : layout.INERTIA + 10] = np.fromiter(inertias, dtype=float, count=10 * n).reshape(n, 10)
-    screws = _pack_screws(joints, tree, body)
+    screws = pack_screws(joints, tree, body)
 
-    dof, rest, limits = _pack_options(joints, tree, int(nq.sum()), int(nv.sum()))
+    dof, rest, limits = pack_options(joints, tree, int(nq.sum()), int(nv.sum()))
     arrays = ModelArrays(tree, body, screws, dof, rest, np.array(linkage.gravity))
     for array in (*arrays, limits):
         array.setflags(write=False)
@@ -376,7 +376,7 @@ def _placed(shape: Shape, pose: Pose | None) -> Shape:
     return shape if pose is None else replace(shape, placement=pose @ shape.placement)
 
 
-def _pack_screws(joints: list[Joint], tree: IntArray, body: FloatArray) -> FloatArray:
+def pack_screws(joints: list[Joint], tree: IntArray, body: FloatArray) -> FloatArray:
     """Writes the screw of each helical joint into its body's row; returns the table for compound joints."""
     rows: list[tuple[float, ...]] = []
     compound: list[tuple[float, ...]] = []
@@ -398,7 +398,7 @@ def _pack_screws(joints: list[Joint], tree: IntArray, body: FloatArray) -> Float
     return np.array(compound, dtype=float).reshape(-1, layout.SCREW_COLUMNS)
 
 
-def _pack_options(joints: list[Joint], tree: IntArray, nq: int, nv: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def pack_options(joints: list[Joint], tree: IntArray, nq: int, nv: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Damping, stiffness, armature; rest coordinates; lower, upper, effort and velocity limits (nv, 4)."""
     dof = np.zeros((nv, layout.DOF_COLUMNS))
     rest = np.zeros(nq)

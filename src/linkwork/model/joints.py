@@ -105,7 +105,7 @@ class Joint:
             # A spring that pulls along the whole rotation (or displacement) has an energy only if it is the same all round.
             for what, part in (("rotations", turning[:3]), ("displacements", turning[3:])):
                 if part.size and np.ptp(part) > 0:
-                    found.append(f"stiffness {self.stiffness} differs between {what}; give one number for all three")
+                    found.append(f"stiffness {self.stiffness} differs between {what}; give one stiffness for all three")
         return found
 
     def _limit_faults(self) -> list[str]:

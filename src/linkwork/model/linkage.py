@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
+from linkwork.model.motion import Motion
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
@@ -46,6 +47,7 @@ class Linkage:
     name: str = "linkage"
     gravity: Vector3 = EARTH_GRAVITY
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
+    motion: Motion | None = None  # what a motion-capture file recorded
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)

@@ -7,7 +7,7 @@ from linkwork.model.joint_kernels import joint_difference, joint_integrate, quat
 from linkwork.model.layout import FREE, KIND, SPHERICAL, Q
 
 
-@kernel
+@kernel(allocates=True)
 def coordinates_integrate(tree, q, v, h):
     out = np.empty_like(q)
     for i in range(tree.shape[0]):
@@ -15,7 +15,7 @@ def coordinates_integrate(tree, q, v, h):
     return out
 
 
-@kernel
+@kernel(allocates=True)
 def coordinates_difference(tree, q0, q1, nv):
     out = np.empty(nv)
     for i in range(tree.shape[0]):

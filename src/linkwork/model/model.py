@@ -66,6 +66,7 @@ class Model:
     joint_parts: dict[str, tuple[int, int, int]] = field(
         default_factory=dict
     )  # joints inside compounds → body, first, size
+    rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property
     def workspaces(self) -> threading.local:

@@ -5,7 +5,7 @@ import numpy as np
 from linkwork.jit import kernel
 
 
-@kernel
+@kernel(allocates=True)
 def depth_first_order(parent):
     """Bodies in depth-first order, children in the order given; -1 is the ground. Bodies in cycles are left out."""
     n = parent.shape[0]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from linkwork.model.library.chains import bicycle_chain, chain, coil
+from linkwork.model.library.compass_biped import compass_biped
 from linkwork.model.library.humanoid import humanoid
 from linkwork.model.library.millipede import millipede
 from linkwork.model.library.molecule import molecule
@@ -26,6 +27,7 @@ MODELS: dict[str, Callable[..., Linkage]] = {
     "millipede": millipede,
     "molecule": molecule,
     "humanoid": humanoid,
+    "compass_biped": compass_biped,
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "caterpillar",
     "chain",
     "coil",
+    "compass_biped",
     "double_pendulum",
     "humanoid",
     "millipede",

@@ -1,0 +1,103 @@
+"""Which part of a human body a bone of a motion-capture skeleton is, and what it weighs.
+
+Masses: P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", J. Biomechanics 29(9), 1996, table
+4, men, as fractions of the body's mass. A segment that a skeleton cuts into several bones shares its mass among them in
+proportion to their lengths; what a skeleton leaves out is spread over the rest, so that the total is the mass asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from linkwork.errors import ModelError
+
+FRACTIONS = {
+    "pelvis": 0.1117, "abdomen": 0.1633, "chest": 0.1596, "head": 0.0694,
+    "upper_arm": 0.0271, "forearm": 0.0162, "hand": 0.0061,
+    "thigh": 0.1416, "shank": 0.0433, "foot": 0.0137,
+}  # fmt: skip
+MIDDLE = ("pelvis", "abdomen", "chest", "head")  # there is one of each, whatever sides its bones are on
+UNKNOWN = 0.005  # of the body's mass, for a bone whose name says nothing
+
+# The first pattern that is found in a bone's name (lower case, letters and digits only) decides.
+NAMES: tuple[tuple[str, str], ...] = (
+    (r"hipjoint|hips|pelvis|^root|^hip$", "pelvis"),
+    (r"finger|thumb|index|middle|ring|pinky|palm|hand|wrist", "hand"),
+    (r"forearm|lowerarm|lowarm|radius|elbow", "forearm"),
+    (r"clavicle|collar|shoulder", "chest"),
+    (r"arm|humerus", "upper_arm"),
+    (r"toe|foot|ankle|heel", "foot"),
+    (r"upleg|upperleg|thigh|femur|hip$", "thigh"),
+    (r"leg|shin|tibia|knee|calf", "shank"),
+    (r"neck|head|skull|eye|jaw", "head"),
+    (r"spine[1-9]|upperback|thorax|chest|spineup", "chest"),
+    (r"lowerback|spine|abdomen|waist|torso|back", "abdomen"),
+)
+SHORTEST = 0.02  # [m] a bone of no length still counts this much when a segment's mass is shared
+
+
+def segment_of(name: str) -> str | None:
+    """The segment a bone belongs to by its name, or None."""
+    plain = re.sub(r"[^a-z0-9]", "", name.split(":")[-1].lower())
+    return next((segment for pattern, segment in NAMES if re.search(pattern, plain)), None)
+
+
+def side_of(name: str) -> str:
+    """ "left", "right" or "" for what is in the middle."""
+    plain = name.split(":")[-1]
+    lower = plain.lower()
+    for side in ("left", "right"):
+        if side in lower:
+            return side
+    found = re.match(
+        r"^([lr])(?=[_.A-Z])|^([lr])(?=clav|hum|rad|wri|hand|fin|thu|fem|tib|foo|toe|hip|ank|sho|elb|kne)", plain
+    )
+    found = found or re.search(r"[_.]([lrLR])$", plain)
+    if found:
+        return "left" if next(g for g in found.groups() if g).lower() == "l" else "right"
+    return ""
+
+
+def bone_masses(
+    lengths: Mapping[str, float], total: float, given: Mapping[str, float] | None = None
+) -> tuple[dict[str, float], list[str]]:
+    """Mass of every bone [kg], and the bones whose names say nothing.
+
+    lengths: of the bones by name [m]; total: of the whole body [kg]; given: masses of single bones that the caller knows.
+    """
+    known = dict(given or {})
+    strangers = sorted(set(known) - set(lengths))
+    if strangers:
+        raise ModelError(f"masses are given for {strangers}, which are no bones; there are {', '.join(lengths)}.")
+    light = {name: mass for name, mass in known.items() if not mass > 0.0}
+    if light or not total > sum(known.values()):
+        raise ModelError(f"masses must be > 0 and sum to less than the whole body's {total:g} kg: {light or known}.")
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in lengths:
+        if name not in known:
+            segment = segment_of(name) or name
+            groups.setdefault((segment, "" if segment in MIDDLE else side_of(name)), []).append(name)
+    if not any(segment == "upper_arm" for segment, _ in groups):  # skeletons that name joints: shoulder, elbow, wrist
+        _take_joint_names(groups)
+    share: dict[str, float] = {}
+    for (segment, _), bones in groups.items():
+        whole = sum(max(lengths[bone], SHORTEST) for bone in bones)
+        for bone in bones:
+            share[bone] = FRACTIONS.get(segment, UNKNOWN) * max(lengths[bone], SHORTEST) / whole
+    left = total - sum(known.values())
+    scale = left / sum(share.values()) if share else 0.0
+    masses = {name: known[name] if name in known else scale * share[name] for name in lengths}
+    return masses, [name for name in lengths if name not in known and segment_of(name) is None]
+
+
+def _take_joint_names(groups: dict[tuple[str, str], list[str]]) -> None:
+    """Bones called after the joint they begin at: a shoulder carries the upper arm."""
+    chest = groups.get(("chest", ""), [])
+    arms = [bone for bone in chest if "shoulder" in bone.lower() and side_of(bone)]
+    rest = [bone for bone in chest if bone not in arms]
+    if not arms or not rest:
+        return
+    groups["chest", ""] = rest
+    for bone in arms:
+        groups.setdefault(("upper_arm", side_of(bone)), []).append(bone)
