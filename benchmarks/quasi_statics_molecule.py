@@ -44,7 +44,7 @@ SLOW_MOVE = 1e-5  # [rad] in the first of the many steps of the scaling case
 SCALING_ROUNDS, SCALING_CALL = 21, 20  # turns, and steps a call
 LOAD_ROUNDS = 101
 PLACES_TRIED = 11
-FLAT = 2.0  # largest cost over smallest: the depth of the tree alone grows 1.5 times from 10⁴ to 10⁶
+FLAT = 2.0  # largest cost over smallest: the depth of the tree grows 1.4 times from 10⁴ to 10⁶ joints
 
 # forces, exponent → must reach and goal, vs dca and vs aba
 REQUIRED = {

@@ -116,7 +116,9 @@ def _time_and_joints(figure: Any, runs: Figures) -> None:
     left.set_ylabel("time of a step [s]")
     right.set_ylabel("joints computed")
     for axes in (left, right):
-        _precision_axis(axes)
+        low, high = axes.get_ylim()
+        axes.set_ylim(low / 5, high)  # room for the legend
+        _precision_axis(axes, loc="lower center", ncols=3)
 
 
 def _displacement(figure: Any, runs: Figures) -> None:
@@ -134,11 +136,11 @@ def _displacement(figure: Any, runs: Figures) -> None:
     _precision_axis(axes)
 
 
-def _precision_axis(axes: Any) -> None:
+def _precision_axis(axes: Any, **legend: Any) -> None:
     axes.invert_xaxis()
     axes.set_xlabel("relative joint acceleration error allowed")
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, **legend)
 
 
 def _scaling(figure: Any, rows: Figures) -> None:
@@ -158,6 +160,6 @@ def _scaling(figure: Any, rows: Figures) -> None:
     for axes in (left, right):
         axes.set_xlabel("joints")
         axes.grid(True, which="major", alpha=0.3)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper left")
     low, high = right.get_ylim()
-    right.set_ylim(low / 2, high * 2)
+    right.set_ylim(low / 2, high * 8)  # room for the legend

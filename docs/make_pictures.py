@@ -100,6 +100,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "millipede": lambda: Picture(lw.library.millipede(56, 10, 168), curled, (48, -60)),
     "molecule": lambda: Picture(lw.library.molecule(150, seed=5), width=1.5),
     "humanoid": lambda: Picture(lw.library.humanoid(), walking, (12, -35)),
+    "compass_biped": lambda: Picture(lw.library.compass_biped(), lambda m: m.state([-0.2187, 0.5422]), (8, -80)),
 }
 
 

@@ -38,7 +38,7 @@ def test_table_1_is_the_moment_of_the_strike():
 
 
 def test_impact_is_that_of_the_published_equations():
-    """Eq. 23 written out for point masses: angular momentum of all about the new foot, of the old stance leg about the hip."""
+    """Eq. 23 for point masses: angular momentum of all about the new foot, of the old stance leg about the hip."""
     before = table_1()
     after, loss = strike(before)
     places, speeds = point_masses(before)
@@ -115,7 +115,7 @@ def test_disturbances_shrink_as_the_multipliers_say(gait):
 
 
 def test_strike_is_found_inside_the_step():
-    """The foot is on the ground to rounding, though steps of the integrator are 2.5 ms long and the foot falls at 0.5 m/s."""
+    """The foot is on the ground to rounding, though an integrator's step takes 2.5 ms, in which it falls a millimetre."""
     walker = Walker()
     step = walk_one_step(walker, first_step(walker))
     down = step.start._replace(state=step.before_strike)

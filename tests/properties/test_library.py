@@ -21,6 +21,7 @@ SMALL = {
     "millipede": ({"segments": 6, "leg_links": 4, "spine": 13}, 37, 42),
     "molecule": ({"joints": 70}, 70, 70),
     "humanoid": ({}, 16, 41),
+    "compass_biped": ({}, 2, 2),
 }
 
 # aba and the judge differ by rounding times the condition of the mass matrix (up to some 1e6 for these chains), relative to

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive import stepping
-from linkwork.adaptive.energy import moved_joint_energy, shared_energy
 from linkwork.adaptive.lazy_update import prepare_all
 from linkwork.adaptive.loads import Loads
 from linkwork.adaptive.rounding import rounding_floor
+from linkwork.adaptive.settling import settle
 from linkwork.adaptive.total_acceleration import update_all_roots
 from linkwork.adaptive.workspace import (
     JOINT_COUNT,
@@ -43,8 +43,6 @@ MEASURES = {
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 DEFAULT_TOLERANCE = 2.0**-11
-ENERGY_ROUNDING = 1e-14  # a gain of energy below this part of it is rounding
-SMALLEST_STEP = 1e-12  # [s] a step that still rises at this size is no longer limited by its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,43 +284,12 @@ class QuasiStatics(Loads):
     ) -> Report:
         """Steps downhill until every joint's acceleration is proven below `acceleration` [rad/s² or m/s²].
 
-        h: first time step [s]; it grows while steps succeed and is halved when one would raise the potential energy
+        h: first time step [s]; it grows while steps succeed and shrinks when one would raise the potential energy
         (gravity, springs, world-fixed forces, constant efforts), which is then undone. Torques fixed in the world and
         wrenches fixed in a body have no potential and are left out of it.
         """
-        from linkwork.progress import progress_bar
-
         threshold = self._checked_positive(acceleration, "acceleration")
-        h = self._checked_positive(h, "h")
-        report = self.solve()
-        energy = shared_energy(*self._bundles)
-        with progress_bar(max_steps, "settle", progress) as bar:
-            for done in range(self._checked_steps(max_steps)):
-                if report.max_acceleration <= threshold:
-                    return report
-                stepping.keep_coordinates(*self._some_bundles)
-                stepping.move_only(*self._bundles, h)
-                trial = self.solve()
-                gain = shared_energy(*self._bundles) - energy + moved_joint_energy(*self._some_bundles)
-                if gain > ENERGY_ROUNDING * abs(energy):
-                    stepping.restore_coordinates(*self._bundles)
-                    report = self.solve()
-                    h *= 0.5
-                    if h < SMALLEST_STEP:
-                        raise StateError(
-                            f"cannot settle: even the shortest step raises the potential energy, with accelerations up "
-                            f"to {report.max_acceleration:.2e}. Ask for a smaller tolerance; and for loads that have no "
-                            "potential (wrenches fixed in a body, torques, efforts on ball joints) use run()."
-                        )
-                    continue
-                report = trial
-                energy = shared_energy(*self._bundles)
-                h *= 1.2
-                bar(done, f"acceleration ≤ {report.max_acceleration:.1e}, h = {h:.1e} s")
-        raise StateError(
-            f"not settled after {max_steps} steps: accelerations are below {report.max_acceleration:.2e}, not "
-            f"{threshold:.2e}. Allow more steps, or ask for less."
-        )
+        return settle(self, threshold, self._checked_positive(h, "h"), self._checked_steps(max_steps), progress)
 
     # --------------------------------------------------------------------------------------------------------------- door
 

@@ -218,11 +218,6 @@ def copy_coordinates(plan, mechanism, live, source, target):
 
 
 @kernel
-def move_only(plan, mechanism, coefficients, live, h):
-    move(plan, mechanism, coefficients, live, h)
-
-
-@kernel
 def error_bound(live, measure):
     return bound_of(measure, live)
 

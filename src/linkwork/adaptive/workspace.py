@@ -85,6 +85,7 @@ class Live(NamedTuple):
     kept_q: FloatArray  # (nq,)  coordinates to go back to
     still: FloatArray  # (nv,)  zero velocities
     qdd: FloatArray  # (nv,)  zero where not computed
+    glide: FloatArray  # (nv,)  last displacement of each joint while settling
     effort: FloatArray  # (nv,)  as given
     inputs: FloatArray  # wrenches on each node's handles
     world: FloatArray  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the open tree
@@ -131,6 +132,7 @@ def allocate(model: Model, q: FloatArray, weight: FloatArray) -> tuple[Plan, Mec
         kept_q=q.copy(),
         still=np.zeros(model.nv),
         qdd=np.zeros(model.nv),
+        glide=np.zeros(model.nv),
         effort=np.zeros(model.nv),
         inputs=aligned_zeros(count * INPUT_COLUMNS),
         world=np.zeros((count, 12)),

@@ -51,7 +51,7 @@ def side_of(name: str) -> str:
         if side in lower:
             return side
     found = re.match(
-        r"^([lr])(?=[_.A-Z])|^([lr])(?=clav|hum|rad|wri|hand|fin|thu|fem|tib|foo|toe|hip|ank|sho|elb|kne)", plain
+        r"^([lrLR])(?=[_.A-Z])|^([lrLR])(?=clav|hum|rad|wri|hand|fin|thu|fem|tib|foo|toe|hip|ank|sho|elb|kne)", plain
     )
     found = found or re.search(r"[_.]([lrLR])$", plain)
     if found:

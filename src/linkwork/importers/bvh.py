@@ -30,6 +30,7 @@ UNITS = {
 }
 UPRIGHT = {"y": Pose(rpy=(0.5 * math.pi, 0.0, 0.0)), "z": Pose()}  # what takes the file's up to z
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+JUMP = 5.0  # [degrees] no joint turns that far in a frame of a recording
 STEADY = 1e-3  # part of a bone's length by which its recorded offset may wander and still be constant
 
 
@@ -85,8 +86,17 @@ class _Part:
 def _tell_rest_pose(text: BvhText, columns: dict[str, list[int]], report: Report) -> None:
     """Many files begin with the pose of the skeleton itself, from which the motion then jumps away."""
     turns = [k for j in text.joints for k, name in zip(columns[j.name], j.channels, strict=True) if "rotation" in name]
-    if len(text.frames) > 1 and turns and not text.frames[0, turns].any() and text.frames[1, turns].any():
-        report.note(0, "frame 0", "all rotations are zero: a rest pose, not motion; leave it out with motion.cut(1)")
+    if len(text.frames) < 2 or not turns:
+        return
+    changes = np.abs(np.diff(text.frames[:12, turns], axis=0)).max(axis=1)
+    later = float(changes[1:].max(initial=0.0))
+    if changes[0] > max(JUMP, 5.0 * later):
+        report.note(
+            0,
+            "frame 0",
+            f"the motion jumps by {changes[0]:.0f}° to frame 1 and goes on by at most {later:.1f}° a frame: a rest "
+            "pose, not motion; leave it out with motion.cut(1)",
+        )
 
 
 def _columns(joints: list[BvhJoint]) -> dict[str, list[int]]:

@@ -274,7 +274,8 @@ def _renumbered_shapes(model: Model, number: IntArray) -> Any:
         return ()
     new = number.tolist()
     new.append(-1)  # what stands on the world stays there
-    return tuple([(new[i], shape) for i, shape in model.shapes])
+    owners, shapes = map(itemgetter(0), model.shapes), map(itemgetter(1), model.shapes)
+    return tuple(zip(map(new.__getitem__, owners), shapes, strict=True))
 
 
 def _picked(values: tuple[Any, ...], index: IntArray) -> tuple[Any, ...]:

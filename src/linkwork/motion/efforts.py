@@ -68,8 +68,10 @@ def analyse_motion(model: Model, motion: Trajectory, feet: tuple[str, str] | Non
         T = body_poses(model, state)[i]
         reaction[t] = T[:3, :3] @ wrench[t, 3:]
         pressure[t] = center_of_pressure(T[:3, 3], T[:3, :3] @ wrench[t, :3], reaction[t], support.ground)
-        center[t] = center_of_mass(model, state)
-    acceleration = smooth_curve(center, float(motion.times[1] - motion.times[0]))[2]
+        center[t] = center_of_mass(model, model.state(motion.recorded[t]))
+    frame_time = float(motion.times[1] - motion.times[0])
+    # The same filter on the centre of mass of the recorded frames: no joint velocity or inertia enters.
+    acceleration = smooth_curve(center, frame_time, motion.window, motion.degree)[2]
     push = float(model.mass.sum()) * (acceleration - model.gravity)
     return MotionAnalysis(model, motion, support, efforts, reaction, wrench, pressure, push)
 

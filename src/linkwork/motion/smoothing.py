@@ -30,6 +30,9 @@ class Trajectory(NamedTuple):
     q: FloatArray  # (frames, nq)
     v: FloatArray  # (frames, nv)
     acceleration: FloatArray  # (frames, nv)
+    recorded: FloatArray  # (frames, nq) before smoothing
+    window: float  # [s] and
+    degree: int  # of the polynomials that were fitted
 
     def state(self, frame: int) -> State:
         return State(self.q[frame], self.v[frame])
@@ -66,7 +69,7 @@ def smooth_motion(
             value, rate, half_rate = fits[key] @ increments
             base = model.integrate(base, value)
         smoothed[t], v[t], a[t] = base, rate, 2.0 * half_rate
-    return Trajectory(np.asarray(frame_time * np.arange(frames), dtype=float), smoothed, v, a)
+    return Trajectory(np.asarray(frame_time * np.arange(frames), dtype=float), smoothed, v, a, recorded, window, degree)
 
 
 def smooth_curve(points: FloatArray, frame_time: float, window: float = WINDOW, degree: int = DEGREE) -> FloatArray:

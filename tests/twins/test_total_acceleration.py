@@ -1,0 +1,206 @@
+"""A(C) of every node against the sum over its joints taken the long way; the root form and the published form side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.adaptive.psi_form import PsiForm
+from linkwork.adaptive.total_acceleration import ROW_1, ROW_2
+from linkwork.adaptive.workspace import HEAP_COUNT
+from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.dynamics import node_equations as eq
+from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS
+from linkwork.dynamics.plain_dca import PlainDca
+
+# Sums of squares of some 40 accelerations over chains of 6x6 solves: ε times their condition (1e3), relative to |R| |f|.
+SAME = 1e-10
+
+
+def by_sum(dca, weights, node, f1, f2):
+    """A(C) the long way: substitutes down to the last joint and adds up q̈ᵀ A q̈."""
+    kind, left, right, i = dca.assembly.nodes[node, [NODE_KIND, LEFT, RIGHT, INDEX]].tolist()
+    nothing = np.zeros(6)
+    if kind == BODY:
+        cluster = dca.nodes[node]
+        return by_sum(dca, weights, left, cluster.phi11 @ (f1 + f2) + cluster.b1, nothing) if left >= 0 else 0.0
+    if kind == SUM:
+        return by_sum(dca, weights, left, f1, f2) + by_sum(dca, weights, right, f1, f2)
+    joint, rows = dca.joints[i], dca.model.v_slice(i)
+    if kind == HANG:
+        x, f = eq.pass_hang(dca.nodes[left], joint, f1)
+        return weights[rows] @ x**2 + by_sum(dca, weights, left, f, nothing)
+    x, f = eq.pass_join(dca.nodes[left], dca.nodes[right], joint, f1, f2)
+    below = by_sum(dca, weights, left, f1, -joint.X.T @ f) + by_sum(dca, weights, right, f, f2)
+    return weights[rows] @ x**2 + below
+
+
+def by_root(sim, node, f1, f2):
+    """‖R (f1, 1, f2)‖² from the rows a simulation keeps, and the same over absolute values."""
+    plan, c = sim._plan, sim._coefficients
+    kind, role = plan.nodes[node, NODE_KIND], plan.nodes[node, ROLE]
+    wide = kind == JOIN and role != TOP
+    width = ROW_2 if wide else ROW_1
+    at = plan.root_at[node]
+    R = c.root[at : at + c.rows[node] * width].reshape(-1, width)
+    if wide:
+        x = np.concatenate([f1, [1.0, 0.0], f2, [0.0, 0.0]])
+    else:
+        x = np.concatenate([f1 + f2, [1.0, 0.0]])
+    return float(np.sum((R @ x) ** 2)), float(np.sum((np.abs(R) @ np.abs(x)) ** 2))
+
+
+def inputs_of(nodes, node, rng):
+    """Random wrenches on the handles of a node, or a random acceleration of its carrier."""
+    kind, role = nodes[node, NODE_KIND], nodes[node, ROLE]
+    f1, f2 = rng.normal(size=6), rng.normal(size=6)
+    one_input = kind in (HANG, SUM) or (kind == JOIN and role == TOP)
+    return f1, np.zeros(6) if one_input else f2
+
+
+@pytest.fixture(params=["chain", "tree", "bush", "forest", "hinges", "weightless"])
+def case(request, make_tree, rng):
+    """A model, a state, loads and weights; all joint kinds, options, several trees on one base."""
+    shape = {
+        "chain": {"branching": 0.0, "bodies": 30, "stiffness": True, "armature": True},
+        "tree": {"bodies": 30, "stiffness": True, "base": lw.Free()},
+        "bush": {"branching": 1.0, "bodies": 40, "armature": True},
+        "forest": {"branching": 0.7, "bodies": 25, "roots": 4, "stiffness": True, "armature": True},
+        "hinges": {"branching": 0.1, "bodies": 40, "kinds": ("revolute", "prismatic", "screw")},
+        "weightless": {"branching": 0.3, "bodies": 30, "gravity": (0.0, 0.0, 0.0)},
+    }[request.param]
+    model = make_tree(seed=len(request.param), **shape)
+    state = model.random_state(rng, speed=0.0)
+    effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
+    return model, state, effort, wrenches, 10.0 ** rng.uniform(-1, 1, model.nv)
+
+
+def loaded(model, state, effort, wrenches, weights, **options):
+    """A simulation with these loads from the first moment on: roots of all nodes fit them once everything has closed."""
+    sim = lw.QuasiStatics(model, state, weights=weights, **options)
+    for i, joint in enumerate(model.joints):
+        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
+        if joint.nv:
+            sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
+    sim.solve()
+    sim._assemble_everything()  # roots of open nodes are kept only when they close: here for all of them
+    return sim
+
+
+def test_every_root_gives_the_sum_over_its_joints(case, rng):
+    model, state, effort, wrenches, weights = case
+    sim = loaded(*case)
+    dca = PlainDca(model, state, effort, wrenches)
+    kinds = set()
+    for node, row in enumerate(sim._plan.nodes):
+        kinds.add(int(row[NODE_KIND]))
+        for _ in range(2):
+            f1, f2 = inputs_of(sim._plan.nodes, node, rng)
+            ours, scale = by_root(sim, node, f1, f2)
+            assert ours == pytest.approx(by_sum(dca, weights, node, f1, f2), rel=0, abs=SAME * (1e-6 + scale))
+    assert kinds >= {BODY, JOIN, HANG}
+
+
+def test_every_published_form_gives_the_sum_over_its_joints(case, rng):
+    """Random inputs make nothing cancel: there the published form is as good."""
+    model, state, effort, wrenches, weights = case
+    dca = PlainDca(model, state, effort, wrenches)
+    psi = PsiForm(dca, weights)
+    for node in range(dca.assembly.nodes.shape[0]):
+        f1, f2 = inputs_of(dca.assembly.nodes, node, rng)
+        truth = by_sum(dca, weights, node, f1, f2)
+        form = psi.forms[node]
+        scale = np.abs(f1) @ np.abs(form.psi11) @ np.abs(f1) + np.abs(f2) @ np.abs(form.psi22) @ np.abs(f2)
+        scale += np.abs(f1) @ np.abs(form.p1) + np.abs(f2) @ np.abs(form.p2) + abs(form.eta)
+        assert form.at(f1, f2) == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
+
+
+def test_rows_are_never_more_than_columns_or_freedoms(case):
+    sim = loaded(*case)
+    plan, rows = sim._plan, sim._coefficients.rows
+    freedoms = np.array([joint.nv for joint in sim.model.joints])
+    inside = np.zeros(len(plan.nodes), dtype=int)
+    for node, row in enumerate(plan.nodes):
+        for child in row[[LEFT, RIGHT]]:
+            inside[node] += inside[child] if child >= 0 else 0
+        if row[NODE_KIND] in (JOIN, HANG):
+            inside[node] += freedoms[row[INDEX]]
+        wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
+        assert rows[node] == min(inside[node], 13 if wide else 7)
+
+
+def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
+    """For the wrenches a solve hands to the nodes it leaves closed, too."""
+    model, state, effort, wrenches, weights = case
+    sim = lw.QuasiStatics(model, state, tolerance=0.3, weights=weights)
+    sim.solve()
+    live = sim._live
+    dca = PlainDca(model, state)
+    frontier = live.heap[: live.tally[HEAP_COUNT]]
+    inputs = live.inputs.reshape(-1, INPUT_COLUMNS)
+    for node in frontier.tolist():
+        f1, f2 = inputs[node, IN_1 : IN_1 + 6], inputs[node, IN_2 : IN_2 + 6]
+        _, scale = by_root(sim, node, f1, f2)
+        truth = by_sum(dca, weights, node, f1, f2)
+        assert live.value[node] == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
+
+
+# ---------------------------------------------------------------------------------------- the published form, side by side
+
+
+def oblique_cable(joints, direction=(0.36, 0.48, -0.8), length=0.1, mass=0.1):
+    """A straight cable of hinges that hangs along a direction which is no coordinate axis, as rounding likes it."""
+    u = np.array(direction)
+    a = np.cross(u, (1.0, 0.0, 0.0))
+    a /= np.linalg.norm(a)
+    thin = 0.03  # moment about the link's own axis, as a part of that across it
+    moments = mass * length**2 / 12.0 * (np.eye(3) - (1.0 - thin) * np.outer(u, u))
+    inertia = lw.Inertia(mass=mass, com=tuple(0.5 * length * u), moments=moments)
+    cable = lw.Linkage("cable", gravity=tuple(9.81 * u))
+    hinges = lw.Revolute(tuple(a)), lw.Revolute(tuple(np.cross(u, a)))
+    for i in range(joints):
+        parent, place = (f"link_{i - 1}", lw.Pose(xyz=tuple(length * u))) if i else ("world", lw.Pose())
+        cable.add_body(f"link_{i}", parent, hinges[i % 2], place, inertia)
+    return cable.compile(), a
+
+
+@pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")  # 2⁻¹⁹ lies at the rounding floor of this cable
+def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form_loses_it():
+    """3,000 links in equilibrium, and 1e-4 N from the side: tensions of 3 kN cancel, and Ψ has them squared."""
+    joints, push = 3000, 1e-4
+    model, side = oblique_cable(joints)
+    state = model.neutral()
+    wrenches = np.zeros((joints, 6))
+    wrenches[joints // 2, 3:] = push * side
+    truth = lw.forward_dynamics(model, state, wrenches=wrenches)
+    largest = np.abs(truth).max()
+    psi = PsiForm(PlainDca(model, state, None, wrenches))
+    sim = lw.QuasiStatics(model, state, tolerance=1.0)
+    sim.apply_wrench(joints // 2, force=push * side)
+    for k in (3, 7, 11, 15, 19):
+        tolerance = 2.0**-k
+        report = sim.refine(tolerance)
+        assert np.abs(sim.acceleration - truth).max() / largest <= report.error_bound
+        assert report.error_bound <= tolerance + report.rounding_floor
+        assert report.joints_computed < 100
+        choice = psi.choose(tolerance)
+        assert choice.bound <= tolerance  # what it claims
+        assert np.abs(choice.qdd - truth).max() / largest > 0.9  # what is true
+    base = np.concatenate([np.zeros(3), -model.gravity])
+    squared = psi.forms[-1].at(base, np.zeros(6))
+    assert abs(squared - truth @ truth) > 100.0 * (truth @ truth)  # nothing of A is left but rounding
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_cancellation_both_forms_choose_the_same_joints(seed):
+    model = lw.library.random_tree(joints=300, seed=seed, branching=0.3).compile()
+    state = model.random_state(seed, speed=0.0)
+    psi = PsiForm(PlainDca(model, state))
+    sim = lw.QuasiStatics(model, state, tolerance=1.0)
+    for tolerance in (0.3, 0.1, 0.01):
+        choice, report = psi.choose(tolerance), sim.refine(tolerance)
+        assert [model.joint_names[i] for i in choice.computed] == sim.computed_joints
+        # Squares of what is a hundredth of the largest keep 12 digits of 16; some are lost to the condition of the joints.
+        assert choice.bound == pytest.approx(report.error_bound, rel=1e-6)
+        assert choice.qdd == pytest.approx(sim.acceleration, abs=1e-9 * np.abs(choice.qdd).max())
