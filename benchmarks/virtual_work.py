@@ -18,7 +18,8 @@ from .harness import Report, Requirement, Timing, progress, take_turns
 
 SPLIT, WHOLE, JUDGE = "virtual_work", "virtual_work_unsplit", "aba"
 SEED = 7
-AGREEMENT = 1e-8  # relative, in the largest entry: rounding times the condition of what unit_vector factors
+AGREEMENT = 1e-8  # relative, in the largest entry: rounding of methods that never form the mass matrix
+OF_MASS_MATRIX = 1e-6  # the same for unit_vector: rounding times the condition of the mass matrix of 900 freedoms
 MOST_OF_ABA = 3.0  # times its time, at 1,000 spherical joints
 LINEAR, SQUARE = 1.1, 2.0  # fitted exponents: at most with splitting, at least without it on the star
 FITTED_FROM = 100  # joints: below it the cost of a call from Python hides the growth
@@ -109,10 +110,11 @@ def call(make: Callable[[int], lw.Linkage], size: int, algorithm: str) -> Callab
 
 def prove_equal(name: str, size: int, contestant: str, own: np.ndarray, expected: np.ndarray) -> None:
     difference = float(np.abs(own - expected).max() / np.abs(expected).max())
-    if not difference <= AGREEMENT:
+    most = OF_MASS_MATRIX if contestant == "unit_vector" else AGREEMENT
+    if not difference <= most:
         raise lw.LinkworkError(
             f"{name}, {size}: {contestant} and {JUDGE} differ by {difference:.1e} of the largest acceleration; at most "
-            f"{AGREEMENT:g} is rounding. Nothing was timed."
+            f"{most:g} is rounding. Nothing was timed."
         )
 
 

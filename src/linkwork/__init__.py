@@ -23,6 +23,8 @@ from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import Loss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
+from linkwork.loops.closing import close_loops, loop_gaps
+from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
@@ -39,6 +41,7 @@ from linkwork.model.joints import (
     Universal,
 )
 from linkwork.model.linkage import Body, Linkage
+from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -78,6 +81,9 @@ __all__ = [
     "Joint",
     "Linkage",
     "LinkworkError",
+    "Loop",
+    "LoopClosure",
+    "LoopSolution",
     "Loss",
     "Mesh",
     "MissingExtraError",
@@ -103,6 +109,8 @@ __all__ = [
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "close_loops",
+    "constrained_dynamics",
     "energy",
     "forward_dynamics",
     "hybrid_dynamics",
@@ -110,6 +118,7 @@ __all__ = [
     "joint_reactions",
     "library",
     "load",
+    "loop_gaps",
     "mass_matrix",
     "momentum",
     "reroot",

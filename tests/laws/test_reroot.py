@@ -366,3 +366,23 @@ def test_shifted_inertia_is_not_needed(rng):
     there = lw.reroot(model, model.random_state(rng), "left_foot")
     rows = slice(layout.INERTIA, layout.INERTIA + 10)
     assert (there.model.arrays.body[:, rows] == model.arrays.body[there.came_from, rows]).all()
+
+
+def test_loops_stay_closed(rng):
+    """Joints beside the tree keep their bodies and frames, whatever numbers the bodies get."""
+    four_bar = lw.library.chain(joints=6)
+    four_bar.add_loop(lw.Spherical(), "link_5", "link_1", (lw.Pose((0.0, 0.0, -0.1)), lw.Pose((0.1, 0.0, 0.0))))
+    four_bar.add_loop(lw.Spherical(), "link_4", "world", (lw.Pose(), lw.Pose((0.3, 0.0, 0.0))), name="ground")
+    model = four_bar.compile()
+    state = model.random_state(rng)
+    new, after = lw.reroot(model, state, "link_3")
+    T, T_new = lw.body_poses(model, state), lw.body_poses(new, after)
+    for old, now in zip(model.loops, new.loops, strict=True):
+        for a, b in ((old.body_a, now.body_a), (old.body_b, now.body_b)):
+            if a < 0:
+                assert b < 0
+            else:
+                close(T_new[b], T[a])
+                assert new.body_names[b] == model.body_names[a]
+    with pytest.raises(lw.StateError, match="has closed loops"):
+        lw.reroot(model, state, "link_3", joint=lw.Fixed(), project=True)

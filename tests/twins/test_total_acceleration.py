@@ -1,4 +1,4 @@
-"""A(C) of every node against the sum over its joints taken the long way; the root form and the published form side by side."""
+"""A(C) of every node against the sum over its joints, taken the long way; root form and published form side by side."""
 
 from __future__ import annotations
 
@@ -127,12 +127,13 @@ def test_rows_are_never_more_than_columns_or_freedoms(case):
         if row[NODE_KIND] in (JOIN, HANG):
             inside[node] += freedoms[row[INDEX]]
         wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
-        assert rows[node] == min(inside[node], 13 if wide else 7)
+        assert rows[node] <= min(inside[node], 13 if wide else 7)
+        assert (rows[node] == 0) == (inside[node] == 0)
 
 
 def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
     """For the wrenches a solve hands to the nodes it leaves closed, too."""
-    model, state, effort, wrenches, weights = case
+    model, state, _, _, weights = case
     sim = lw.QuasiStatics(model, state, tolerance=0.3, weights=weights)
     sim.solve()
     live = sim._live
@@ -149,7 +150,7 @@ def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
 # ---------------------------------------------------------------------------------------- the published form, side by side
 
 
-def oblique_cable(joints, direction=(0.36, 0.48, -0.8), length=0.1, mass=0.1):
+def oblique_cable(joints, direction, length=0.1, mass=0.1):
     """A straight cable of hinges that hangs along a direction which is no coordinate axis, as rounding likes it."""
     u = np.array(direction)
     a = np.cross(u, (1.0, 0.0, 0.0))
@@ -166,10 +167,15 @@ def oblique_cable(joints, direction=(0.36, 0.48, -0.8), length=0.1, mass=0.1):
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")  # 2⁻¹⁹ lies at the rounding floor of this cable
-def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form_loses_it():
-    """3,000 links in equilibrium, and 1e-4 N from the side: tensions of 3 kN cancel, and Ψ has them squared."""
+@pytest.mark.parametrize("direction", [(0.36, 0.48, -0.8), (1 / 9, 4 / 9, -8 / 9), (2 / 7, 3 / 7, -6 / 7)])
+def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form_loses_it(direction):
+    """3,000 links in equilibrium, and 1e-4 N from the side: tensions of 3 kN cancel, and Ψ has them squared.
+
+    What is left of A is rounding. Where it is negative the published form computes no joint and claims no error; where it
+    is positive it follows the rounding from node to node and computes joints that do not move.
+    """
     joints, push = 3000, 1e-4
-    model, side = oblique_cable(joints)
+    model, side = oblique_cable(joints, direction)
     state = model.neutral()
     wrenches = np.zeros((joints, 6))
     wrenches[joints // 2, 3:] = push * side
@@ -186,7 +192,8 @@ def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form
         assert report.joints_computed < 100
         choice = psi.choose(tolerance)
         assert choice.bound <= tolerance  # what it claims
-        assert np.abs(choice.qdd - truth).max() / largest > 0.9  # what is true
+        wrong = np.abs(choice.qdd - truth).max() / largest
+        assert wrong > 0.9 or len(choice.computed) > 10 * report.joints_computed
     base = np.concatenate([np.zeros(3), -model.gravity])
     squared = psi.forms[-1].at(base, np.zeros(6))
     assert abs(squared - truth @ truth) > 100.0 * (truth @ truth)  # nothing of A is left but rounding

@@ -29,7 +29,7 @@ def rounding_floor(plan, mechanism, coefficients, live, depth):
         node = live.opened[k]
         kind = nodes[node, NODE_KIND]
         if kind == JOIN or kind == HANG:
-            x = joint_floor(plan, mechanism, coefficients, live, node)
+            x = joint_floor(plan, mechanism, coefficients, live, node, 2.0 / depth)
             total += x * x
             largest = max(largest, x)
         for side in (LEFT, RIGHT):
@@ -63,8 +63,11 @@ def frontier_floor(plan, coefficients, live, node):
 
 
 @routine
-def joint_floor(plan, mechanism, coefficients, live, node):
-    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀ G D⁻¹ (|L⁻¹| |y| + |s| |q̈|)), |y| summed over absolute values."""
+def joint_floor(plan, mechanism, coefficients, live, node, once):
+    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
+
+    Added to it is what wrong pivots make of t + s q̈: they are as wrong as their growth, but not more with every level.
+    """
     nodes = plan.nodes
     tree = mechanism.tree
     coef = coefficients.coef
@@ -107,14 +110,14 @@ def joint_floor(plan, mechanism, coefficients, live, node):
     t5 = y[5] + abs(coef[o + 10]) * t0 + abs(coef[o + 11]) * t1 + abs(coef[o + 12]) * t2
     t5 += abs(coef[o + 13]) * t3 + abs(coef[o + 14]) * t4
     t = (t0, t1, t2, t3, t4, t5)
-    gd = grown_pivots(coef, o)
+    growth = pivot_growth(coef, o)
     j = tree[i, V]
     total = 0.0
     if tree[i, KIND] == HELICAL:
         x = abs(coefficients.total[j])
         for r in range(6):
             s = abs(coef[o + L_S + r])
-            x += s * gd[r] * (t[r] + s * abs(live.qdd[j]))
+            x += s * coef[o + L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(live.qdd[j])))
         x *= coef[o + L_N]
         return math.sqrt(mechanism.weight[j]) * x
     freedom = coefficients.freedom
@@ -127,15 +130,16 @@ def joint_floor(plan, mechanism, coefficients, live, node):
                 e = t[r]
                 for c in range(n):
                     e += abs(freedom[(j + c) * FREEDOM_COLUMNS + F_S + r] * live.qdd[j + c])
-                k += abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r]) * gd[r] * e
+                s = abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r])
+                k += s * coef[o + L_D + r] * (t[r] + once * growth[r] * e)
             x += abs(freedom[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
         total += mechanism.weight[j + a] * x * x
     return math.sqrt(total)
 
 
 @inlined
-def grown_pivots(coef, o):
-    """G D⁻¹: every 1/Dᵣ times its growth Mᵣᵣ/Dᵣ, the diagonal of M = L D Lᵀ formed again from what is kept."""
+def pivot_growth(coef, o):
+    """Mᵣᵣ/Dᵣ of the six pivots; the diagonal of M = L D Lᵀ is formed again from what is kept."""
     d0, d1, d2 = coef[o + L_D], coef[o + L_D + 1], coef[o + L_D + 2]
     d3, d4, d5 = coef[o + L_D + 3], coef[o + L_D + 4], coef[o + L_D + 5]
     m1 = square(coef[o]) / d0 + 1.0 / d1
@@ -145,7 +149,7 @@ def grown_pivots(coef, o):
     m4 += 1.0 / d4
     m5 = square(coef[o + 10]) / d0 + square(coef[o + 11]) / d1 + square(coef[o + 12]) / d2 + square(coef[o + 13]) / d3
     m5 += square(coef[o + 14]) / d4 + 1.0 / d5
-    return (d0, d1 * d1 * m1, d2 * d2 * m2, d3 * d3 * m3, d4 * d4 * m4, d5 * d5 * m5)
+    return (1.0, d1 * m1, d2 * m2, d3 * m3, d4 * m4, d5 * m5)
 
 
 @inlined

@@ -1,8 +1,8 @@
 """Settling: downhill steps with momentum, never uphill, until every acceleration is proven small.
 
-A plain quasi-static step follows the steepest descent of the potential energy in the metric of the masses. Along a cable its
-slow modes would need as many steps as the square of stiffest over softest frequency. So each step also keeps a part of the
-one before (Nesterov's schedule k / (k + 3)), which needs about the ratio itself. A step that would raise the energy is
+A plain quasi-static step follows the steepest descent of the potential energy in the metric of the masses. Along a cable
+its slow modes would need as many steps as the square of stiffest over softest frequency. So each step also keeps a part of
+the one before (Nesterov's schedule k / (k + 3)), which needs about the ratio itself. A step that would raise the energy is
 undone and the momentum forgotten; if a step without momentum rises, it was too long.
 """
 
@@ -60,10 +60,12 @@ def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progre
             glide(*bundles, h, keep)
             trial = sim.solve()
             gain = shared_energy(*bundles) - energy + moved_joint_energy(*some)
-            if gain <= ENERGY_ROUNDING * abs(energy):
+            noise = ENERGY_ROUNDING * abs(energy)
+            if gain <= noise:
                 report, energy = trial, shared_energy(*bundles)
                 steps_with_momentum += 1
-                h *= GROW
+                if gain < -noise:  # where rounding hides the energy, a step that was stable stays as it is
+                    h *= GROW
                 bar(done, f"acceleration ≤ {report.max_acceleration:.1e}, h = {h:.1e} s")
                 continue
             stepping.restore_coordinates(*bundles)
@@ -74,7 +76,8 @@ def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progre
             steps_with_momentum = 0
     raise StateError(
         f"not settled after {max_steps} steps: accelerations are below {report.max_acceleration:.2e}, not "
-        f"{threshold:.2e}. Allow more steps, or ask for less."
+        f"{threshold:.2e}. Allow more steps, or ask for less. Under loads that have no potential (wrenches fixed in a "
+        "body, torques, efforts on ball joints) a linkage may never settle: use run()."
     )
 
 
@@ -82,6 +85,5 @@ def _check_step(h: float, report: Report) -> None:
     if h < SMALLEST_STEP:
         raise StateError(
             f"cannot settle: even the shortest step raises the potential energy, with accelerations up "
-            f"to {report.max_acceleration:.2e}. Ask for a smaller tolerance; and for loads that have no "
-            "potential (wrenches fixed in a body, torques, efforts on ball joints) use run()."
+            f"to {report.max_acceleration:.2e}. Ask for a smaller tolerance, or use run()."
         )

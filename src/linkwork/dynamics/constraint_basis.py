@@ -14,6 +14,7 @@ from linkwork.model.layout import ARMATURE, CENTER, COMPOUND, DOF, FREE, HELICAL
 from linkwork.spatial.memory import load3, store6
 from linkwork.spatial.vectors import dot6, scale6
 
+SAME_SIGN = 1e-6  # part of a column; a head that is zero but for rounding must not turn the basis over from state to state
 SINGULAR = 1e-9  # part of a column of S left after the columns before it, from which it counts as dependent on them
 
 
@@ -110,9 +111,9 @@ def compound_basis(tree, dof, i, S, B, o, E, a):
             return False
         norm = math.sqrt(tail)
         head = a[d, d]
-        alpha = -norm if head >= 0.0 else norm
+        alpha = -norm if head >= -SAME_SIGN * norm else norm
         w0 = head - alpha
-        beta = 1.0 / (norm * (norm + abs(head)))  # 2 / wᵀw
+        beta = 1.0 / (norm * abs(w0))  # 2 / wᵀw
         for k in range(d + 1, nd):
             x = w0 * a[d, k]
             for r in range(d + 1, 6):

@@ -21,11 +21,13 @@ from linkwork.dynamics.inputs import (
     as_state,
     as_wrenches,
     explain_failure,
+    refuse_loops,
 )
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
 from linkwork.dynamics.mass_matrix import composite_rigid_bodies
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
+from linkwork.dynamics.unit_vector import unit_vector_columns
 from linkwork.dynamics.virtual_work_solver import VirtualWorkSolver
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -108,10 +110,7 @@ def _forward_unit_vector(
     work, S = _workspace(model, "rnea", _rnea_work)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
-    for j in range(nv):
-        unit[j] = 1.0
-        rnea(tree, body, screws, armature_only, rest, weightless, q, still, unit, NO_WRENCHES, work, S, M[j])
-        unit[j] = 0.0
+    unit_vector_columns(tree, body, screws, armature_only, rest, weightless, q, still, unit, NO_WRENCHES, work, S, M)
     return _solve_mass_matrix(model, "unit_vector", M, q, v, effort, wrenches)
 
 
@@ -185,6 +184,7 @@ def forward_dynamics(
     solve = ALGORITHMS.get(algorithm)
     if solve is None:
         raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
+    refuse_loops(model, "forward_dynamics")
     q, v = as_state(model, state)
     return solve(model, q, v, as_effort(model, effort), as_wrenches(model, wrenches))
 

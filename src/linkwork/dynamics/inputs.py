@@ -69,6 +69,16 @@ def as_wrenches(model: Model, wrenches: ArrayLike | None) -> FloatArray:
     return NO_WRENCHES if wrenches is None else as_array(wrenches, (model.n_bodies, 6), "wrenches", model)
 
 
+def refuse_loops(model: Model, what: str) -> None:
+    """For what computes with the tree alone: cutting loops open without a word would be a wrong answer."""
+    if model.loops:
+        count = "a loop" if len(model.loops) == 1 else f"{len(model.loops)} loops"
+        raise StateError(
+            f"{what} is for open trees; model '{model.name}' has {count}. Use lw.constrained_dynamics, or "
+            "model.without_loops for the tree with its loops cut open."
+        )
+
+
 def explain_failure(
     model: Model, algorithm: str, body: int, vectors: dict[str, FloatArray], wrenches: FloatArray
 ) -> StateError:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.dynamics.dca_nodes import H_C
 from linkwork.dynamics.dca_solver import DcaSolver
 from linkwork.dynamics.forward import dca_solver, solve_dca, virtual_work_solver
-from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure
+from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.joint_kernels import helical_twist
@@ -35,6 +35,7 @@ def joint_reactions(
     with springs and dampers, less armature q̈. Compile with merge_fixed=False to see the reactions of welds.
     Cost: O(n).
     """
+    refuse_loops(model, "joint_reactions")
     q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
     if algorithm == "dca":
@@ -63,6 +64,7 @@ def hybrid_dynamics(
     of springs and dampers, so that `forward_dynamics` with these efforts gives these accelerations.
     Cost: O(n).
     """
+    refuse_loops(model, "hybrid_dynamics")
     q, v = as_state(model, state)
     given = as_effort(model, effort)
     external = as_wrenches(model, wrenches)

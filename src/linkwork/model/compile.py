@@ -18,6 +18,7 @@ from linkwork.model import layout
 from linkwork.model.inertia import TRIANGLE_TOLERANCE, Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
+from linkwork.model.loops import loop_faults, placed_loops
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.order import depth_first_order
 from linkwork.model.shapes import Shape
@@ -50,6 +51,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     parent = [index.get(body.parent, -2) for body in bodies]
     faults += _parent_faults(bodies, parent)
     faults += _value_faults(linkage, bodies)
+    faults += loop_faults(linkage._loops, index.__contains__)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -68,7 +70,13 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults = _absorb_massless(draft, order)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
-    return _pack(linkage, draft)
+    model = _pack(linkage, draft)
+    if not linkage._loops:
+        return model
+    closures, faults = placed_loops(linkage._loops, lambda name: None if name in model.vanished else model.frame(name))
+    if faults:
+        raise ModelError(_headline(linkage, faults), faults)
+    return replace(model, loops=tuple(closures))
 
 
 def _headline(linkage: Linkage, faults: list[str]) -> str:

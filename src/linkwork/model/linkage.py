@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
+from linkwork.model.loops import Loop
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
@@ -51,6 +52,7 @@ class Linkage:
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
+    _loops: list[Loop] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = vector3(self.gravity, f"gravity of linkage '{self.name}'")
@@ -87,6 +89,52 @@ class Linkage:
             self._index[name] = len(self._bodies)
             self._bodies.append(body)
         return body
+
+    def add_loop(
+        self,
+        joint: Joint,
+        body_a: str,
+        body_b: str,
+        placements: tuple[Pose, Pose] = (_HERE, _HERE),
+        *,
+        name: str | None = None,
+        source: str = "",
+    ) -> Loop:
+        """Closes a loop: one more joint, between two bodies of the tree (or one and the world).
+
+        placements: the joint's zero frame in body a, and the frame of body b that the joint moves against it.
+        name: defaults to "a-b" of the bodies' names.
+        """
+        label = name or f"{body_a}-{body_b}"
+        try:
+            in_a, in_b = placements
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"loop '{label}': placements must be two poses (in a, in b), not {placements!r}."
+            ) from None
+        for pose in (in_a, in_b):
+            if not isinstance(pose, Pose):
+                raise ModelError(f"loop '{label}': placements must be two lw.Pose, not {pose!r}.")
+        if not isinstance(joint, Joint):
+            raise ModelError(f"loop '{label}': joint must be a joint such as lw.Revolute((0, 0, 1)), not {joint!r}.")
+        for body in (body_a, body_b):
+            if not isinstance(body, str):
+                raise ModelError(f"loop '{label}' joins bodies by name; {body!r} is no name.")
+        loop = Loop(label, joint, body_a, body_b, in_a, in_b, source)
+        self._loops.append(loop)
+        return loop
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loop closures, in the order they were added."""
+        return tuple(self._loops)
+
+    def remove_loop(self, name: str) -> None:
+        """Opens a loop again."""
+        kept = [loop for loop in self._loops if loop.name != name]
+        if len(kept) == len(self._loops):
+            raise ModelError(f"linkage '{self.name}' has no loop '{name}'.")
+        self._loops = kept
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -131,9 +179,17 @@ class Linkage:
         for i, other in enumerate(self._bodies):
             if other.parent == old:
                 self._bodies[i] = replace(other, parent=new)
+        self._loops = [
+            replace(
+                loop,
+                body_a=new if loop.body_a == old else loop.body_a,
+                body_b=new if loop.body_b == old else loop.body_b,
+            )
+            for loop in self._loops
+        ]
 
     def remove_body(self, name: str) -> list[Body]:
-        """Takes away a body and everything that hangs from it; returns what was taken."""
+        """Takes away a body, everything that hangs from it and the loops it closes; returns the bodies taken."""
         self[name]
         doomed = {name}
         children: dict[str, list[str]] = {}
@@ -147,6 +203,7 @@ class Linkage:
         taken = [body for body in self._bodies if body.name in doomed]
         self._bodies = [body for body in self._bodies if body.name not in doomed]
         self._index = {body.name: i for i, body in enumerate(self._bodies)}
+        self._loops = [loop for loop in self._loops if not {loop.body_a, loop.body_b} & doomed]
         return taken
 
     def merge(
@@ -180,6 +237,11 @@ class Linkage:
                 shapes=body.shapes,
                 source=body.source,
             )
+        for loop in list(other._loops):
+            ends = [(parent, placement @ pose) if body == WORLD else (prefix + body, pose) for body, pose in
+                    ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
+            (a, in_a), (b, in_b) = ends
+            self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
 
     def compile(self, *, merge_fixed: bool = True) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.joints import Joint
+from linkwork.model.loops import LoopClosure
 from linkwork.model.manifold import coordinates_difference, coordinates_integrate, normalize_coordinates
 from linkwork.model.random_coordinates import random_coordinates
 from linkwork.model.shapes import Shape
@@ -66,6 +67,7 @@ class Model:
     joint_parts: dict[str, tuple[int, int, int]] = field(
         default_factory=dict
     )  # joints inside compounds → body, first, size
+    loops: tuple[LoopClosure, ...] = ()  # joints beside the tree
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property
@@ -75,6 +77,11 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "workspaces"}
+
+    @cached_property
+    def without_loops(self) -> Model:
+        """The tree alone: the same model with its loops cut open."""
+        return replace(self, loops=()) if self.loops else self
 
     @property
     def n_bodies(self) -> int:
@@ -231,7 +238,8 @@ class Model:
         return vector
 
     def __repr__(self) -> str:
-        return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv})"
+        loops = f", {len(self.loops)} loops" if self.loops else ""
+        return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}{loops})"
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:

@@ -110,13 +110,17 @@ def hang(
         body_names=_picked(model.body_names, came_from),
         joint_names=_joint_names(model, uses, chain, joint_name),
         joints=_with(_picked((*model.joints, root.joint), uses), row, joints),
-        frames={name: Frame(int(number[f.body]), f.pose) if f.body >= 0 else f for name, f in model.frames.items()},
+        frames={name: Frame(_renumbered(f.body, number), f.pose) for name, f in model.frames.items()},
         shapes=_renumbered_shapes(model, number),
         lower=limits[:, 0],
         upper=limits[:, 1],
         effort_limit=limits[:, 2],
         velocity_limit=limits[:, 3],
         joint_parts=_joint_parts(model, chain, number, root.joint, joint_name),
+        loops=tuple(
+            loop._replace(body_a=_renumbered(loop.body_a, number), body_b=_renumbered(loop.body_b, number))
+            for loop in model.loops
+        ),
         rank=rank,
     )
     return Hung(hung, State(q, v), a, came_from, int(row[0]))
@@ -222,6 +226,11 @@ def _carry_chain(
         a[j[0] : j[0] + root.joint.nv] = root.acceleration
     for i, P, at_q, at_v in zip(chain[:-1].tolist(), placements, k[1:], j[1:], strict=True):
         joint, here, there = model.joints[i], model.q_slice(i), model.v_slice(i)
+        if joint.kind == layout.HELICAL:
+            q[at_q], v[at_v] = -state.q[here.start], -state.v[there.start]
+            if a is not None and old_a is not None:
+                a[at_v] = -old_a[there.start]
+            continue
         q[at_q : at_q + joint.nq] = flipped_coordinates(joint, P, state.q[here])
         v[at_v : at_v + joint.nv] = flipped_velocity(joint, P, state.q[here], state.v[there])
         if a is not None and old_a is not None:
@@ -267,6 +276,10 @@ def _joint_parts(
     if root.kind == layout.COMPOUND and len(named) == root.nv > 1:
         parts |= {name: (int(number[chain[0]]), d, 1) for d, name in enumerate(named)}
     return parts
+
+
+def _renumbered(body: int, number: IntArray) -> int:
+    return int(number[body]) if body >= 0 else -1
 
 
 def _renumbered_shapes(model: Model, number: IntArray) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.model import layout
-from linkwork.model.joints import OPTIONS, Compound, Joint, Screw3, Spherical, _OneAxis
+from linkwork.model.joints import OPTIONS, Compound, Joint, Prismatic, Revolute, Screw, Screw3, Spherical
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +35,7 @@ def moved(joint: Joint, pose: Pose) -> Joint:
     if joint.kind == layout.FREE:
         rest = None if joint.rest is None else tuple(moved_coordinates(joint, pose, joint.rest_coordinates()).tolist())
         return replace(joint, rest=rest)
-    if isinstance(joint, _OneAxis):
+    if isinstance(joint, Revolute | Prismatic | Screw):
         return replace(joint, axis=pose.rotate(joint.axis), point=pose.apply(joint.point))
     options = {name: getattr(joint, name) for name in OPTIONS}
     return Compound([screw.moved(pose) for screw in joint.screws], **options)
@@ -65,6 +65,8 @@ def moved_velocity(joint: Joint, pose: Pose, v: FloatArray) -> FloatArray:
 
 def flipped(joint: Joint, placement: Pose) -> Joint:
     """The joint by which the former parent hangs from the former child, both frames kept; placed at `placement⁻¹`."""
+    if joint.kind == layout.HELICAL and not joint.has_options:
+        return moved(joint, placement)  # one screw without options is its own mirror: the common case, and long chains
     return moved(joint.reversed(), placement)
 
 

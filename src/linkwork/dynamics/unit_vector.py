@@ -1,0 +1,16 @@
+"""The mass matrix by unit vectors (Walker and Orin 1982, method 1): column j is the effort of a unit acceleration."""
+
+from linkwork.dynamics.rnea import rnea
+from linkwork.jit import kernel
+
+
+@kernel
+def unit_vector_columns(tree, body, screws, dof, rest, weightless, q, still, unit, no_wrenches, work, S, M):
+    """Writes M (nv, nv), row by row, by inverse dynamics at rest without gravity. `unit` comes and goes as zeros.
+
+    dof: with armature only, since springs and dampers belong to the bias.
+    """
+    for j in range(M.shape[0]):
+        unit[j] = 1.0
+        rnea(tree, body, screws, dof, rest, weightless, q, still, unit, no_wrenches, work, S, M[j])
+        unit[j] = 0.0

@@ -1,0 +1,1 @@
+"""Closed chains: cut joints, their reactions, and keeping them closed."""

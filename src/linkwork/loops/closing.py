@@ -1,0 +1,153 @@
+"""Bringing the frames of loops together, and keeping them there: Newton steps for positions, a projection for velocities.
+
+A gap g is closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, the smallest step in the metric of the mass matrix, so heavy parts stay and
+light ones move; a slip s by δv = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ s, which is the impulse that stops it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dynamics.dca_solver import DcaSolver
+from linkwork.dynamics.forward import dca_solver, forward_dynamics
+from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state
+from linkwork.errors import ModelError, StateError
+from linkwork.loops.minimal_norm import Factors, factor
+from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+LONGEST_STEP = 0.5  # [rad or m] of any coordinate in one Newton step: beyond it the linear picture says little
+SHORTEST_SCALE = 2.0**-10  # of a Newton step that is halved because the gap did not shrink
+
+
+class LoopGaps(NamedTuple):
+    """How far loops are open and how fast they open, loop by loop in their constrained directions."""
+
+    gap: FloatArray  # (p,) [rad or m]
+    slip: FloatArray  # (p,) [rad/s or m/s]
+    redundant: int  # constraints that say what others say already
+
+    @property
+    def worst_gap(self) -> float:
+        return float(np.abs(self.gap).max(initial=0.0))
+
+    @property
+    def worst_slip(self) -> float:
+        return float(np.abs(self.slip).max(initial=0.0))
+
+
+def loop_gaps(model: Model, state: State) -> LoopGaps:
+    """The residuals of all loops at a state, and how many of their p constraints are redundant there.
+
+    Cost: O(n + p² log n + p³).
+    """
+    q, v = as_finite_state(model, state)
+    system = LoopSystem(loop_plan(model), q, v)
+    return LoopGaps(system.gap, system.slip, _factors(system, q).redundant)
+
+
+def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps: int = 50) -> State:
+    """The nearest state at which all loops are closed and stay so: coordinates by Newton steps, then velocities.
+
+    tolerance: largest gap [rad or m] and slip [rad/s or m/s] that may be left.
+    Raises StateError where steps no longer help: loops that cannot close, or a singular start.
+    Cost: O(n + p² log n + p³) a step; a nearly closed loop takes two or three.
+    """
+    plan = loop_plan(model)
+    if not tolerance > 0.0 or max_steps < 1:
+        raise StateError(f"tolerance must be > 0 and max_steps ≥ 1, not {tolerance!r} and {max_steps!r}.")
+    q, v = as_finite_state(model, state)
+    q, factors, system = _close_positions(plan, q, tolerance, max_steps)
+    for _ in range(3):  # one projection is exact; the others take away its rounding
+        system = LoopSystem(plan, q, v)
+        if np.abs(system.slip).max(initial=0.0) <= tolerance:
+            break
+        v = v - _push(plan, q, system.wrenches(factors.solve(system.slip)))
+    return State(q, v)
+
+
+def _close_positions(
+    plan: LoopPlan, q: FloatArray, tolerance: float, max_steps: int
+) -> tuple[FloatArray, Factors, LoopSystem]:
+    model, still = plan.model, np.zeros(plan.model.nv)
+    system = LoopSystem(plan, q, still)
+    factors = _factors(system, q)
+    for _ in range(max_steps):
+        if np.abs(system.gap).max(initial=0.0) <= tolerance:
+            return q, factors, system
+        step = -_push(plan, q, system.wrenches(factors.solve(system.gap)))
+        scale = min(1.0, LONGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        before = float(np.linalg.norm(system.gap))
+        while True:
+            tried = model.integrate(q, step, scale)
+            trial = LoopSystem(plan, tried, still)
+            if np.linalg.norm(trial.gap) < before or np.abs(trial.gap).max(initial=0.0) <= tolerance:
+                break
+            scale *= 0.5
+            if scale < SHORTEST_SCALE:
+                raise _cannot_close(plan, system, factors, tolerance, "no step makes the gap smaller")
+        q, system = tried, trial
+        factors = _factors(system, q)
+    if np.abs(system.gap).max(initial=0.0) <= tolerance:
+        return q, factors, system
+    raise _cannot_close(plan, system, factors, tolerance, f"it is still open after {max_steps} steps")
+
+
+def _cannot_close(plan: LoopPlan, system: LoopSystem, factors: Factors, tolerance: float, why: str) -> StateError:
+    worst = int(np.argmax([np.abs(system.gap[rows]).max(initial=0.0) for rows in plan.rows]))
+    rows = plan.rows[worst]
+    loop = plan.model.loops[worst]
+    idle = f" {factors.redundant} of {plan.count} constraints do not respond there;" if factors.redundant else ""
+    return StateError(
+        f"loop '{loop.name}' cannot be closed: {why}, and its frames stay {np.abs(system.gap[rows]).max():.3g} (rad or m) "
+        f"apart; {tolerance:g} was asked for.{idle} check lengths and placements, or start closer to the closed shape and "
+        "away from stretched-out or folded poses."
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- ingredients
+
+
+def _factors(system: LoopSystem, q: FloatArray) -> Factors:
+    """J M⁻¹ Jᵀ at q, factored."""
+    model = system.plan.model
+    solver = loop_solver(model)
+    solver.prepare(q, np.zeros(model.nv), NO_EFFORT, NO_WRENCHES)
+    bad = solver.assemble()
+    A = system.matrix(solver)
+    if bad >= 0 or not np.isfinite(A).all():
+        joint = f" at joint '{model.joint_names[bad]}'" if bad >= 0 else ""
+        raise StateError(
+            f"model '{model.name}' cannot be solved{joint} at this state; it resists with no inertia there."
+        )
+    return factor(A, system.free_answers())
+
+
+def loop_solver(model: Model) -> DcaSolver:
+    """This thread's divide-and-conquer solver, for path queries."""
+    try:
+        return dca_solver(model)
+    except ModelError as error:
+        body = str(error).split(",")[0]
+        raise ModelError(f"{body}, which loops must invert. Give it moments > 0 about all three axes.") from None
+
+
+def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:
+    """M⁻¹Jᵀ of wrenches: accelerations from rest of the same tree without gravity and springs, shape (nv,)."""
+    model = plan.model
+    kept = model.workspaces.__dict__
+    if "slack" not in kept:
+        dof, gravity = np.zeros_like(model.arrays.dof), np.zeros(3)
+        dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
+        for array in (dof, gravity):
+            array.setflags(write=False)
+        kept["slack"] = replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=())
+    return forward_dynamics(kept["slack"], State(q, np.zeros(model.nv)), wrenches=wrenches)

@@ -1,0 +1,122 @@
+"""Forward dynamics of closed chains: loops are cut, and the forces that close them come from J M⁻¹ Jᵀ by path queries.
+
+With q̈₀ the accelerations of the tree with its loops cut open, (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v) (equation 7 of Yamane and
+Nakamura), and q̈ are the accelerations of the tree with the wrenches Jᵀλ on its bodies. Theory: docs/theory/loops.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.dynamics.forward import forward_dynamics, solve_dca
+from linkwork.dynamics.inputs import as_effort, as_finite_state, as_wrenches
+from linkwork.errors import StateError
+from linkwork.loops.closing import loop_solver
+from linkwork.loops.minimal_norm import Factors, factor
+from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+CONTRADICTION = 1e-3  # part of the accelerations involved that no reaction can meet, from which on there is no answer
+UNMET = 1e-6  # and from which on the message tells; below it is rounding and drift
+
+
+class LoopSolution(NamedTuple):
+    """Accelerations of a closed chain, and what its cut joints carry."""
+
+    acceleration: FloatArray  # (nv,) [rad/s² or m/s²]
+    reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]
+    wrenches: (
+        FloatArray  # (n, 6) all external wrenches, those of loops included: the open tree moves the same with them
+    )
+    redundant: int  # constraints that repeat others; the reactions are then the smallest that do
+    gap: float  # largest distance between the frames of a loop [rad or m]
+    slip: float  # fastest opening of a loop [rad/s or m/s]
+    residual: float  # largest acceleration the constraints are left with [rad/s² or m/s²]
+    message: str  # what a person should know; empty when there is nothing
+
+
+def constrained_dynamics(
+    model: Model,
+    state: State,
+    effort: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    *,
+    rate: float = 0.0,
+    largest_gap: float = 1e-3,
+) -> LoopSolution:
+    """Accelerations of a linkage with loops, and the reactions of the cut joints.
+
+    effort, wrenches: as in `forward_dynamics`.
+    rate: Baumgarte's stabilization [1/s]: gaps and slips die out like t exp(-rate t), critically damped. 0 (default) keeps
+    the exact equations, for integrators that call `close_loops` after a step; with steps of h, choose at most 1/(5 h).
+    largest_gap: refuse states whose loops are open by more [rad or m]; stages of an integrator need some room.
+    Cost: O(n + p² log n + p³) for p constraints.
+    """
+    plan = loop_plan(model)
+    q, v = as_finite_state(model, state)
+    load, external = as_effort(model, effort), as_wrenches(model, wrenches)
+    if not (np.isfinite(rate) and rate >= 0.0):
+        raise StateError(f"rate must be a number ≥ 0 [1/s], not {rate!r}.")
+    system = LoopSystem(plan, q, v)
+    _refuse_open(plan, system, largest_gap)
+    solver = loop_solver(model)
+    solve_dca(solver, q, v, load, external)  # also tells what is wrong with loads
+    A = system.matrix(solver)
+    factors = factor(A, system.free_answers())
+    free = system.accelerations(solver)
+    unmet = system.C @ free - system.bias + 2.0 * rate * system.slip + rate * rate * system.gap
+    involved = np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
+    left = _contradiction(plan, factors, unmet, involved)
+    force = -factors.solve(unmet)
+    total = system.wrenches(force) + (external if external.size else 0.0)
+    return LoopSolution(
+        forward_dynamics(model.without_loops, State(q, v), load if load.size else None, total),
+        system.reactions(force),
+        total,
+        factors.redundant,
+        float(np.abs(system.gap).max(initial=0.0)),
+        float(np.abs(system.slip).max(initial=0.0)),
+        float(np.abs(A @ force + unmet).max(initial=0.0)),
+        _message(plan, factors, left),
+    )
+
+
+def _refuse_open(plan: LoopPlan, system: LoopSystem, largest_gap: float) -> None:
+    gaps = [float(np.abs(system.gap[rows]).max(initial=0.0)) for rows in plan.rows]
+    worst = int(np.argmax(gaps))
+    if not gaps[worst] <= largest_gap:
+        name = plan.model.loops[worst].name
+        raise StateError(
+            f"loop '{name}' is open by {gaps[worst]:.3g} (rad or m); at most {largest_gap:g} passes. Bring its "
+            "frames together with state = lw.close_loops(model, state)."
+        )
+
+
+def _contradiction(plan: LoopPlan, factors: Factors, unmet: FloatArray, involved: FloatArray) -> float:
+    """The part of the accelerations involved that no reaction can meet; raises where that leaves no answer."""
+    part = factors.beyond_reach(unmet) / max(float(np.linalg.norm(involved / factors.root)), 1e-300)
+    if part > CONTRADICTION:
+        names = ", ".join(f"'{loop.name}'" for loop in plan.model.loops[:4])
+        raise StateError(
+            f"the constraints of loops {names} cannot all be met at this state: {factors.redundant} of {plan.count} repeat "
+            f"others, and {part:.1g} of the accelerations contradicts them. The shape is singular (a dead point), or "
+            "velocities do not fit the loops; move away from it, or call lw.close_loops first."
+        )
+    return part
+
+
+def _message(plan: LoopPlan, factors: Factors, left: float) -> str:
+    said = []
+    if factors.redundant:
+        said.append(
+            f"{factors.redundant} of {plan.count} loop constraints are redundant; the reactions are the smallest that do."
+        )
+    if left > UNMET:
+        said.append(f"{left:.1g} of the accelerations at the loops stays unmet; call lw.close_loops more often.")
+    return " ".join(said)

@@ -1,0 +1,62 @@
+"""Constraint forces when constraints may repeat each other: A λ = r with A symmetric, positive semi-definite, p x p."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+# Eigenvalues of the scaled matrix below this part of the largest count as zero. Path queries leave 1e-12 of rounding, and a
+# gap g takes redundant constraints apart by g², so gaps up to 1e-5 m or rad leave redundancy what it is.
+REDUNDANT = 1e-9
+IMMOVABLE = 1e-12  # part of the answer of free bodies: what rounding leaves of a direction in which nothing can move
+
+
+class Factors(NamedTuple):
+    """A = D^½ Q Λ Qᵀ D^½ on the constraints that count, and an orthonormal basis of the forces that do nothing."""
+
+    root: FloatArray  # (p,)    square roots of the diagonal of A
+    vectors: FloatArray  # (p, rank)
+    values: FloatArray  # (rank,)
+    idle: FloatArray  # (p, p - rank)
+
+    @property
+    def rank(self) -> int:
+        return self.values.size
+
+    @property
+    def redundant(self) -> int:
+        return self.root.size - self.rank
+
+    def solve(self, r: FloatArray) -> FloatArray:
+        """The solution of A λ = r of least norm; of the nearest r where no λ solves it, shape (p,)."""
+        scaled = self.vectors @ ((self.vectors.T @ (r / self.root)) / self.values)
+        force = scaled / self.root
+        return force - self.idle @ (self.idle.T @ force)
+
+    def beyond_reach(self, r: FloatArray) -> float:
+        """Norm of the part of r that no force can meet, in units of A's diagonal: 0 where constraints agree."""
+        scaled = r / self.root
+        return float(np.linalg.norm(scaled - self.vectors @ (self.vectors.T @ scaled)))
+
+
+def factor(A: FloatArray, free: FloatArray) -> Factors:
+    """Eigenvalues of A scaled to a unit diagonal, so that rad and m need not be compared. Cost: O(p³).
+
+    free: what the diagonal of A would be if the bodies were free, shape (p,); joints can only make it smaller.
+    """
+    p = A.shape[0]
+    if p == 0:
+        return Factors(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
+    diagonal = np.diagonal(A).copy()
+    moves = diagonal > IMMOVABLE * free  # a constraint on what cannot move anyway is redundant by itself
+    root = np.sqrt(np.where(moves, diagonal, free))
+    values, vectors = np.linalg.eigh(A / np.outer(root, root))
+    counts = values > REDUNDANT * max(float(values[-1]), 1.0)
+    idle = vectors[:, ~counts] / root[:, None]  # in the null space of A itself
+    if idle.shape[1]:
+        idle = np.linalg.qr(idle)[0]
+    return Factors(root, vectors[:, counts], values[counts], idle)
