@@ -14,7 +14,7 @@ from linkwork.model.layout import ARMATURE, CENTER, COMPOUND, DOF, FREE, HELICAL
 from linkwork.spatial.memory import load3, store6
 from linkwork.spatial.vectors import dot6, scale6
 
-SAME_SIGN = 1e-6  # part of a column; a head that is zero but for rounding must not turn the basis over from state to state
+SAME_SIGN = 1e-6  # part of a column: a head that is zero but for rounding must not turn the basis over
 SINGULAR = 1e-9  # part of a column of S left after the columns before it, from which it counts as dependent on them
 
 

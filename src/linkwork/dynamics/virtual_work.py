@@ -1,4 +1,4 @@
-"""Forward dynamics by the principle of virtual work (Yamane and Nakamura 2002): O(n), with every constraint force.
+"""Forward dynamics by the principle of virtual work (Yamane and Nakamura): O(n), with every constraint force.
 
 Each joint i has a 6x6 block of columns B (constraint_basis): its wrench is f = E τ + B n. The condition that bodies stay
 together, Bᵀ(a_i - X a_λ - c) + J n = 0, with a = G (f_ext + Σ wrenches), G = I⁻¹, is one linear system over joints,
