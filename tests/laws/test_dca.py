@@ -71,7 +71,8 @@ LIBRARY = {
     "molecule": {"joints": 70},
     "humanoid": {},
 }
-POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}  # inertias no one can invert; see tests/doors/test_dca.py
+# Inertias no one can invert; see tests/doors/test_dca.py.
+POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
 
 
 @pytest.mark.parametrize("name", LIBRARY)

@@ -26,7 +26,7 @@ def watch(monkeypatch):
         def bar(total, label, show=None):
             yield lambda done, note: look()
 
-        monkeypatch.setattr("linkwork.progress.progress_bar", bar)
+        monkeypatch.setattr("linkwork.adaptive.settling.progress_bar", bar)
 
     return start
 

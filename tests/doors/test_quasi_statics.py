@@ -1,0 +1,265 @@
+"""What a quasi-static simulation refuses, by name and before anything happened; and the smallest things it accepts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model.library import MODELS
+
+BAD_NUMBERS = [-1.0, math.nan, math.inf, -math.inf, "fine", None, [0.1]]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return lw.library.chain(joints=6, joint=lw.Revolute((0, 1, 0), stiffness=1.0)).compile()
+
+
+@pytest.fixture
+def sim(model):
+    state = model.neutral()
+    state.q[:] = 0.2
+    simulation = lw.QuasiStatics(model, state)
+    simulation.solve()
+    return simulation
+
+
+@pytest.fixture
+def untouched(sim):
+    """The simulation, and after the test: nothing that was refused left anything behind."""
+    before = sim.acceleration.copy(), sim.state.q
+    yield sim
+    sim.solve()
+    assert (sim.acceleration == before[0]).all()
+    assert (sim.state.q == before[1]).all()
+
+
+# ------------------------------------------------------------------------------------------------------------ at the start
+
+
+@pytest.mark.parametrize("value", [bad for bad in BAD_NUMBERS if bad is not None])
+def test_bad_tolerances_are_refused(model, untouched, value):
+    for refuse in (
+        lambda: lw.QuasiStatics(model, model.neutral(), tolerance=value),
+        lambda: untouched.solve(value),
+        lambda: untouched.refine(value),
+    ):
+        with pytest.raises(lw.StateError, match=r"tolerance is .*; it must be a finite number ≥ 0"):
+            refuse()
+
+
+def test_unknown_measures_are_refused_and_the_known_ones_named(model):
+    with pytest.raises(lw.StateError, match=r"no measure 'relative'; choose one of absolute_linkage, relative_linkage"):
+        lw.QuasiStatics(model, model.neutral(), measure="relative")
+
+
+def test_a_start_in_motion_is_refused(model):
+    state = model.neutral()
+    state.v[3] = 1e-30
+    with pytest.raises(lw.StateError, match="begins at rest; give a state with v = 0"):
+        lw.QuasiStatics(model, state)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_start_that_is_no_place_is_refused(model, value):
+    state = model.neutral()
+    state.q[4] = value
+    with pytest.raises(lw.StateError, match=r"q\[4\].*'link_4'"):
+        lw.QuasiStatics(model, state)
+
+
+def test_states_of_another_model_are_refused(model):
+    other = lw.library.chain(joints=7).compile()
+    with pytest.raises(lw.StateError, match=r"state.q has shape \(7,\); model 'chain' needs \(6,\)"):
+        lw.QuasiStatics(model, other.neutral())
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_bad_weights_are_refused(model, value):
+    weights = np.ones(6)
+    weights[2] = value
+    with pytest.raises(lw.StateError, match=r"weights\[2\] is .*must be finite and > 0"):
+        lw.QuasiStatics(model, model.neutral(), weights=weights)
+
+
+def test_weights_of_the_wrong_shape_or_kind_are_refused(model):
+    with pytest.raises(lw.StateError, match=r"weights has shape \(5,\)"):
+        lw.QuasiStatics(model, model.neutral(), weights=np.ones(5))
+    with pytest.raises(lw.StateError, match="weights must be an array of numbers"):
+        lw.QuasiStatics(model, model.neutral(), weights="heavy")
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, "many"])
+def test_bad_budgets_are_refused(model, value):
+    with pytest.raises(lw.StateError, match=r"max_joints is .*whole number ≥ 1"):
+        lw.QuasiStatics(model, model.neutral(), max_joints=value)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "soon"])
+def test_bad_deadlines_are_refused(model, value):
+    with pytest.raises(lw.StateError, match=r"deadline is .*finite number > 0"):
+        lw.QuasiStatics(model, model.neutral(), deadline=value)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "double_pendulum"])
+def test_bodies_without_an_inverse_inertia_are_refused_by_name(name):
+    model = MODELS[name]().compile()
+    with pytest.raises(lw.ModelError, match=r"body '\w+' has a singular inertia"):
+        lw.QuasiStatics(model, model.neutral())
+
+
+# ------------------------------------------------------------------------------------------------------------------ loads
+
+
+@pytest.mark.parametrize(
+    "bad", [(math.nan, 0, 0), (0, math.inf, 0), (0, 0), (0, 0, 0, 0), 1.0, "up", ("a", 0, 0), None]
+)
+def test_bad_forces_points_and_targets_are_refused(untouched, bad):
+    spring = untouched.attach(2, to=(0, 0, 0), stiffness=1.0)
+    load = untouched.apply_wrench(2, force=(1, 0, 0))
+    for what, refuse in {
+        "force": lambda: untouched.apply_wrench(3, force=bad),
+        "torque": lambda: untouched.apply_wrench(3, torque=bad, frame="world"),
+        "at": lambda: untouched.apply_wrench(3, force=(1, 0, 0), at=bad),
+        "to": lambda: untouched.attach(3, to=bad, stiffness=1.0),
+        "to ": lambda: untouched.move_target(spring, bad),
+        "torque ": lambda: untouched.change_wrench(load, force=(9, 9, 9), torque=bad if bad is not None else "up"),
+    }.items():
+        with pytest.raises(lw.StateError, match=rf"^{what.strip()} "):
+            refuse()
+    assert load.force.tolist() == [1, 0, 0]  # a change refused in part is refused whole
+    untouched.clear(spring)
+    untouched.clear(load)
+
+
+def test_unknown_bodies_and_joints_are_refused_by_name(untouched):
+    with pytest.raises(lw.ModelError, match="model 'chain' has no body 'link_9'"):
+        untouched.apply_wrench("link_9", force=(1, 0, 0))
+    with pytest.raises(lw.ModelError, match="no joint 'link_x'"):
+        untouched.set_effort("link_x", 1.0)
+    for body in ("world", -1, 6, 1.5, None):
+        with pytest.raises(lw.StateError, match="is the world or does not exist; a load needs a body that can move"):
+            untouched.apply_wrench(body, force=(1, 0, 0))
+        with pytest.raises(lw.StateError, match="is the world or does not exist"):
+            untouched.attach(body, to=(1, 0, 0), stiffness=1.0)
+
+
+def test_unknown_frames_are_refused(untouched):
+    with pytest.raises(lw.StateError, match="frame must be 'body' or 'world', not 'local'"):
+        untouched.apply_wrench(1, force=(1, 0, 0), frame="local")
+
+
+@pytest.mark.parametrize("value", [0.0, *BAD_NUMBERS])
+def test_bad_stiffnesses_are_refused(untouched, value):
+    with pytest.raises(lw.StateError, match=r"stiffness is .*finite number > 0"):
+        untouched.attach(1, to=(0, 0, 0), stiffness=value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, (1.0, 2.0), "hard"])
+def test_bad_efforts_are_refused(untouched, value):
+    with pytest.raises(lw.StateError, match="effort of 'link_3'"):
+        untouched.set_effort("link_3", value)
+
+
+def test_loads_that_are_gone_or_no_springs_are_refused(untouched, model):
+    load = untouched.apply_wrench(1, force=(1, 0, 0))
+    with pytest.raises(lw.StateError, match="this load is no spring"):
+        untouched.move_target(load, (0, 0, 0))
+    untouched.clear(load)
+    foreign = lw.QuasiStatics(model, model.neutral()).apply_wrench(1, force=(1, 0, 0))
+    for gone in (load, foreign):
+        for refuse in (
+            lambda gone=gone: untouched.clear(gone),
+            lambda gone=gone: untouched.change_wrench(gone, force=(0, 0, 0)),
+            lambda gone=gone: untouched.move_target(gone, (0, 0, 0)),
+        ):
+            with pytest.raises(lw.StateError, match="not, or no longer, part of the simulation"):
+                refuse()
+
+
+def test_loads_act_on_welded_frames_and_parts_of_compound_joints():
+    """A frame welded to a body, and a joint that became part of a compound, keep their names."""
+    arm = lw.Linkage("arm")
+    box = lw.Inertia.box(1.0, (0.1, 0.2, 0.3))
+    arm.add_body("upper", joint=lw.Revolute((0, 1, 0)), inertia=box)
+    arm.add_body("tool", "upper", lw.Fixed(), lw.Pose((0.0, 0.0, -0.5), rpy=(0.3, 0.2, 0.1)), box)
+    model = arm.compile()
+    place = model.frame("tool").pose.matrix
+    by_name, by_hand = (lw.QuasiStatics(model, model.neutral(), tolerance=0.0) for _ in range(2))
+    by_name.apply_wrench("tool", force=(1, 2, 3), at=(0.1, 0, 0))
+    by_hand.apply_wrench("upper", force=place[:3, :3] @ (1, 2, 3), at=(place @ (0.1, 0, 0, 1))[:3])
+    for each in (by_name, by_hand):
+        each.solve()
+    assert by_name.acceleration == pytest.approx(by_hand.acceleration, rel=1e-13)  # a few products
+
+
+# ---------------------------------------------------------------------------------------------------- steps and settling
+
+
+@pytest.mark.parametrize("value", [0.0, *BAD_NUMBERS])
+def test_bad_step_sizes_are_refused(untouched, value):
+    for refuse in (
+        lambda: untouched.step(value),
+        lambda: untouched.run(10, value),
+        lambda: untouched.settle(1e-3, h=value),
+    ):
+        with pytest.raises(lw.StateError, match=r"h is .*finite number > 0"):
+            refuse()
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "ten", None])
+def test_bad_numbers_of_steps_are_refused(untouched, value):
+    for refuse in (
+        lambda: untouched.step(1e-3, value),
+        lambda: untouched.run(value, 1e-3),
+        lambda: untouched.settle(1e-9, max_steps=value),
+    ):
+        with pytest.raises(lw.StateError, match=r"number of steps is .*whole number ≥ 1"):
+            refuse()
+
+
+@pytest.mark.parametrize("value", [0.0, *BAD_NUMBERS])
+def test_bad_thresholds_of_settling_are_refused(untouched, value):
+    with pytest.raises(lw.StateError, match=r"acceleration is .*finite number > 0"):
+        untouched.settle(value)
+
+
+def test_overflow_is_an_error_with_advice(model):
+    sim = lw.QuasiStatics(model, model.neutral())
+    sim.apply_wrench(3, force=(1e300, 0, 0))
+    with pytest.raises(lw.StateError, match="too large"):
+        sim.solve()
+
+
+def test_results_cannot_be_written_to(sim):
+    with pytest.raises(ValueError, match="read-only"):
+        sim.acceleration[0] = 1.0
+    sim.state.q[:] = 7.0  # a copy
+    assert sim.state.q[0] == 0.2
+
+
+# ------------------------------------------------------------------------------------------------------------- small things
+
+
+def test_nothing_and_almost_nothing_can_be_simulated():
+    weld = lw.Linkage("weld")
+    weld.add_body("rock", inertia=lw.Inertia.sphere(1.0, 0.1))
+    for model in (lw.Linkage("empty").compile(), weld.compile(), weld.compile(merge_fixed=False)):
+        sim = lw.QuasiStatics(model, model.neutral())
+        for report in (sim.solve(), sim.refine(0.0), sim.step(1e-3), sim.run(3, 1e-3), sim.settle(1e-3)):
+            assert (report.joints_computed, report.error_bound, report.reached) == (0, 0.0, True)
+        assert sim.acceleration.shape == (0,)
+
+
+def test_a_single_body_is_computed_whole():
+    rock = lw.Linkage("rock")
+    rock.add_body("rock", joint=lw.Free(), inertia=lw.Inertia.sphere(2.0, 0.1))
+    model = rock.compile()
+    sim = lw.QuasiStatics(model, model.neutral())
+    sim.apply_wrench("rock", force=(0, 0, 4.0), frame="world")
+    report = sim.solve()
+    assert report.joints_computed == 1
+    assert sim.acceleration == pytest.approx([0, 0, 0, 0, 0, 2.0 - 9.81], abs=1e-14)
