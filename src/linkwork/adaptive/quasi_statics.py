@@ -27,7 +27,7 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly import node_depths
 from linkwork.dynamics.dca import assemble_leaf_to_root
-from linkwork.dynamics.inputs import as_array, as_state, explain_failure
+from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -86,6 +86,7 @@ class QuasiStatics(Loads):
             tolerance = DEFAULT_TOLERANCE
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
+        refuse_loops(model, "QuasiStatics")
         self.model = model
         self.measure = measure
         self.tolerance = None if tolerance is None else self._checked_tolerance(tolerance)

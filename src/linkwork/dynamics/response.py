@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure
+from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -23,6 +23,7 @@ class Response:
     """
 
     def __init__(self, model: Model, state: State, effort: ArrayLike | None = None, wrenches: ArrayLike | None = None):
+        refuse_loops(model, "Response")
         self.model = model
         self._q, self._v = (x.copy() for x in as_state(model, state))
         self._solver = DcaSolver(model)
