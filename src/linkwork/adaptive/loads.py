@@ -66,6 +66,11 @@ class Loads:
         self._loads_changed = True
 
     @property
+    def loads(self) -> tuple[Load, ...]:
+        """All loads on bodies, in the order they were applied."""
+        return tuple(self._loads.values())
+
+    @property
     def _bundles(self) -> tuple[Plan, Mechanism, Coefficients, Live]:
         return self._plan, self._mechanism, self._coefficients, self._live
 
@@ -183,6 +188,16 @@ class Loads:
             total += load.wrench
         set_fixed_wrench(self._coefficients, self._live, index, total)
         self._touch(self._live.leaf[index], 0)
+
+    def _take_over(self, load: Load, body: int, other: Loads) -> None:
+        """The same load as in another simulation, on the body that has this index here."""
+        if load.row >= 0:
+            self._add_world_load(body, other._live.load[load.row].copy())
+            return
+        mine = Load(body, -1, load.axes.copy(), load.at.copy(), load.force.copy(), load.torque.copy())
+        self._loads[id(mine)] = mine
+        self._fixed.setdefault(body, []).append(mine)
+        self._add_up_fixed(body)
 
     def _add_world_load(self, index: int, row: FloatArray) -> Load:
         k = len(self._rows)

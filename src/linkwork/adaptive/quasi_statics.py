@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive import stepping
 from linkwork.adaptive.lazy_update import prepare_all
 from linkwork.adaptive.loads import Loads
+from linkwork.adaptive.rerooting import go_on_from
 from linkwork.adaptive.rounding import rounding_floor
 from linkwork.adaptive.settling import settle
 from linkwork.adaptive.total_acceleration import update_all_roots
@@ -29,8 +31,10 @@ from linkwork.assembly import node_depths
 from linkwork.dynamics.dca import assemble_leaf_to_root
 from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops
 from linkwork.errors import LinkworkWarning, StateError
+from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
 
@@ -291,6 +295,16 @@ class QuasiStatics(Loads):
         """
         threshold = self._checked_positive(acceleration, "acceleration")
         return settle(self, threshold, self._checked_positive(h, "h"), self._checked_steps(max_steps), progress)
+
+    def reroot(
+        self, body: str | int, at: ArrayLike | Pose | None = None, joint: Joint | None = None, **options: Any
+    ) -> QuasiStatics:
+        """The simulation, going on with another body as the root: same configuration, loads, efforts and tolerance.
+
+        body, at, joint and options: as in `lw.reroot`. The new simulation's `loads` come in the order of this one's.
+        Cost: O(n), as for a new simulation.
+        """
+        return go_on_from(self, body, at, joint, options)
 
     # --------------------------------------------------------------------------------------------------------------- door
 
