@@ -197,6 +197,7 @@ def close_joint(nodes, node, tree, live):
         i = nodes[node, INDEX]
         for d in range(tree[i, DOF]):
             live.qdd[tree[i, V] + d] = 0.0
+            live.glide[tree[i, V] + d] = 0.0
         copy_joint(tree, i, live.q, live.kept_q)
 
 
