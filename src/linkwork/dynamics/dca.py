@@ -5,6 +5,7 @@ such a run: disjoint subtrees can be swept at the same time, by the same compile
 """
 
 from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.dynamics.dca_freedoms import hang_general, join_general
 from linkwork.dynamics.dca_nodes import (
     H_C,
     H_F,
@@ -14,10 +15,8 @@ from linkwork.dynamics.dca_nodes import (
     add_branches,
     body_with_branches,
     hang_1dof,
-    hang_general,
     invert_with_bias,
     join_1dof,
-    join_general,
     pass_hang,
     pass_join,
     plain_body,

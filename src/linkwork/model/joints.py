@@ -7,213 +7,47 @@ its zero frame (where the child frame lies when q = 0), so joining the joints of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
-from linkwork.model.layout import COMPOUND, FIXED, FREE, HELICAL, SPHERICAL
+from linkwork.model.joint_base import (
+    MAX_DOF,
+    OPTIONS,
+    FloatArray,
+    Joint,
+    PerDof,
+    Screw3,
+    option_numbers,
+    unit,
+)
+from linkwork.model.layout import COMPOUND, FREE, HELICAL, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
-FloatArray = NDArray[np.float64]
-PerDof = float | Sequence[float] | None
+__all__ = [
+    "MAX_DOF",
+    "OPTIONS",
+    "Compound",
+    "Cylindrical",
+    "Fixed",
+    "FloatArray",
+    "Free",
+    "Joint",
+    "PerDof",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Screw3",
+    "Spherical",
+    "Universal",
+    "unit",
+]
 
-MAX_DOF = 6
 ALMOST_ALONG_X = 0.9  # a normal this close to ±x leaves too little of x across it to choose the plane's first direction
-
-
-class Screw3(NamedTuple):
-    """One degree of freedom: q turns about `axis` through `center` and slides by `slide` q."""
-
-    axis: Vector3  # unit vector, or zero for pure sliding
-    slide: Vector3  # [m/rad], or a unit vector for pure sliding
-    center: Vector3  # a point of the axis [m]
-
-    def moved(self, pose: Pose) -> Screw3:
-        """The same screw, seen from the parent frame of `pose`."""
-        return Screw3(pose.rotate(self.axis), pose.rotate(self.slide), pose.apply(self.center))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
-    """What every joint may carry. A number serves all degrees of freedom; a sequence gives one each.
-
-    limits: (lower, upper) of the coordinate, or one pair for each coordinate [rad or m]
-    damping [N·m·s or N·s/m], stiffness [N·m/rad or N/m] and the coordinates `rest` at which the spring is slack
-    armature: inertia of the rotor, seen at the joint [kg·m² or kg]
-    effort_limit [N·m or N], velocity_limit [rad/s or m/s]: data for controllers; dynamics does not clamp
-    """
-
-    limits: Sequence[float] | Sequence[Sequence[float]] | None = None
-    damping: PerDof = None
-    stiffness: PerDof = None
-    rest: PerDof = None
-    armature: PerDof = None
-    effort_limit: PerDof = None
-    velocity_limit: PerDof = None
-
-    kind: ClassVar[int] = FIXED
-    nq: ClassVar[int] = 0
-    nv: ClassVar[int] = 0
-
-    @property
-    def screws(self) -> tuple[Screw3, ...]:
-        """The product of screws this joint is made of; empty for ball, free and fixed joints."""
-        return ()
-
-    @property
-    def center(self) -> Vector3:
-        """Centre of a ball joint, in the body frame."""
-        return ORIGIN
-
-    @property
-    def has_options(self) -> bool:
-        """Whether any of OPTIONS is given; spelled out because compiling asks every joint."""
-        return not (
-            self.limits is None
-            and self.damping is None
-            and self.stiffness is None
-            and self.rest is None
-            and self.armature is None
-            and self.effort_limit is None
-            and self.velocity_limit is None
-        )
-
-    def faults(self) -> list[str]:
-        """Why this joint cannot be simulated; empty when it can."""
-        found = [fault for screw in self.screws for fault in _screw_faults(screw)]
-        if not self.has_options:
-            return found
-        for name, size, low in _OPTION_RULES:
-            value = getattr(self, name)
-            if value is None:
-                continue
-            count = self.nq if size == "nq" else self.nv
-            numbers = _numbers(value)
-            if numbers is None:
-                found.append(f"{name} is {value!r}; it must be a number or a sequence of numbers")
-            elif numbers.size not in (1, count):
-                found.append(f"{name} has {numbers.size} numbers; it takes one, or {count}")
-            elif np.isnan(numbers).any() or (numbers < low).any():
-                found.append(f"{name} is {value}; it must be a number" + (f" ≥ {low:g}" if low > -math.inf else ""))
-        found += self._limit_faults()
-        turning = _numbers(self.stiffness)
-        if self.kind in (SPHERICAL, FREE) and turning is not None:
-            # A spring that pulls along the whole rotation (or displacement) has an energy only if it is the same all round.
-            for what, part in (("rotations", turning[:3]), ("displacements", turning[3:])):
-                if part.size and np.ptp(part) > 0:
-                    found.append(f"stiffness {self.stiffness} differs between {what}; give one stiffness for all three")
-        return found
-
-    def _limit_faults(self) -> list[str]:
-        if self.limits is None:
-            return []
-        try:
-            pairs = np.asarray(self.limits, dtype=float)
-        except (TypeError, ValueError):
-            return [f"limits are {self.limits!r}; they must be numbers (lower, upper), or {self.nv} such pairs"]
-        if pairs.shape not in ((2,), (self.nv, 2)) or self.kind in (SPHERICAL, FREE, FIXED):
-            if self.kind in (SPHERICAL, FREE, FIXED):
-                return [f"limits are given for a {type(self).__name__} joint, which has no coordinate to limit"]
-            return [f"limits have shape {pairs.shape}; they are (lower, upper), or {self.nv} such pairs"]
-        return [
-            f"limits ({low:g}, {high:g}) are the wrong way round or not numbers"
-            for low, high in pairs.reshape(-1, 2)
-            if not low <= high
-        ]
-
-    def per_dof(self, name: str, default: float = 0.0) -> FloatArray:
-        """An option spread over the degrees of freedom, shape (nv,)."""
-        value = getattr(self, name)
-        return np.broadcast_to(np.asarray(default if value is None else value, dtype=float), (self.nv,)).copy()
-
-    def limit_pairs(self) -> FloatArray:
-        """Lower and upper limits, shape (nv, 2); infinite where there is none."""
-        pairs = (-math.inf, math.inf) if self.limits is None else self.limits
-        return np.broadcast_to(np.asarray(pairs, dtype=float), (self.nv, 2)).copy()
-
-    def neutral(self) -> FloatArray:
-        """The coordinates at which the child frame lies in the zero frame, shape (nq,)."""
-        return np.zeros(self.nq)
-
-    def rest_coordinates(self) -> FloatArray:
-        """Where the spring is slack, shape (nq,)."""
-        if self.rest is None:
-            return self.neutral()
-        return np.broadcast_to(np.asarray(self.rest, dtype=float), (self.nq,)).copy()
-
-    def random(self, rng: np.random.Generator) -> FloatArray:
-        """Coordinates within the limits, or within (-π, π) and (-1 m, 1 m), shape (nq,)."""
-        pairs = self.limit_pairs()
-        span = np.array([math.pi if any(screw.axis) else 1.0 for screw in self.screws])
-        low = np.where(np.isfinite(pairs[:, 0]), pairs[:, 0], np.minimum(-span, pairs[:, 1] - 2 * span))
-        high = np.where(np.isfinite(pairs[:, 1]), pairs[:, 1], np.maximum(span, low + 2 * span))
-        return rng.uniform(low, high)
-
-    def reversed(self) -> Joint:
-        """The joint seen from the other side: its pose is the inverse of this one's."""
-        raise NotImplementedError
-
-    def reverse_coordinates(self, q: FloatArray) -> FloatArray:
-        """Coordinates of `reversed()` at the same pose, shape (nq,)."""
-        raise NotImplementedError
-
-    def reverse_velocity(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Velocities of `reversed()` in the same motion, shape (nv,)."""
-        raise NotImplementedError
-
-    def _mirrored_options(self) -> dict[str, object]:
-        """Options of a reversed product of screws: coordinates change sign, order turns round."""
-
-        def flip(value: PerDof, sign: float = 1.0) -> object:
-            return None if value is None else tuple(sign * np.broadcast_to(np.asarray(value, float), (self.nv,))[::-1])
-
-        changed: dict[str, object] = {
-            name: flip(getattr(self, name)) for name in OPTIONS if name not in ("limits", "rest")
-        }
-        changed["rest"] = flip(self.rest, -1.0)
-        limits = None if self.limits is None else tuple(map(tuple, -self.limit_pairs()[::-1, ::-1]))
-        changed["limits"] = limits
-        return changed
-
-
-OPTIONS = ("limits", "damping", "stiffness", "rest", "armature", "effort_limit", "velocity_limit")
-_OPTION_RULES = (
-    ("damping", "nv", 0.0),
-    ("stiffness", "nv", 0.0),
-    ("armature", "nv", 0.0),
-    ("effort_limit", "nv", 0.0),
-    ("velocity_limit", "nv", 0.0),
-    ("rest", "nq", -math.inf),
-)
-
-
-def _numbers(value: PerDof) -> FloatArray | None:
-    """The numbers of an option in a row, or None when it has none."""
-    try:
-        return None if value is None else np.ravel(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        return None
-
-
-def _screw_faults(screw: Screw3) -> list[str]:
-    (ax, ay, az), (sx, sy, sz), (cx, cy, cz) = screw
-    if not math.isfinite(ax + ay + az + sx + sy + sz + cx + cy + cz):  # a sum is finite only if every term is
-        return [f"axis has a number that is not finite: {screw.axis}, {screw.slide}"]
-    if not any(screw.axis) and not any(screw.slide):
-        return ["axis is zero; give a direction such as (0, 0, 1)"]
-    return []
-
-
-def unit(axis: Vector3) -> Vector3:
-    """The direction of an axis; zero and NaN pass through, to be reported with the joint's name."""
-    norm = math.hypot(*axis)
-    if norm == 0.0 or not math.isfinite(norm):
-        return axis
-    return (axis[0] / norm, axis[1] / norm, axis[2] / norm)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -526,7 +360,7 @@ class Fixed(Joint):
 
 
 def _rest_quaternion_faults(rest: PerDof, size: int) -> list[str]:
-    numbers = _numbers(rest)
+    numbers = option_numbers(rest)
     if numbers is None:
         return []
     if numbers.size == size and abs(np.linalg.norm(numbers[-4:]) - 1.0) > 1e-6:
