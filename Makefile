@@ -26,6 +26,8 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("linkwork needs Python 3.11 or later; set PYTHON=/path/to/python3") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@echo "compiling kernels, once ..."
+	$(BIN)/linkwork demo --quick --no-picture > /dev/null
 	touch $(READY)
 
 clean:
