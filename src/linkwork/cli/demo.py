@@ -18,6 +18,7 @@ NAME = "demo"
 SUMMARY = "a few seconds of what Linkwork does"
 
 PANEL_SIZE = (5.0, 4.6)  # width and height [inch]
+PANELS_IN_A_ROW = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,10 +57,12 @@ def _save_picture(panels: list[Panel], path: Path) -> str:
         from matplotlib.figure import Figure
     except ImportError:
         return "no picture: matplotlib is not installed (pip install 'linkwork[plots]')"
-    figure = Figure(figsize=(PANEL_SIZE[0] * len(panels), PANEL_SIZE[1]), layout="constrained")
+    columns = min(len(panels), PANELS_IN_A_ROW)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained")
     FigureCanvasAgg(figure)
     for k, panel in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), k + 1)
+        axes = figure.add_subplot(rows, columns, k + 1)
         axes.set_title(panel.title, fontsize=11)
         panel.draw(axes)
     path.parent.mkdir(parents=True, exist_ok=True)
