@@ -1,12 +1,11 @@
 """From the description to arrays: find every fault, merge what does not move by itself, order, pack.
 
-The steps are `check`, `weld` (fixed joints), `absorb_massless` (into compound joints), `pack`. Names are looked up once;
-everything that touches all bodies works on lists or arrays, so a million bodies take seconds.
+The steps are checking (`faults`), `weld` (fixed joints), `absorb_massless` (into compound joints), `pack`. Names are looked
+up once; everything that touches all bodies works on lists or arrays, so a million bodies take seconds.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.model import layout
-from linkwork.model.inertia import TRIANGLE_TOLERANCE, Inertia
+from linkwork.model.faults import label, name_faults, parent_faults, placement_table, value_faults
+from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.loops import loop_faults, placed_loops
@@ -45,12 +45,12 @@ class _Draft:
 
 def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     bodies = list(linkage)
-    faults = _name_faults(linkage, bodies)
+    faults = name_faults(linkage, bodies)
     index = {body.name: i for i, body in enumerate(bodies)}
     index[WORLD] = -1
     parent = [index.get(body.parent, -2) for body in bodies]
-    faults += _parent_faults(bodies, parent)
-    faults += _value_faults(linkage, bodies)
+    faults += parent_faults(bodies, parent)
+    faults += value_faults(linkage, bodies)
     faults += loop_faults(linkage._loops, index.__contains__)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
@@ -84,98 +84,6 @@ def _headline(linkage: Linkage, faults: list[str]) -> str:
     return f"linkage '{linkage.name}' cannot be compiled, {count}:"
 
 
-def _label(body: Body) -> str:
-    return f"{body.source}: body '{body.name}'" if body.source else f"body '{body.name}'"
-
-
-# ---------------------------------------------------------------------------------------------------------------- check
-
-
-def _name_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
-    faults = [
-        f"{_label(body)}: the name '{WORLD}' is taken by the ground"
-        if body.name == WORLD
-        else f"{_label(body)}: a body of this name exists already; names must be unique"
-        for body in linkage._duplicates
-    ]
-    counts = Counter(body.joint_name for body in bodies)
-    if len(counts) < len(bodies):
-        owners: dict[str, list[str]] = {}
-        for body in bodies:
-            if counts[body.joint_name] > 1:
-                owners.setdefault(body.joint_name, []).append(body.name)
-        faults += [
-            f"joint name '{name}' is used {len(users)} times, by bodies {users[:4]}; names must be unique"
-            for name, users in owners.items()
-        ]
-    return faults
-
-
-def _parent_faults(bodies: list[Body], parent: list[int]) -> list[str]:
-    faults = [
-        f"{_label(body)}: its parent '{body.parent}' is unknown; add that body or hang this one from '{WORLD}'"
-        for body, p in zip(bodies, parent, strict=True)
-        if p == -2
-    ]
-    # Walk up from every body, marking the walk; meeting one's own mark closes a cycle.
-    mark = [0] * len(bodies)
-    for start in range(len(bodies)):
-        i = start
-        while i >= 0 and mark[i] == 0:
-            mark[i] = start + 1
-            i = parent[i]
-        if i >= 0 and mark[i] == start + 1:
-            names, j = [bodies[i].name], parent[i]
-            while j != i:
-                names.append(bodies[j].name)
-                j = parent[j]
-            shown = " → ".join(names[:6]) + (" → ..." if len(names) > 6 else "")
-            faults.append(
-                f"bodies hang from each other in a cycle of {len(names)}: {shown} → {names[0]}; cut it at one joint"
-            )
-    return faults
-
-
-def _value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
-    faults: list[str] = []
-    if not np.isfinite(linkage.gravity).all():
-        faults.append(f"gravity is {linkage.gravity}; it must be three finite numbers [m/s²]")
-    seen: dict[int, list[str]] = {}  # joints shared by many bodies are checked once
-    for body in bodies:
-        found = seen.get(id(body.joint))
-        if found is None:
-            found = seen[id(body.joint)] = body.joint.faults()
-        faults += [f"{_label(body)}: joint '{body.joint_name}': {fault}" for fault in found]
-    placements = placement_table([body.placement for body in bodies])
-    for i in np.flatnonzero(~np.isfinite(placements).all(axis=1)):
-        faults.append(f"{_label(bodies[i])}: placement has a number that is not finite: {bodies[i].placement}")
-    for i in _suspicious_inertias([body.inertia for body in bodies]):
-        faults += [f"{_label(bodies[i])}: {fault}" for fault in bodies[i].inertia.faults()]
-    return faults
-
-
-def _suspicious_inertias(inertias: list[Inertia]) -> IntArray:
-    """Bodies whose inertia may be unphysical, found for all at once; `Inertia.faults` has the last word."""
-    n = len(inertias)
-    numbers = np.fromiter(
-        chain.from_iterable((i.mass, *i.com, *i.moments) for i in inertias), dtype=float, count=10 * n
-    ).reshape(n, 10)
-    bad = ~np.isfinite(numbers).all(axis=1)
-    bad |= (numbers[:, 0] < 0) | ((numbers[:, 0] == 0) & numbers[:, 4:].any(axis=1))
-    moments = numbers[~bad][:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
-    low, middle, high = _principal_moments(moments).T
-    bad[~bad] = (low < -1e-12 * high) | (low + middle < high * (1.0 - TRIANGLE_TOLERANCE))
-    return np.flatnonzero(bad)
-
-
-def _principal_moments(moments: FloatArray) -> FloatArray:
-    """Eigenvalues of (m, 3, 3) matrices, ascending, shape (m, 3); most are diagonal, which needs no solver."""
-    principal = np.sort(np.diagonal(moments, axis1=1, axis2=2), axis=1)
-    mixed = moments[:, 0, 1:].any(axis=1) | (moments[:, 1, 2] != 0)
-    principal[mixed] = np.linalg.eigvalsh(moments[mixed])
-    return principal
-
-
 # ---------------------------------------------------------------------------------------------------------------- merge
 
 
@@ -204,24 +112,24 @@ def _absorb_massless(draft: _Draft, order: list[int]) -> list[str]:
         if draft.host[i] == i and draft.parent[i] in children:
             children[draft.parent[i]].append(i)
     for i in massless:
-        label, kids = _label(draft.bodies[i]), children[i]
+        named, kids = label(draft.bodies[i]), children[i]
         if len(kids) != 1:
             why = f"and carries {len(kids)} moving bodies" if kids else "and nothing with mass hangs from it"
             faults.append(
-                f"{label} has mass 0 kg {why}; a moving body needs mass > 0. Give it one, or weld it to its parent"
+                f"{named} has mass 0 kg {why}; a moving body needs mass > 0. Give it one, or weld it to its parent"
             )
             continue
         child = kids[0]
         merged = _joined(draft.joint[i], draft.joint[child], draft.placement[child])
         if merged is None:
             faults.append(
-                f"{label} has mass 0 kg between joints of kind {type(draft.joint[i]).__name__} and "
+                f"{named} has mass 0 kg between joints of kind {type(draft.joint[i]).__name__} and "
                 f"{type(draft.joint[child]).__name__}, which make no compound joint. Give it a mass"
             )
             continue
         if merged.nv > MAX_DOF:
             faults.append(
-                f"{label} has mass 0 kg, and its joint with the next would have {merged.nv} degrees of freedom"
+                f"{named} has mass 0 kg, and its joint with the next would have {merged.nv} degrees of freedom"
             )
             continue
         draft.parts[child] = _named_parts(draft, i) + _named_parts(draft, child)
@@ -263,12 +171,6 @@ def _joined(first: Joint, second: Joint, between: Pose) -> Joint | None:
 
 
 # ----------------------------------------------------------------------------------------------------------------- pack
-
-
-def placement_table(placements: list[Pose]) -> FloatArray:
-    n = len(placements)
-    numbers = chain.from_iterable((*pose.rotation, *pose.xyz) for pose in placements)
-    return np.fromiter(numbers, dtype=float, count=12 * n).reshape(n, 12)
 
 
 def _pack(linkage: Linkage, draft: _Draft) -> Model:
@@ -373,7 +275,7 @@ def _placed_shapes(draft: _Draft, number: list[int]) -> tuple[tuple[tuple[int, S
         if not body.shapes:
             continue
         if _vanished(draft, i):
-            lost.append(f"{_label(body)} has no mass and became part of a compound joint; its shapes are left out")
+            lost.append(f"{label(body)} has no mass and became part of a compound joint; its shapes are left out")
             continue
         at = draft.welded_at.get(i)
         shapes += [(number[draft.host[i]], _placed(shape, at)) for shape in body.shapes]

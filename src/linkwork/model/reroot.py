@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.model import layout
-from linkwork.model.compile import pack_options, pack_screws, placement_table
+from linkwork.model.compile import pack_options, pack_screws
+from linkwork.model.faults import placement_table
 from linkwork.model.joints import Joint
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.order import depth_first_order

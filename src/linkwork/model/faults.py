@@ -1,0 +1,111 @@
+"""Why a linkage describes no mechanism: every fault found at once, each with the body's name and where it came from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.model.inertia import TRIANGLE_TOLERANCE, Inertia
+from linkwork.model.linkage import WORLD, Body, Linkage
+from linkwork.spatial.pose import Pose
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def label(body: Body) -> str:
+    return f"{body.source}: body '{body.name}'" if body.source else f"body '{body.name}'"
+
+
+def name_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
+    faults = [
+        f"{label(body)}: the name '{WORLD}' is taken by the ground"
+        if body.name == WORLD
+        else f"{label(body)}: a body of this name exists already; names must be unique"
+        for body in linkage._duplicates
+    ]
+    counts = Counter(body.joint_name for body in bodies)
+    if len(counts) < len(bodies):
+        owners: dict[str, list[str]] = {}
+        for body in bodies:
+            if counts[body.joint_name] > 1:
+                owners.setdefault(body.joint_name, []).append(body.name)
+        faults += [
+            f"joint name '{name}' is used {len(users)} times, by bodies {users[:4]}; names must be unique"
+            for name, users in owners.items()
+        ]
+    return faults
+
+
+def parent_faults(bodies: list[Body], parent: list[int]) -> list[str]:
+    faults = [
+        f"{label(body)}: its parent '{body.parent}' is unknown; add that body or hang this one from '{WORLD}'"
+        for body, p in zip(bodies, parent, strict=True)
+        if p == -2
+    ]
+    # Walk up from every body, marking the walk; meeting one's own mark closes a cycle.
+    mark = [0] * len(bodies)
+    for start in range(len(bodies)):
+        i = start
+        while i >= 0 and mark[i] == 0:
+            mark[i] = start + 1
+            i = parent[i]
+        if i >= 0 and mark[i] == start + 1:
+            names, j = [bodies[i].name], parent[i]
+            while j != i:
+                names.append(bodies[j].name)
+                j = parent[j]
+            shown = " → ".join(names[:6]) + (" → ..." if len(names) > 6 else "")
+            faults.append(
+                f"bodies hang from each other in a cycle of {len(names)}: {shown} → {names[0]}; cut it at one joint"
+            )
+    return faults
+
+
+def value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
+    faults: list[str] = []
+    if not np.isfinite(linkage.gravity).all():
+        faults.append(f"gravity is {linkage.gravity}; it must be three finite numbers [m/s²]")
+    seen: dict[int, list[str]] = {}  # joints shared by many bodies are checked once
+    for body in bodies:
+        found = seen.get(id(body.joint))
+        if found is None:
+            found = seen[id(body.joint)] = body.joint.faults()
+        faults += [f"{label(body)}: joint '{body.joint_name}': {fault}" for fault in found]
+    placements = placement_table([body.placement for body in bodies])
+    for i in np.flatnonzero(~np.isfinite(placements).all(axis=1)):
+        faults.append(f"{label(bodies[i])}: placement has a number that is not finite: {bodies[i].placement}")
+    for i in _suspicious_inertias([body.inertia for body in bodies]):
+        faults += [f"{label(bodies[i])}: {fault}" for fault in bodies[i].inertia.faults()]
+    return faults
+
+
+def _suspicious_inertias(inertias: list[Inertia]) -> IntArray:
+    """Bodies whose inertia may be unphysical, found for all at once; `Inertia.faults` has the last word."""
+    n = len(inertias)
+    numbers = np.fromiter(
+        chain.from_iterable((i.mass, *i.com, *i.moments) for i in inertias), dtype=float, count=10 * n
+    ).reshape(n, 10)
+    bad = ~np.isfinite(numbers).all(axis=1)
+    bad |= (numbers[:, 0] < 0) | ((numbers[:, 0] == 0) & numbers[:, 4:].any(axis=1))
+    moments = numbers[~bad][:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
+    low, middle, high = _principal_moments(moments).T
+    bad[~bad] = (low < -1e-12 * high) | (low + middle < high * (1.0 - TRIANGLE_TOLERANCE))
+    return np.flatnonzero(bad)
+
+
+def _principal_moments(moments: FloatArray) -> FloatArray:
+    """Eigenvalues of (m, 3, 3) matrices, ascending, shape (m, 3); most are diagonal, which needs no solver."""
+    principal = np.sort(np.diagonal(moments, axis1=1, axis2=2), axis=1)
+    mixed = moments[:, 0, 1:].any(axis=1) | (moments[:, 1, 2] != 0)
+    principal[mixed] = np.linalg.eigvalsh(moments[mixed])
+    return principal
+
+
+def placement_table(placements: list[Pose]) -> FloatArray:
+    n = len(placements)
+    numbers = chain.from_iterable((*pose.rotation, *pose.xyz) for pose in placements)
+    return np.fromiter(numbers, dtype=float, count=12 * n).reshape(n, 12)
