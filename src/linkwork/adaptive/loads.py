@@ -79,8 +79,22 @@ class Loads:
         return self._plan, self._mechanism, self._live
 
     def _touch(self, node: int, pin: int) -> None:
+        """Something changed at a node; `pin` is 1 when a world load begins to act there, -1 when one ends."""
         touch_path(self._plan, self._live, node, pin)
         self._loads_changed = True
+
+    def _world_load_changed(self, load: Load) -> None:
+        """The numbers of a world load are others than before; it acts where it did."""
+        self._touch(self._live.leaf[load.body], 0)
+
+    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
+        set_joint_effort(self._mechanism, self._coefficients, self._live, joint, first, effort)
+
+    def _grow_load_table(self) -> None:
+        """Doubles the rows of the table of world loads."""
+        live = self._live
+        columns = [name for name in live._fields if name.startswith("load")]
+        self._live = live._replace(**{name: np.concatenate([getattr(live, name)] * 2) for name in columns})
 
     def apply_wrench(
         self,
@@ -138,7 +152,7 @@ class Loads:
             return
         row = self._live.load[load.row]
         row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = load.force, load.torque
-        self._touch(self._live.leaf[load.body], 0)
+        self._world_load_changed(load)
 
     def move_target(self, load: Load, to: Vector) -> None:
         """Moves the world point that a spring made by `attach` pulls towards."""
@@ -146,7 +160,7 @@ class Loads:
         if load.row < 0 or self._live.load[load.row, LOAD_STIFFNESS] == 0.0:
             raise StateError("this load is no spring; only what attach() made has a target.")
         self._live.load[load.row, LOAD_TARGET : LOAD_TARGET + 3] = self._finite(to, "to")
-        self._touch(self._live.leaf[load.body], 0)
+        self._world_load_changed(load)
 
     def clear(self, load: Load) -> None:
         """Takes a load away. Cost: O(log n)."""
@@ -178,7 +192,7 @@ class Loads:
         value = as_array(np.atleast_1d(effort), (rows.stop - rows.start,), f"effort of '{joint}'", self.model)
         if not np.isfinite(value).all():
             raise StateError(f"effort of '{joint}' is {value.tolist()}; give finite numbers.")
-        set_joint_effort(self._mechanism, self._coefficients, self._live, i, rows.start, value)
+        self._write_effort(i, rows.start, value)
         self._touch(self._joint_node[i], 0)
 
     def _add_up_fixed(self, index: int) -> None:
@@ -202,10 +216,7 @@ class Loads:
     def _add_world_load(self, index: int, row: FloatArray) -> Load:
         k = len(self._rows)
         if k == self._live.load.shape[0]:
-            self._live = self._live._replace(
-                load=np.concatenate([self._live.load, np.zeros_like(self._live.load)]),
-                load_body=np.concatenate([self._live.load_body, np.zeros_like(self._live.load_body)]),
-            )
+            self._grow_load_table()
         at, force, torque = (row[c : c + 3].copy() for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE))
         load = Load(index, k, np.eye(3), at, force, torque)
         self._live.load[k] = row

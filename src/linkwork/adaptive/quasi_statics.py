@@ -7,12 +7,14 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive import stepping
+from linkwork.adaptive import checkpoint, stepping
+from linkwork.adaptive.figures import SpringEnergy, figures
 from linkwork.adaptive.lazy_update import prepare_all
 from linkwork.adaptive.loads import Loads
 from linkwork.adaptive.rerooting import go_on_from
@@ -35,6 +37,9 @@ from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
+
+if TYPE_CHECKING:
+    from linkwork.record.recorder import Recorder
 
 FloatArray = NDArray[np.float64]
 
@@ -114,11 +119,18 @@ class QuasiStatics(Loads):
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
         self._solved = False
+        self._springs: SpringEnergy | None = None  # made when first asked for
+        self.steps_done = 0
+        self.time = 0.0  # [s], of all steps taken
         self._assemble_everything()
+        if plan.nodes.shape[0]:
+            self._touch(plan.nodes.shape[0] - 1, pin=1)  # the root is always open
 
     def _assemble_everything(self) -> None:
+        """Coefficients and roots of all nodes at the present coordinates, loads and efforts."""
         plan, mechanism, c, live = self._bundles
         prepare_all(plan, mechanism, c, live)
+        checkpoint.express_world_loads(plan, c, live)
         everything = np.array([[0, plan.nodes.shape[0]]], dtype=np.int64)
         bad = assemble_leaf_to_root(
             plan.nodes, plan.block, plan.slot, mechanism.tree, mechanism.body, mechanism.dof, c.hinge, c.S, c.total,
@@ -130,8 +142,6 @@ class QuasiStatics(Loads):
             plan.nodes, plan.block, mechanism.tree, c.hinge, c.total, c.coef, c.freedom, mechanism.weight, c.root,
             plan.root_at, c.rows, c.root_scratch,
         )  # fmt: skip
-        if plan.nodes.shape[0]:
-            self._touch(plan.nodes.shape[0] - 1, pin=1)  # the root is always open
 
     # ---------------------------------------------------------------------------------------------------------- results
 
@@ -169,36 +179,52 @@ class QuasiStatics(Loads):
 
     def step(self, h: float, n: int = 1) -> Report:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s]."""
-        return self._advance(self._checked_steps(n), self._checked_positive(h, "h"), None)
+        steps, length = self._checked_steps(n), self._checked_positive(h, "h")
+        report = self._advance(steps, length, None)
+        self.steps_done += steps
+        self.time += steps * length
+        return report
 
     def run(
         self,
         steps: int,
         h: float,
-        callback: Callable[[QuasiStatics, Report], object] | None = None,
+        *,
+        record: str | Path | Recorder | None = None,
         every: int = 0,
+        callback: Callable[[QuasiStatics, Report], object] | None = None,
         progress: bool | None = None,
+        **options: Any,
     ) -> Report:
-        """Many steps without returning to Python in between, but every `every` of them for the callback and progress bar.
+        """Many steps, returning to Python only for frames, callbacks and the progress bar.
 
+        record: a path or a Recorder; every: steps between frames and callbacks (0: about 100 in the run).
         callback: called with the simulation and the report of the last step; a true result stops the run.
-        progress: show a bar; by default only on a terminal.
+        progress: show a bar; by default only on a terminal. options: see `linkwork.running.run_simulation`.
         """
-        from linkwork.progress import progress_bar
+        from linkwork.running import run_simulation
 
-        steps = self._checked_steps(steps)
-        chunk = every or max(1, min(steps // 100 or 1, 200))
-        report = None
-        done = 0
-        with progress_bar(steps, "quasi-statics", progress) as bar:
-            while done < steps:
-                report = self.step(h, min(chunk, steps - done))
-                done += min(chunk, steps - done)
-                bar(done, f"{report.joints_computed} joints, bound {report.error_bound:.1e}")
-                if callback is not None and callback(self, report):
-                    break
-        assert report is not None
-        return report
+        return run_simulation(
+            self, steps, h, record=record, every=every, callback=callback, progress=progress, **options
+        )
+
+    def figures(self) -> dict[str, float]:
+        """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
+        if self._springs is None:
+            self._springs = SpringEnergy(self.model)
+        return figures(self, self._springs)
+
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
+        return checkpoint.save(self)
+
+    def restore(self, checkpoint_: dict[str, object]) -> None:
+        """Back to where a checkpoint was made, on a simulation made with the same arguments.
+
+        Loads applied again before, in the same order, keep their handles; without any they come from the checkpoint.
+        Going on from here gives the same bits as never having stopped. Cost: O(n).
+        """
+        checkpoint.restore(self, checkpoint_)
 
     def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
         goal = self.tolerance if tolerance is None else self._checked_tolerance(tolerance)

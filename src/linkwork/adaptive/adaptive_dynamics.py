@@ -1,0 +1,427 @@
+"""AdaptiveDynamics: dynamics in which only the joints that matter move, and a step costs only what moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.adaptive import adaptive_step, region_figures, stepping
+from linkwork.adaptive.adaptive_step import BEGIN, HOLD, PREPARE, REOPEN, RUN, UPDATE
+from linkwork.adaptive.loads import Load, Loads
+from linkwork.adaptive.quasi_statics import MEASURES
+from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, Bundles, allocate
+from linkwork.adaptive.regions import keep_path, open_moving, touch_region_path
+from linkwork.adaptive.workspace import JOINT_COUNT, OPEN_COUNT, SUM_JOINT, SUM_QUEUE
+from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.dynamics.forward import Energy, Momentum
+from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
+from linkwork.errors import StateError
+from linkwork.model.layout import COMPOUND, FREE, HELICAL, KIND, PARENT
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+DEFAULT_TOLERANCE = 1e-3
+NO_NODES = np.zeros(0, dtype=np.int64)
+NO_FLAGS = np.zeros(0, dtype=np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveReport:
+    """Where an adaptive simulation stands.
+
+    active_joints: joints that move; the bases of floating figures always do and are not counted.
+    joints_computed: joints whose acceleration the last region update computed to choose them.
+    error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
+        proven at the last region update.
+    reached: whether that is within the tolerance (a number of joints may have been asked for instead).
+    region_changes: joints that became active or inactive since the simulation began.
+    energy: kinetic, and potential of gravity and joint springs [J].
+    """
+
+    active_joints: int
+    joints_computed: int
+    error_bound: float
+    reached: bool
+    region_changes: int
+    energy: float
+
+
+class AdaptiveDynamics(Loads):
+    """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
+
+    tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
+    active_joints: how many joints may be active; or both.
+    update_every: steps between two updates of the active region.
+    measure: "absolute_joint" (default), "relative_joint", "absolute_linkage", "relative_linkage", as in QuasiStatics.
+    acceleration_weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
+    horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
+        active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
+    keep_momentum: corrects the bases of floating figures so that their momentum changes by external impulses only.
+    Joints that move in `state` are active at first. Semi-implicit Euler on the active joints.
+    Cost: O(n) once, then O(active joints) a step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        tolerance: float | None = None,
+        active_joints: int | None = None,
+        update_every: int = 10,
+        measure: str = "absolute_joint",
+        acceleration_weights: ArrayLike | None = None,
+        velocity_weights: ArrayLike | None = None,
+        keep_momentum: bool = True,
+        horizon: float | None = None,
+    ):
+        refuse_loops(model, "AdaptiveDynamics")
+        if measure not in MEASURES:
+            raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
+        if tolerance is None and active_joints is None:
+            tolerance = DEFAULT_TOLERANCE
+        self.measure = measure
+        self.tolerance = None if tolerance is None else _at_least(tolerance, 0.0, "tolerance")
+        self.active_joints = None if active_joints is None else _whole(active_joints, 0, "active_joints")
+        self.update_every = _whole(update_every, 1, "update_every")
+        self.horizon = None if horizon is None else _positive(horizon, "horizon")
+        self.keep_momentum = bool(keep_momentum)
+        self.time = 0.0
+        self.steps_done = 0
+        q, v = as_finite_state(model, state)
+        weights = [_weights(model, w, name) for w, name in (
+            (acceleration_weights, "acceleration_weights"), (velocity_weights, "velocity_weights"))]  # fmt: skip
+        self._all: Bundles = allocate(model, q.copy(), v.copy(), *weights)
+        super().__init__(model, self._all.plan, self._all.mechanism, self._all.coefficients, self._all.live)  # type: ignore[arg-type]
+        self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
+        self._since_update = self.update_every  # the first step begins with an update
+        self._prepare()
+        open_moving(*self._some(), self._live)
+        for i in self._bases():
+            keep_path(self._plan, self._live, self._joint_node[i], 1)
+        self._perform(BEGIN)
+
+    # ---------------------------------------------------------------------------------------------------------- results
+
+    @property
+    def state(self) -> State:
+        """The present coordinates and velocities (a copy)."""
+        return State(self._live.q.copy(), self._live.v.copy())
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
+        view = self._live.qdd.view()
+        view.setflags(write=False)
+        return view
+
+    @property
+    def active(self) -> list[str]:
+        """Names of the active joints, bases of floating figures included."""
+        return [self.model.joint_names[i] for i in self.active_bodies.tolist()]
+
+    @property
+    def active_bodies(self) -> NDArray[np.int64]:
+        """Bodies carried by active joints, ascending."""
+        nodes = self._plan.nodes[self._live.active[: self._live.tally[ACTIVE_COUNT]]]
+        bodies = np.sort(nodes[(nodes[:, NODE_KIND] == JOIN) | (nodes[:, NODE_KIND] == HANG), INDEX])
+        return bodies[self._live.held[bodies] == 0]
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, and potential energy of gravity and joint springs [J]. Cost: O(active joints)."""
+        kinetic, potential = region_figures.energies(*self._without_hybrid())
+        return Energy(float(kinetic), float(potential))
+
+    @property
+    def momentum(self) -> Momentum:
+        """Linear [kg·m/s] and angular momentum [kg·m²/s] about the origin of the world. Cost: O(active joints)."""
+        if not self.model.n_bodies:
+            return Momentum(linear=np.zeros(3), angular=np.zeros(3))
+        x = np.array(region_figures.total_momentum(*self._without_hybrid()))
+        return Momentum(linear=x[3:], angular=x[:3])
+
+    @property
+    def report(self) -> AdaptiveReport:
+        """Where the simulation stands."""
+        bound = float(stepping.error_bound(self._live, MEASURES[self.measure]))
+        kinetic, potential = self.energy
+        return AdaptiveReport(
+            active_joints=int(region_figures.count_active(*self._some(), self._live)),
+            joints_computed=int(self._live.tally[JOINT_COUNT]),
+            error_bound=bound,
+            reached=self.tolerance is not None and bound <= self.tolerance,
+            region_changes=int(self._live.tally[CHANGE_COUNT]),
+            energy=kinetic + potential,
+        )
+
+    def figures(self) -> dict[str, float]:
+        """Numbers worth following over time."""
+        report = self.report
+        energy = self.energy
+        return {
+            "kinetic_energy": energy.kinetic,
+            "potential_energy": energy.potential,
+            "energy": report.energy,
+            "active_joints": float(report.active_joints),
+            "joints_computed": float(report.joints_computed),
+            "error_bound": report.error_bound,
+        }
+
+    # --------------------------------------------------------------------------------------------------------- stepping
+
+    def step(self, h: float, n: int = 1) -> AdaptiveReport:
+        """n steps of h seconds, with an update of the active region every `update_every` of them."""
+        h, n = _positive(h, "h"), _whole(n, 1, "the number of steps")
+        self._perform(RUN, steps=n, h=h)
+        return self.report
+
+    def run(
+        self,
+        steps: int,
+        h: float,
+        *,
+        record: Any = None,
+        every: int = 0,
+        callback: Callable[[AdaptiveDynamics, AdaptiveReport], object] | None = None,
+        progress: bool | None = None,
+    ) -> AdaptiveReport:
+        """Many steps, shown, recorded and looked at as they go.
+
+        record: a path or a Recorder. every: steps between two frames and calls of the callback (a hundred in the run by
+        default). callback: called with the simulation and its report; a true result stops the run. progress: show a bar;
+        by default only on a terminal.
+        """
+        from linkwork.running import run_simulation
+
+        return run_simulation(self, steps, h, record=record, every=every, callback=callback, progress=progress)
+
+    def update_region(self, horizon: float | None = None) -> AdaptiveReport:
+        """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""
+        time = horizon if horizon is not None else self.horizon
+        if time is None:
+            raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
+        self._perform(UPDATE, horizon=_positive(time, "horizon"))
+        return self.report
+
+    def _perform(
+        self,
+        task: int,
+        joint: int = -1,
+        opened: NDArray[np.int64] = NO_NODES,
+        flags: NDArray[np.uint8] = NO_FLAGS,
+        steps: int = 0,
+        h: float = 0.0,
+        horizon: float | None = None,
+    ) -> None:
+        most = stepping.NO_LIMIT if self.active_joints is None else self.active_joints
+        tolerance = 0.0 if self.tolerance is None else self.tolerance
+        if horizon is None:
+            horizon = self.update_every * h if self.horizon is None else self.horizon
+        bad, done, self._since_update = adaptive_step.perform(
+            *self._bundles, task, joint, opened, flags, steps, h, self._since_update, self.update_every,
+            MEASURES[self.measure], tolerance, most, horizon, self.keep_momentum,
+        )  # fmt: skip
+        self.steps_done += done
+        self.time += h * done
+        self._check(bad)
+
+    # --------------------------------------------------------------------------------------------------- what users want
+
+    def pin_active(self, joint: str) -> None:
+        """Keeps a joint active, from the next update on; the joints above it in the assembly tree with it. O(log n)."""
+        i = self._unpinned(joint)
+        self._pins[i] = 1
+        keep_path(self._plan, self._live, self._joint_node[i], 1)
+
+    def pin_inactive(self, joint: str) -> None:
+        """Stops a joint by an impulse, at once, and keeps it where it is. O(active joints)."""
+        i = self._unpinned(joint)
+        self._pins[i] = -1
+        self._perform(HOLD, joint=i)
+        self._touch(self._joint_node[i], 0)
+        if i in self._bases():
+            self._read_momentum()
+
+    def unpin(self, joint: str) -> None:
+        """Leaves a joint to the metrics again."""
+        i = self.model.joint(joint)
+        pin = self._pins.pop(i, 0)
+        if pin == 0:
+            raise StateError(f"joint '{joint}' is not pinned.")
+        if pin > 0:
+            keep_path(self._plan, self._live, self._joint_node[i], -1)
+            return
+        adaptive_step.set_held(self._mechanism, self._live, i, False)
+        self._touch(self._joint_node[i], 0)
+
+    def set_motor(
+        self,
+        joint: str,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+    ) -> None:
+        """A motor that adds stiffness (position - q) + damping (velocity - q̇) to the effort of a joint. Cost: O(log n).
+
+        position [rad or m]: the present one by default. velocity [rad/s or m/s]: zero by default.
+        """
+        i = self.model.joint(joint)
+        if self._mechanism.whole_tree[i, KIND] not in (HELICAL, COMPOUND):  # type: ignore[attr-defined]
+            raise StateError(f"joint '{joint}' has no coordinate for each velocity; a motor needs that.")
+        rows, columns = self.model.v_slice(joint), self.model.q_slice(joint)
+        count = rows.stop - rows.start
+        wishes = (stiffness, damping, self._live.q[columns] if position is None else position, velocity or 0.0)
+        names = ("stiffness", "damping", "position", "velocity")
+        table = np.empty((count, 4))
+        for k, (wish, name) in enumerate(zip(wishes, names, strict=True)):
+            value = np.broadcast_to(np.asarray(wish, dtype=np.float64), (count,))
+            if not np.isfinite(value).all() or (k < 2 and (value < 0.0).any()):
+                raise StateError(
+                    f"{name} of the motor of '{joint}' is {value.tolist()}; give finite numbers (gains ≥ 0)."
+                )
+            table[:, k] = value
+        adaptive_step.set_motor(self._mechanism, self._coefficients, self._live, i, rows.start, table)
+        self._touch(self._joint_node[i], 0)
+
+    def clear_motor(self, joint: str) -> None:
+        """Takes the motor of a joint away."""
+        self.set_motor(joint)
+
+    # ------------------------------------------------------------------------------------------------------- checkpoints
+
+    def checkpoint(self) -> dict[str, object]:
+        """All that depends on history; loads are the caller's to apply again before `restore`."""
+        live = self._live
+        opened = np.sort(live.opened[: live.tally[OPEN_COUNT]])
+        arrays = ("q", "v", "qdd", "effort", "motor", "figure", "figures", "tally", "wrench")
+        return {
+            **{name: getattr(live, name).copy() for name in arrays},
+            "opened": opened,
+            "opened_flag": live.flag[opened].copy(),
+            "pins": np.array(sorted(self._pins.items()), dtype=np.int64).reshape(-1, 2),
+            "since_update": self._since_update,
+            "time": self.time,
+            "steps_done": self.steps_done,
+        }
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Goes back to a checkpoint of a simulation made in the same way, with the same loads applied."""
+        live = self._live
+        for joint in [self.model.joint_names[i] for i in self._pins]:
+            self.unpin(joint)
+        for name in ("q", "v", "qdd", "effort", "motor", "figure", "wrench"):
+            getattr(live, name)[...] = np.asarray(checkpoint[name]).reshape(getattr(live, name).shape)
+        for i, pin in np.asarray(checkpoint["pins"], dtype=np.int64).reshape(-1, 2).tolist():
+            self._pins[i] = pin
+            if pin > 0:
+                keep_path(self._plan, live, self._joint_node[i], 1)
+            else:
+                adaptive_step.set_held(self._mechanism, live, i, True)
+        self._prepare()
+        loads = int(live.tally[3])
+        live.tally[...] = np.asarray(checkpoint["tally"])
+        live.tally[3] = loads
+        self._perform(
+            REOPEN,
+            opened=np.array(checkpoint["opened"], dtype=np.int64),
+            flags=np.array(checkpoint["opened_flag"], dtype=np.uint8),
+        )
+        live.figures[...] = np.asarray(checkpoint["figures"]).reshape(live.figures.shape)
+        self._since_update = int(checkpoint["since_update"])
+        self.time = float(checkpoint["time"])
+        self.steps_done = int(checkpoint["steps_done"])
+
+    # ------------------------------------------------------------------------------------------------------ what changes
+
+    @property
+    def _bundles(self) -> Any:
+        return self._plan, self._mechanism, self._coefficients, self._all.hybrid, self._live
+
+    def _without_hybrid(self) -> Any:
+        return self._plan, self._mechanism, self._coefficients, self._live
+
+    def _some(self) -> Any:
+        return self._plan, self._mechanism
+
+    def _bases(self) -> list[int]:
+        tree = self.model.arrays.tree
+        return np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
+
+    def _prepare(self) -> None:
+        self._perform(PREPARE)
+        if self.model.n_bodies:
+            root = self._plan.nodes.shape[0] - 1
+            self._live.world[root] = (1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
+            if self._live.pin[root] == 0:
+                touch_region_path(*self._without_hybrid(), root, 1)  # the root is always open
+
+    def _touch(self, node: int, pin: int) -> None:
+        touch_region_path(*self._without_hybrid(), node, pin)
+        adaptive_step.renew_motion(*self._without_hybrid())
+        self._live.tally[WRENCHED] = 1
+
+    def _world_load_changed(self, load: Load) -> None:
+        pass  # loads are expressed anew in every step, and their paths at every update
+
+    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
+        adaptive_step.set_effort(self._mechanism, self._coefficients, self._live, joint, first, effort)
+
+    def clear(self, load: Load) -> None:
+        """Takes a load away. Cost: O(log n)."""
+        self._known(load)
+        if load.row >= 0:
+            self._live.force[self._live.load_front[load.row]] = 0.0  # type: ignore[attr-defined]
+        super().clear(load)
+
+    def _read_momentum(self) -> None:
+        adaptive_step.take_momentum(self._plan, self._coefficients, self._live)
+
+    def _unpinned(self, joint: str) -> int:
+        i = self.model.joint(joint)
+        if i in self._pins:
+            raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
+        return i
+
+    def _check(self, bad: int) -> None:
+        figure = self._live.figure
+        if bad == -1 and math.isfinite(figure[SUM_JOINT] + figure[SUM_QUEUE]):
+            return
+        vectors = {"state.q": self._live.q, "state.v": self._live.v, "effort": self._live.effort}
+        cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._live.wrench)
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause} Take a smaller step.")
+
+
+def _at_least(value: float, least: float, what: str) -> float:
+    if not isinstance(value, (int, float)) or math.isnan(value) or value < least:
+        raise StateError(f"{what} is {value!r}; it must be a number ≥ {least:g}.")
+    return float(value)
+
+
+def _positive(value: float, what: str) -> float:
+    if not isinstance(value, (int, float, np.floating)) or not math.isfinite(value) or value <= 0.0:
+        raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
+    return float(value)
+
+
+def _whole(value: int, least: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise StateError(f"{what} is {value!r}; it must be a whole number ≥ {least}.")
+    return int(value)
+
+
+def _weights(model: Model, weights: ArrayLike | None, what: str) -> FloatArray:
+    if weights is None:
+        return np.ones(model.nv)
+    metric = as_array(weights, (model.nv,), what, model).copy()
+    bad = np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))
+    if bad.size:
+        raise StateError(f"{what}[{bad[0]}] is {metric[bad[0]]}; metric weights must be finite and > 0.")
+    return metric

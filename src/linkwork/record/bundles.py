@@ -1,0 +1,59 @@
+"""A checkpoint as one array of bytes with a table of contents: one file to write, one to rename."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import StateError
+from linkwork.record.container import write_array
+
+PLAIN = (bool, int, float, str, type(None))
+
+
+def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
+    """Arrays and plain values by name; an older bundle of that name goes."""
+    layout: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    pieces: list[bytes] = []
+    at = 0
+    for key, value in content.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, np.ndarray):
+            piece = np.ascontiguousarray(value).tobytes()
+            layout[key] = [value.dtype.str, list(value.shape), at]
+            pieces.append(piece)
+            at += len(piece)
+        elif isinstance(value, float):
+            values[key] = {"float": value.hex()}  # NaN and infinity are no JSON, and digits are no bits
+        elif isinstance(value, PLAIN):
+            values[key] = value
+        else:
+            raise StateError(
+                f"checkpoint entry '{key}' is a {type(value).__name__}; it must be an array, a number or text."
+            )
+    if name in group:
+        del group[name]
+    data = np.frombuffer(b"".join(pieces), dtype=np.uint8)
+    write_array(group, name, data, "bytes", {"arrays": layout, "values": values})
+
+
+def read_bundle(group: Any, name: str) -> dict[str, object]:
+    array = group[name]
+    data = np.asarray(array[...]).tobytes()
+    content: dict[str, object] = {}
+    for key, value in array.attrs["values"].items():
+        content[key] = float.fromhex(value["float"]) if isinstance(value, dict) else value
+    for key, (kind, shape, at) in array.attrs["arrays"].items():
+        count = int(np.prod(shape, dtype=np.int64))
+        content[key] = np.frombuffer(data, dtype=kind, count=count, offset=at).reshape(shape).copy()
+    return content
+
+
+def read_checkpoint(group: Any, slot: str) -> tuple[dict[str, object], dict[str, object]]:
+    """What the simulation saved, and what the run noted."""
+    entries = read_bundle(group["checkpoints"], slot)
+    saved = {key[4:]: value for key, value in entries.items() if key.startswith("sim.")}
+    return saved, {key[4:]: value for key, value in entries.items() if key.startswith("run.")}

@@ -1,0 +1,214 @@
+"""The container: a Zarr group in a folder, in which only what was committed counts.
+
+Arrays grow at their ends. Zarr writes every file under another name and renames it, so a file is whole or absent; but a
+run that is killed may have written some arrays of a frame and not the others. So the lengths that count stand in one place,
+the attributes of the root (`zarr.json`), which is replaced in one rename after everything else is on disk. What lies
+beyond those lengths is ignored by readers and written again by a run that resumes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+
+FORMAT = 1  # of what this version writes; it reads all up to this one
+MARK = "linkwork_recording"  # the attribute of the root that holds the format
+ROOT = "zarr.json"
+PARTIAL = ".partial"  # how files under way are called, ours and Zarr's
+
+COMPRESSION_LEVEL = 3  # of Zstandard; higher levels cost twice the time for a few per cent of the size
+
+
+def zarr_library() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise MissingExtraError(
+            "recordings need Zarr, which is not installed; install it with: pip install linkwork[record]"
+        ) from None
+    return zarr
+
+
+def compressors(itemsize: int) -> list[Any]:
+    """Blosc for size, a checksum so that a damaged chunk is an error and not wrong numbers."""
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    return [BloscCodec(cname="zstd", clevel=COMPRESSION_LEVEL, shuffle="shuffle", typesize=itemsize), Crc32cCodec()]
+
+
+@contextmanager
+def disk_errors(path: Path, what: str = "write") -> Iterator[None]:
+    """Turns an error of the file system into one that says what it means for the recording."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LinkworkError(
+            f"cannot {what} recording '{path}': {reason}. What was committed before stays readable; free space or choose "
+            "another place, then resume."
+        ) from error
+
+
+def synchronize(path: Path) -> None:
+    """Waits until a file or folder is on the disk itself, so that a power failure finds it there."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # folders cannot be opened everywhere
+    try:
+        os.fsync(handle)
+    except OSError:
+        if path.is_file():
+            raise
+    finally:
+        os.close(handle)
+
+
+def create_array(
+    group: Any,
+    name: str,
+    row: tuple[int, ...],
+    dtype: str,
+    chunk: tuple[int, ...],
+    unit: str,
+    write_empty_chunks: bool = True,
+) -> Any:
+    """An empty array of rows of the given shape, with its unit.
+
+    write_empty_chunks: write also what equals the fill value, so that a missing file is always damage.
+    """
+    kind = np.dtype(dtype)
+    return group.create_array(
+        name,
+        shape=(0, *row),
+        chunks=chunk,
+        dtype=kind,
+        compressors=compressors(kind.itemsize),
+        fill_value=np.nan if kind.kind == "f" else 0,
+        attributes={"unit": unit},
+        config={"write_empty_chunks": write_empty_chunks},
+    )
+
+
+def write_array(group: Any, name: str, values: NDArray[Any], unit: str, notes: dict[str, Any] | None = None) -> None:
+    """A whole array, written once."""
+    values = np.ascontiguousarray(values)
+    chunk = tuple(max(1, size) for size in values.shape)
+    array = group.create_array(
+        name,
+        shape=values.shape,
+        chunks=chunk,
+        dtype=values.dtype,
+        compressors=compressors(values.dtype.itemsize),
+        fill_value=0,
+        attributes={"unit": unit, **(notes or {})},
+        config={"write_empty_chunks": True},
+    )
+    if values.size:
+        array[...] = values
+
+
+class GrowingArray:
+    """An array of the container that grows by rows, written chunk by chunk; the chunk under way is kept in memory."""
+
+    def __init__(self, array: Any, folder: Path, length: int = 0):
+        """length: rows that count; what the file holds beyond them is written over."""
+        self._array, self._folder = array, folder
+        self._rows = int(array.chunks[0])
+        self._start = length - length % self._rows  # first row of the chunk under way
+        self._pending: list[NDArray[Any]] = []
+        self.length = length
+        if length > self._start:
+            self._pending.append(np.asarray(array[self._start : length]))
+        self._written = length
+
+    @property
+    def waiting_bytes(self) -> int:
+        rows = self.length - self._written
+        return rows * int(np.prod(self._array.shape[1:], dtype=np.int64)) * int(self._array.dtype.itemsize)
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """rows: shape (k, ...); kept, not copied."""
+        self._pending.append(rows)
+        self.length += rows.shape[0]
+
+    def write(self) -> list[Path]:
+        """Writes what waits; returns the files to be synchronized."""
+        if self.length == self._written and self._array.shape[0] == self.length:
+            return []
+        data = (
+            np.concatenate(self._pending) if self._pending else np.zeros((0, *self._array.shape[1:]), self._array.dtype)
+        )
+        self._array.resize((self.length, *self._array.shape[1:]))
+        files = [self._folder / ROOT]
+        if data.shape[0]:
+            self._array[self._start : self.length] = data
+            first, last = self._start // self._rows, (self.length - 1) // self._rows
+            files += [f for k in range(first, last + 1) for f in self._chunk_files(k)]
+        kept = self.length - self.length % self._rows
+        self._pending = [data[kept - self._start :].copy()] if self.length > kept else []
+        self._start, self._written = kept, self.length
+        return files
+
+    def _chunk_files(self, k: int) -> list[Path]:
+        at = self._folder / "c" / str(k)
+        return [at] if self._array.ndim == 1 else list(at.iterdir())
+
+
+def write_root(folder: Path, attributes: dict[str, Any]) -> None:
+    """Replaces the attributes of the root in one rename: the moment at which everything written before it counts."""
+    document = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
+    partial = folder / f"{ROOT}.{os.getpid()}{PARTIAL}"
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, folder / ROOT)
+    synchronize(folder)
+
+
+def read_root(folder: Path) -> dict[str, Any]:
+    """Attributes of a recording's root, or an error that says why it is none."""
+    if not folder.exists():
+        raise FormatError(f"there is no recording '{folder}'{_left_behind(folder)}.")
+    path = folder / ROOT
+    if not path.is_file():
+        raise FormatError(f"'{folder}' is no recording of Linkwork: it holds no {ROOT}.")
+    try:
+        attributes = json.loads(path.read_text(encoding="utf-8")).get("attributes", {})
+    except (ValueError, AttributeError):
+        raise FormatError(
+            f"recording '{folder}' is damaged: {path} is no JSON object. Restore it from a copy."
+        ) from None
+    version = attributes.get(MARK) if isinstance(attributes, dict) else None
+    if version is None:
+        raise FormatError(f"'{folder}' is no recording of Linkwork: its {ROOT} has no '{MARK}'.")
+    if not isinstance(version, int) or version > FORMAT:
+        raise FormatError(
+            f"recording '{folder}' has format {version}; this version of Linkwork reads formats up to {FORMAT}. "
+            "Install a newer Linkwork."
+        )
+    return attributes
+
+
+def _left_behind(folder: Path) -> str:
+    """Names what a replacement that was killed between its two renames left."""
+    if not folder.parent.is_dir():
+        return ""
+    found = sorted(folder.parent.glob(f".{folder.name}.*{PARTIAL}"))
+    return f"; a replacement was cut short, see {', '.join(str(f) for f in found)}" if found else ""
+
+
+def remove_partial_files(folder: Path) -> None:
+    """What a killed run left under way; it never counted."""
+    for path in folder.rglob(f"*{PARTIAL}"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,42 @@
+"""What lies where in a recording: names, units, sizes of chunks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, which carries its place too
+
+FRAME_ROWS = 8192  # frames in a chunk of times, figures and reports
+CHANGE_ROWS = 65536  # changes in a chunk
+KEY_NUMBERS = 65536  # numbers in a chunk of key frames: several frames of a small model, a part of one of a large model
+
+FIGURE_UNITS = {
+    "kinetic_energy": "J",
+    "potential_energy": "J",
+    "energy": "J",
+    "active_joints": "1",
+    "joints_computed": "1",
+    "nodes_updated": "1",
+    "region_changes": "1",
+    "steps_taken": "1",
+    "evaluations": "1",
+    "reached": "0 or 1",
+}
+DEFAULT_FIGURE_UNIT = "SI"
+
+
+def key_chunk(width: int) -> tuple[int, int]:
+    """Frames and numbers in a chunk of key frames."""
+    return max(1, KEY_NUMBERS // max(1, width)), max(1, min(width, KEY_NUMBERS))
+
+
+def versions() -> dict[str, str]:
+    """What made a recording."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in ("linkwork", "numpy", "numba", "zarr"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "unknown"
+    return found

@@ -1,0 +1,187 @@
+"""A compiled model in a recording: its tables as arrays, its names, joints, frames, shapes and loops as JSON.
+
+Joints and shapes are made again field by field, past their constructors: normalizing an axis a second time may change its
+last bit, and a recording gives back exactly what was put in.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import FormatError
+from linkwork.model import joints as joint_kinds
+from linkwork.model import shapes as shape_kinds
+from linkwork.model.joint_base import OPTIONS, Joint, Screw3
+from linkwork.model.loops import LoopClosure
+from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.shapes import Shape
+from linkwork.record.container import write_array
+from linkwork.spatial.pose import Pose
+
+UNITS = {
+    "tree": "index",
+    "body": "SI, by column: rotation, m; kg, kg·m, kg·m²; screw (rotation, m, m)",
+    "screws": "SI, by column: rotation, m, m",
+    "dof": "N·m·s or N·s/m, N·m/rad or N/m, kg·m² or kg",
+    "rest": "rad or m",
+    "gravity": "m/s²",
+    "limits": "rad or m (lower, upper), N·m or N, rad/s or m/s",
+    "rank": "index",
+}
+JOINT_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        joint_kinds.Revolute,
+        joint_kinds.Prismatic,
+        joint_kinds.Screw,
+        joint_kinds.Cylindrical,
+        joint_kinds.Universal,
+        joint_kinds.Planar,
+        joint_kinds.Spherical,
+        joint_kinds.Free,
+        joint_kinds.Fixed,
+        joint_kinds.Compound,
+    )
+}
+SHAPE_KINDS = {
+    kind.__name__: kind
+    for kind in (shape_kinds.Box, shape_kinds.Sphere, shape_kinds.Capsule, shape_kinds.Cylinder, shape_kinds.Mesh)
+}
+
+
+def write_model(group: Any, model: Model) -> None:
+    """Puts a model into an empty group."""
+    limits = np.stack([model.lower, model.upper, model.effort_limit, model.velocity_limit], axis=1)
+    tables = {**model.arrays._asdict(), "limits": limits}
+    if model.rank is not None:
+        tables["rank"] = model.rank
+    for name, values in tables.items():
+        write_array(group, name, values, UNITS[name])
+    text = json.dumps(_description(model), default=_plain).encode()
+    write_array(group, "description", np.frombuffer(text, dtype=np.uint8), "JSON, UTF-8")
+
+
+def read_model(group: Any) -> Model:
+    """The model of a recording, equal to the one that was written in every number."""
+    tables = {name: _frozen(np.asarray(group[name][...])) for name in (*ModelArrays._fields, "limits")}
+    text = json.loads(np.asarray(group["description"][...]).tobytes().decode())
+    limits = tables.pop("limits")
+    rank = _frozen(np.asarray(group["rank"][...])) if "rank" in group else None
+    return Model(
+        name=text["name"],
+        arrays=ModelArrays(**tables),
+        body_names=tuple(text["body_names"]),
+        joint_names=tuple(text["joint_names"]),
+        joints=tuple(_joint(item) for item in text["joints"]),
+        frames={name: Frame(body, _pose(pose)) for name, body, pose in text["frames"]},
+        shapes=tuple((body, _shape(item)) for body, item in text["shapes"]),
+        lower=limits[:, 0],
+        upper=limits[:, 1],
+        effort_limit=limits[:, 2],
+        velocity_limit=limits[:, 3],
+        warnings=tuple(text["warnings"]),
+        vanished=dict(text["vanished"]),
+        joint_parts={name: tuple(part) for name, part in text["joint_parts"].items()},
+        loops=tuple(
+            LoopClosure(name, _joint(joint), a, b, _pose(at_a), _pose(at_b))
+            for name, joint, a, b, at_a, at_b in text["loops"]
+        ),
+        rank=rank,
+    )
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    values = np.ascontiguousarray(values)
+    values.setflags(write=False)
+    return values
+
+
+def _description(model: Model) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "body_names": model.body_names,
+        "joint_names": model.joint_names,
+        "joints": [_joint_fields(joint) for joint in model.joints],
+        "frames": [[name, frame.body, _pose_numbers(frame.pose)] for name, frame in model.frames.items()],
+        "shapes": [[body, _shape_fields(shape)] for body, shape in model.shapes],
+        "warnings": model.warnings,
+        "vanished": model.vanished,
+        "joint_parts": model.joint_parts,
+        "loops": [
+            [
+                loop.name,
+                _joint_fields(loop.joint),
+                loop.body_a,
+                loop.body_b,
+                _pose_numbers(loop.placement_a),
+                _pose_numbers(loop.placement_b),
+            ]
+            for loop in model.loops
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know by itself: arrays and numbers of NumPy."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise FormatError(f"a recording cannot hold {value!r} as a part of a model.")
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return (*OPTIONS, "parts") if kind is joint_kinds.Compound else tuple(field.name for field in fields(kind))
+
+
+def _joint_fields(joint: Joint) -> dict[str, Any]:
+    kind = type(joint)
+    if JOINT_KINDS.get(kind.__name__) is not kind:
+        raise FormatError(f"a recording cannot hold a joint of kind {kind.__name__}.")
+    values = {name: getattr(joint, name) for name in _field_names(kind)}
+    return {"kind": kind.__name__, **{name: value for name, value in values.items() if value is not None}}
+
+
+def _joint(item: dict[str, Any]) -> Joint:
+    kind = JOINT_KINDS[item["kind"]]
+    joint = kind.__new__(kind)
+    for name in _field_names(kind):
+        value = _tuples(item.get(name))
+        if name == "parts":
+            value = tuple(Screw3(*screw) for screw in value)
+        object.__setattr__(joint, name, value)
+    return joint
+
+
+def _pose_numbers(pose: Pose) -> list[Any]:
+    return [pose.rotation, pose.xyz]
+
+
+def _pose(item: Any) -> Pose:
+    return Pose.raw(tuple(item[0]), tuple(item[1]))
+
+
+def _shape_fields(shape: Shape) -> dict[str, Any]:
+    kind = type(shape)
+    if SHAPE_KINDS.get(kind.__name__) is not kind:
+        raise FormatError(f"a recording cannot hold a shape of kind {kind.__name__}.")
+    values = {name: getattr(shape, name) for name in _field_names(kind)}
+    return {**values, "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
+
+
+def _shape(item: dict[str, Any]) -> Shape:
+    kind = SHAPE_KINDS[item["kind"]]
+    shape = kind.__new__(kind)
+    for name in _field_names(kind):
+        value = _pose(item["placement"]) if name == "placement" else _tuples(item[name])
+        object.__setattr__(shape, name, value)
+    return shape

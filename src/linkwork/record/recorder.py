@@ -1,0 +1,421 @@
+"""Recorder: writes a recording. Frames wait in memory, are written in chunks, and count once they are committed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import weakref
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import FormatError, LinkworkError, StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.record import layout
+from linkwork.record.bundles import write_bundle
+from linkwork.record.container import (
+    FORMAT,
+    MARK,
+    PARTIAL,
+    GrowingArray,
+    create_array,
+    disk_errors,
+    read_root,
+    remove_partial_files,
+    synchronize,
+    write_root,
+    zarr_library,
+)
+from linkwork.record.lock import WriterLock
+from linkwork.record.model_store import write_model
+from linkwork.record.recording import Recording
+
+FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written without being asked
+SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
+
+
+class Recorder:
+    """Writes frames of a simulation into a folder.
+
+    path: the folder; parents are made. An existing recording is refused, or with `force` replaced once the new one stands.
+    every: steps between frames in `run`; 0 leaves the choice to the run.
+    metadata: anything JSON can hold; scene: text the run was made from; settings: of the simulation, by name.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        every: int = 0,
+        force: bool = False,
+        metadata: dict[str, Any] | None = None,
+        scene: str | None = None,
+        settings: dict[str, Any] | None = None,
+    ):
+        zarr_library()
+        self.path = Path(path)
+        self.every = int(every)
+        self.force = bool(force)
+        self._about: dict[str, Any] = {
+            "metadata": dict(metadata or {}),
+            "scene": scene,
+            "settings": dict(settings or {}),
+        }
+        self._root: dict[str, Any] | None = None
+        self._lock: WriterLock | None = None
+        self._refuse_existing()
+
+    # --------------------------------------------------------------------------------------------------------------- begin
+
+    def begin(self, model: Model, settings: dict[str, Any] | None = None) -> None:
+        """Makes the container; from here on it is readable, and nobody else may write it."""
+        if self._root is not None:
+            raise LinkworkError(f"recording '{self.path}' has begun already.")
+        self._about["settings"].update(settings or {})
+        partial = self.path.parent / f".{self.path.name}.{os.getpid()}{PARTIAL}"
+        with disk_errors(self.path, "begin"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            try:
+                lock = WriterLock(partial)
+                root = self._write_beginning(partial, model)
+                self._put_in_place(partial)
+            except BaseException:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
+        self._open(model, root, lock)
+
+    def _write_beginning(self, folder: Path, model: Model) -> dict[str, Any]:
+        group = zarr_library().create_group(folder)
+        write_model(group.create_group("model"), model)
+        width = model.nq + model.nv
+        rows = (layout.FRAME_ROWS,)
+        for name, kind, unit in (("time", "f8", "s"), ("step", "i8", "1"), ("changes_end", "i8", "index")):
+            create_array(group, f"frames/{name}", (), kind, rows, unit)
+        create_array(group, "changes/index", (), "u4", (layout.CHANGE_ROWS,), "index into q followed by v")
+        create_array(group, "changes/value", (), "f8", (layout.CHANGE_ROWS,), "rad, m, rad/s or m/s")
+        create_array(group, "keys/frame", (), "i8", rows, "index")
+        create_array(group, "keys/state", (width,), "f8", layout.key_chunk(width), "rad, m; rad/s, m/s: q, then v")
+        for name in ("figures", "reports", "checkpoints"):
+            group.create_group(name)
+        root: dict[str, Any] = {
+            MARK: FORMAT,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "model": model.name,
+            "versions": layout.versions(),
+            **self._about,
+            "committed": {
+                "frames": 0,
+                "changes": 0,
+                "keys": 0,
+                "figures": [],
+                "reports": [],
+                "checkpoint": None,
+                "status": "running",
+            },
+            "writer": self._writer(True),
+        }
+        write_root(folder, root)
+        return root
+
+    def _refuse_existing(self) -> None:
+        """Before anything is computed: what stands at the path may stay, or may it go?"""
+        if not (self.path.exists() or self.path.is_symlink()):
+            return
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            return
+        if not self.force:
+            raise LinkworkError(
+                f"'{self.path}' exists already; choose another place, or replace it with force=True (--force)."
+            )
+        try:
+            last = read_root(self.path)
+        except FormatError:
+            raise LinkworkError(
+                f"'{self.path}' exists and is no recording that could be replaced; choose another place."
+            ) from None
+        WriterLock(self.path, last.get("writer")).release()
+
+    def _put_in_place(self, partial: Path) -> None:
+        self._refuse_existing()
+        if not self.path.exists():
+            os.rename(partial, self.path)
+            synchronize(self.path.parent)
+            return
+        aside = partial.with_name(f".{self.path.name}.{os.getpid()}.old{PARTIAL}")
+        os.rename(self.path, aside)
+        os.rename(partial, self.path)
+        synchronize(self.path.parent)
+        shutil.rmtree(aside, ignore_errors=True)
+
+    def _writer(self, writing: bool) -> dict[str, Any]:
+        return {"process": os.getpid(), "host": platform.node(), "writing": writing}
+
+    def _open(self, model: Model, root: dict[str, Any], lock: WriterLock) -> None:
+        """Everything a writer keeps, at the lengths that were committed."""
+        self._lock, self._root, self.model = lock, root, model
+        group = zarr_library().open_group(self.path, mode="r+")
+        self._group = group
+        done = root["committed"]
+        frames = done["frames"]
+        self._frames = {name: self._growing(f"frames/{name}", frames) for name in ("time", "step", "changes_end")}
+        self._changes = {name: self._growing(f"changes/{name}", done["changes"]) for name in ("index", "value")}
+        self._keys = {name: self._growing(f"keys/{name}", done["keys"]) for name in ("frame", "state")}
+        self._scalars = {
+            (kind, name): self._growing(f"{kind}/{name}", frames)
+            for kind in ("figures", "reports")
+            for name in done[kind]
+        }
+        self._rows: dict[tuple[str, str], list[float]] = {key: [] for key in self._scalars}
+        self._times: list[float] = []
+        self._steps: list[int] = []
+        self._ends: list[int] = []
+        self._last = np.zeros(model.nq + model.nv)
+        self._spare = np.empty_like(self._last)
+        self._since_key = 0
+        self._warn = weakref.finalize(self, lock.release)
+        if frames:
+            with Recording(self.path, _root=root) as sofar:
+                self._last = np.concatenate(sofar.state(frames - 1))
+                self._since_key = done["changes"] - sofar._changes_at_last_key()
+
+    def _growing(self, name: str, length: int) -> GrowingArray:
+        return GrowingArray(self._group[name], self.path / name, length)
+
+    # -------------------------------------------------------------------------------------------------------------- frames
+
+    def __len__(self) -> int:
+        """Frames so far, waiting ones included."""
+        return 0 if self._root is None else self._frames["time"].length + len(self._times)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._root is not None
+
+    def append(
+        self,
+        time: float,
+        step: int,
+        state: State,
+        figures: dict[str, float] | None = None,
+        report: object | None = None,
+    ) -> None:
+        """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
+
+        figures: scalars by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
+        """
+        self._require_open()
+        if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
+            raise StateError(
+                f"a frame with q of shape {state.q.shape} and v of shape {state.v.shape} does not fit "
+                f"{self.model!r}, which is recorded in '{self.path}'."
+            )
+        x = self._spare
+        np.concatenate([state.q, state.v], out=x)
+        frame = len(self)
+        self._append_state(frame, x)
+        self._times.append(float(time))
+        self._steps.append(int(step))
+        self._ends.append(self._changes["index"].length)
+        self._append_scalars("figures", figures or {}, frame)
+        self._append_scalars("reports", _numbers(report), frame)
+        self._last, self._spare = x, self._last
+        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
+        if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
+            self.flush()
+
+    def _append_state(self, frame: int, x: NDArray[np.float64]) -> None:
+        changed = np.flatnonzero(x.view(np.uint64) != self._last.view(np.uint64))
+        many = (self._since_key + changed.size) * layout.CHANGE_COST > x.size * layout.KEY_COST
+        if many or frame == 0:
+            self._keys["frame"].append(np.array([frame], dtype=np.int64))
+            self._keys["state"].append(x[None].copy())
+            self._since_key = 0
+        else:
+            self._changes["index"].append(changed.astype(np.uint32))
+            self._changes["value"].append(x[changed])
+            self._since_key += changed.size
+
+    def _append_scalars(self, kind: str, values: dict[str, float], frame: int) -> None:
+        for name in values:
+            if (kind, name) not in self._scalars:
+                self._new_scalar(kind, name)
+        for (its_kind, name), row in self._rows.items():
+            if its_kind == kind:
+                row.append(float(values.get(name, np.nan)))
+
+    def _new_scalar(self, kind: str, name: str) -> None:
+        """A figure that appears now was NaN before: that is what unwritten parts of its array read as."""
+        if not name or "/" in name or name.startswith((".", "__")):
+            raise StateError(f"'{name}' cannot name a figure in a recording; use letters, digits and underscores.")
+        unit = layout.FIGURE_UNITS.get(name, layout.DEFAULT_FIGURE_UNIT)
+        written = self._frames["time"].length
+        with disk_errors(self.path):
+            folder = self._group[kind]
+            if name in folder:  # left by a run that was killed before it was committed
+                del folder[name]
+            array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit, write_empty_chunks=False)
+            array.resize((written,))
+        self._scalars[kind, name] = GrowingArray(array, self.path / kind / name, written)
+        self._rows[kind, name] = [np.nan] * (len(self._times) - 1)  # frames that wait before this one
+
+    # -------------------------------------------------------------------------------------------------------------- commit
+
+    def flush(self) -> None:
+        """Writes all frames that wait, then commits them."""
+        self._require_open()
+        with disk_errors(self.path):
+            self._write_frames()
+            self._commit()
+
+    def checkpoint(self, content: dict[str, object], run: dict[str, object] | None = None) -> None:
+        """Commits all frames together with what the simulation needs to go on from the last of them.
+
+        content: arrays and plain values by name, as `sim.checkpoint()` gives them; run: what the run itself must know.
+        """
+        self._require_open()
+        assert self._root is not None
+        old = self._root["committed"]["checkpoint"]
+        slot = SLOTS[0] if old is None or old["slot"] == SLOTS[1] else SLOTS[1]
+        with disk_errors(self.path):
+            self._write_frames()
+            entries = {f"sim.{k}": v for k, v in content.items()} | {f"run.{k}": v for k, v in (run or {}).items()}
+            write_bundle(self._group["checkpoints"], slot, entries)
+            for file in (self.path / "checkpoints" / slot).rglob("*"):
+                synchronize(file)
+            self._commit(checkpoint={"slot": slot, **self._lengths()})
+
+    def _write_frames(self) -> None:
+        files: list[Path] = []
+        for name, values, kind in (
+            ("time", self._times, np.float64),
+            ("step", self._steps, np.int64),
+            ("changes_end", self._ends, np.int64),
+        ):
+            if values:
+                self._frames[name].append(np.array(values, dtype=kind))
+                values.clear()
+        for key, row in self._rows.items():
+            if row:
+                self._scalars[key].append(np.array(row))
+                row.clear()
+        for array in (
+            *self._changes.values(),
+            *self._keys.values(),
+            *self._scalars.values(),
+            *self._frames.values(),
+        ):
+            files += array.write()
+        for file in files:
+            synchronize(file)
+
+    def _lengths(self) -> dict[str, Any]:
+        return {
+            "frames": self._frames["time"].length,
+            "changes": self._changes["index"].length,
+            "keys": self._keys["frame"].length,
+            "figures": [name for kind, name in self._scalars if kind == "figures"],
+            "reports": [name for kind, name in self._scalars if kind == "reports"],
+        }
+
+    def _commit(self, **more: Any) -> None:
+        assert self._root is not None
+        root = {**self._root, "committed": {**self._root["committed"], **self._lengths(), **more}}
+        write_root(self.path, root)
+        self._root = root
+
+    # --------------------------------------------------------------------------------------------------------------- close
+
+    def close(self, status: str = "finished") -> None:
+        """Writes what waits and lets the recording go. status: "finished", "stopped", "interrupted" or "failed"."""
+        if self._lock is None:
+            return
+        assert self._root is not None
+        try:
+            with disk_errors(self.path):
+                self._write_frames()
+                self._root = {**self._root, "writer": self._writer(False)}
+                self._commit(status=status)
+        finally:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close("finished" if kind is None else "failed")
+
+    def _require_open(self) -> None:
+        if self._lock is None:
+            raise LinkworkError(
+                f"recording '{self.path}' is closed." if self._root else f"recording '{self.path}' has not begun."
+            )
+
+    # -------------------------------------------------------------------------------------------------------------- resume
+
+    @classmethod
+    def resume(cls, path: str | Path) -> Recorder:
+        """Opens a recording at its last checkpoint, to go on from there; frames after it will be written anew.
+
+        The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
+        """
+        folder = Path(path)
+        last = read_root(folder)
+        lock = WriterLock(folder, last.get("writer"))
+        try:
+            root = read_root(folder)  # the writer before may have committed once more until the lock was ours
+            recorder = cls._resumed(folder, root, lock)
+        except BaseException:
+            lock.release()
+            raise
+        return recorder
+
+    @classmethod
+    def _resumed(cls, folder: Path, root: dict[str, Any], lock: WriterLock) -> Recorder:
+        mark = root["committed"]["checkpoint"]
+        if mark is None:
+            raise LinkworkError(
+                f"recording '{folder}' holds no checkpoint, so its run cannot go on; run it anew with force=True (--force)."
+            )
+        recorder = cls.__new__(cls)
+        recorder.path, recorder.every, recorder.force = folder, 0, False
+        recorder._about = {}
+        with Recording(folder) as recording:
+            model = recording.model
+            content = recording.checkpoint()
+        assert content is not None
+        recorder.saved, recorder.run = content
+        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "figures", "reports")}
+        root = {**root, "committed": {**root["committed"], **lengths, "status": "running"}}
+        root["writer"] = recorder._writer(True)
+        with disk_errors(folder, "resume"):
+            remove_partial_files(folder)
+            write_root(folder, root)
+            recorder._open(model, root, lock)
+            for array in (*recorder._frames.values(), *recorder._changes.values(), *recorder._keys.values()):
+                array.write()  # shortens what lies beyond the checkpoint
+            for array in recorder._scalars.values():
+                array.write()
+        return recorder
+
+    saved: dict[str, object]
+    run: dict[str, object]
+
+    def __repr__(self) -> str:
+        state = "not begun" if self._root is None else "open" if self._lock else "closed"
+        return f"Recorder('{self.path}', {len(self)} frames, {state})"
+
+
+def _numbers(report: object | None) -> dict[str, float]:
+    """The numeric fields of a report."""
+    if report is None or not is_dataclass(report):
+        return {}
+    values = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {name: float(v) for name, v in values.items() if isinstance(v, int | float | np.number | np.bool_)}

@@ -1,0 +1,258 @@
+"""Recording: reads what a run left behind, also while it is still running. Everything is read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.dynamics.forward import body_poses
+from linkwork.errors import FormatError, LinkworkError, StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.record.bundles import read_checkpoint
+from linkwork.record.container import read_root, zarr_library
+from linkwork.record.model_store import read_model
+from linkwork.record.time_lines import time_lines
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class States(Sequence[State]):
+    """The states of a recording, each formed when it is asked for."""
+
+    def __init__(self, recording: Recording):
+        self._recording = recording
+
+    def __len__(self) -> int:
+        return len(self._recording)
+
+    @overload
+    def __getitem__(self, k: int) -> State: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[State]: ...
+    def __getitem__(self, k: int | slice) -> State | list[State]:
+        if isinstance(k, slice):
+            return [self._recording.state(i) for i in range(*k.indices(len(self)))]
+        return self._recording.state(k)
+
+
+class Recording:
+    """What a run left behind.
+
+    len(recording): frames. times [s], steps: of each frame, shape (len,). `state(k)`, `states`, `poses(k)`, `joint(name)`,
+    `path(body)`, `figures`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
+    A recording shows what was committed when it was opened; `refresh()` looks again while a run goes on.
+    """
+
+    def __init__(self, path: str | Path, *, _root: dict[str, Any] | None = None):
+        zarr = zarr_library()
+        self.path = Path(path)
+        self._root = read_root(self.path) if _root is None else _root
+        with self._damage():
+            self._group: Any = zarr.open_group(self.path, mode="r")
+            self._check_lengths()
+        self._kept: tuple[int, FloatArray] | None = None  # the state formed last
+
+    # --------------------------------------------------------------------------------------------------------------- about
+
+    @property
+    def scene(self) -> str | None:
+        """The text the run was made from, if it was."""
+        return self._root.get("scene")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the simulation and its run were set up, by name."""
+        return dict(self._root.get("settings", {}))
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the user noted."""
+        return dict(self._root.get("metadata", {}))
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Linkwork, NumPy, Numba, Zarr, Python and platform that made it."""
+        return dict(self._root.get("versions", {}))
+
+    @property
+    def created(self) -> str:
+        """When it began, in UTC (ISO 8601)."""
+        return str(self._root.get("created", ""))
+
+    @property
+    def status(self) -> str:
+        """ "running" (or killed), "finished", "stopped" by a callback, "interrupted" by Ctrl-C, or "failed"."""
+        return str(self._root["committed"]["status"])
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, made again from what is stored: equal to the recorded one in every number."""
+        with self._damage():
+            return read_model(self._group["model"])
+
+    # -------------------------------------------------------------------------------------------------------------- frames
+
+    def __len__(self) -> int:
+        return int(self._root["committed"]["frames"])
+
+    @cached_property
+    def times(self) -> FloatArray:
+        """[s], shape (len,)."""
+        return self._read("frames/time", len(self))
+
+    @cached_property
+    def steps(self) -> IntArray:
+        """Steps done at each frame, shape (len,)."""
+        return self._read("frames/step", len(self))
+
+    @cached_property
+    def figures(self) -> dict[str, FloatArray]:
+        """Scalars over time by name, each of shape (len,); NaN where a frame had none."""
+        return self._scalars("figures")
+
+    @cached_property
+    def reports(self) -> dict[str, FloatArray]:
+        """Numbers of the steps' reports over time by name, each of shape (len,); NaN before the first step."""
+        return self._scalars("reports")
+
+    @property
+    def states(self) -> States:
+        return States(self)
+
+    def state(self, k: int) -> State:
+        """The state of frame k (negative: from the end).
+
+        Cost: one key frame and at most as much in changes; less when frames are asked for in order.
+        """
+        k = self._checked_frame(k)
+        key = int(np.searchsorted(self._key_frames, k, side="right")) - 1
+        first = int(self._key_frames[key])
+        if self._kept is not None and first <= self._kept[0] <= k:
+            first, x = self._kept[0], self._kept[1].copy()
+        else:
+            x = self._read("keys/state", key + 1, key)[0]
+        a, b = int(self._changes_end[first]), int(self._changes_end[k])
+        if b > a:
+            x[self._read("changes/index", b, a)] = self._read("changes/value", b, a)
+        self._kept = (k, x.copy())
+        return State(x[: self._nq].copy(), x[self._nq :].copy())
+
+    def poses(self, k: int) -> FloatArray:
+        """World poses of all bodies at frame k as homogeneous matrices, shape (n, 4, 4)."""
+        return body_poses(self.model, self.state(k))
+
+    def joint(self, name: str) -> FloatArray:
+        """Coordinates of a joint over time [rad or m], shape (len, nq of the joint). No state is formed for it."""
+        return self.coordinates(range(self.model.nq)[self.model.q_slice(name)])
+
+    def joint_velocity(self, name: str) -> FloatArray:
+        """Velocities of a joint over time [rad/s or m/s], shape (len, nv of the joint)."""
+        part = self.model.v_slice(name)
+        return self.coordinates(range(self._nq + part.start, self._nq + part.stop))
+
+    def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
+        """Way of a point of a body through the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
+        from linkwork.record.point_path import point_path
+
+        return point_path(self, body, at)
+
+    def coordinates(self, places: Sequence[int]) -> FloatArray:
+        """Entries of q followed by v over time, shape (len, len(places)), without forming states."""
+        wanted = np.asarray(places, dtype=np.int64)
+        width = self.model.nq + self.model.nv
+        if wanted.size and not (wanted.min() >= 0 and wanted.max() < width):
+            raise StateError(
+                f"places {wanted.tolist()} are not all within q and v, which have {width} entries together."
+            )
+        with self._damage():
+            return time_lines(self._group, wanted, width, self._key_frames, self._changes_end)
+
+    # ---------------------------------------------------------------------------------------------------------- checkpoint
+
+    def checkpoint(self) -> tuple[dict[str, object], dict[str, object]] | None:
+        """What the simulation saved last and what its run noted then; None without a checkpoint."""
+        mark = self._root["committed"]["checkpoint"]
+        if mark is None:
+            return None
+        with self._damage():
+            return read_checkpoint(self._group, mark["slot"])
+
+    def refresh(self) -> int:
+        """Looks again at a recording that is being written; returns the number of frames."""
+        self._root = read_root(self.path)
+        for name in ("times", "steps", "figures", "reports", "_key_frames", "_changes_end"):
+            self.__dict__.pop(name, None)
+        with self._damage():
+            self._group = zarr_library().open_group(self.path, mode="r")
+        return len(self)
+
+    # -------------------------------------------------------------------------------------------------------------- inside
+
+    @cached_property
+    def _key_frames(self) -> IntArray:
+        return self._read("keys/frame", int(self._root["committed"]["keys"]))
+
+    @cached_property
+    def _changes_end(self) -> IntArray:
+        """Changes in all frames up to and with each, shape (len,)."""
+        return self._read("frames/changes_end", len(self))
+
+    def _changes_at_last_key(self) -> int:
+        return int(self._changes_end[self._key_frames[-1]])
+
+    @cached_property
+    def _nq(self) -> int:
+        with self._damage():
+            return int(self._group["model/rest"].shape[0])
+
+    def _scalars(self, kind: str) -> dict[str, FloatArray]:
+        return {name: self._read(f"{kind}/{name}", len(self)) for name in self._root["committed"][kind]}
+
+    def _read(self, name: str, stop: int, start: int = 0) -> Any:
+        with self._damage():
+            return np.asarray(self._group[name][start:stop])
+
+    def _checked_frame(self, k: int) -> int:
+        count = len(self)
+        if not isinstance(k, int | np.integer) or not -count <= k < count:
+            raise IndexError(f"frame {k} is not in recording '{self.path}', which has {count} frames.")
+        return int(k) % count
+
+    def _check_lengths(self) -> None:
+        done = self._root["committed"]
+        expected = {"frames/time": "frames", "changes/value": "changes", "keys/state": "keys"}
+        for name, what in expected.items():
+            length = self._group[name].shape[0]
+            if length < done[what]:
+                raise ValueError(f"{name} has {length} rows, but {done[what]} were committed")
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """What Zarr raises on files that are missing or cut short, as an error that says so."""
+        try:
+            yield
+        except (LinkworkError, IndexError):
+            raise
+        except (KeyError, ValueError, RuntimeError, OSError, TypeError) as error:
+            raise FormatError(
+                f"recording '{self.path}' is damaged: {error}. Restore it from a copy, or make it anew."
+            ) from error
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._kept = None
+
+    def __repr__(self) -> str:
+        span = f", {self.times[0]:g} s to {self.times[-1]:g} s" if len(self) else ""
+        name = self._root.get("model", "")
+        return f"Recording('{self.path}', model '{name}', {len(self)} frames{span}, {self.status})"
