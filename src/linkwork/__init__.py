@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from linkwork.adaptive.adaptive_dynamics import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics import QuasiStatics
 from linkwork.dynamics.forward import (
     Energy,
@@ -66,6 +67,7 @@ def load(path: "str | Path", **options: Any) -> Linkage:
 
 
 __all__ = [
+    "AdaptiveDynamics",
     "Body",
     "Box",
     "Capsule",

@@ -28,6 +28,7 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 DEFAULT_TOLERANCE = 1e-3
+INTEGRATORS = {"semi_implicit_euler": adaptive_step.SEMI_IMPLICIT_EULER, "rk4": adaptive_step.RUNGE_KUTTA}
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
@@ -63,10 +64,18 @@ class AdaptiveDynamics(Loads):
     acceleration_weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
-    keep_momentum: corrects the bases of floating figures so that their momentum changes by external impulses only.
-    Joints that move in `state` are active at first. Semi-implicit Euler on the active joints.
+    integrator: "semi_implicit_euler" (default) or "rk4", of fourth order while the region stays as it is.
+    keep_momentum: semi-implicit Euler corrects the bases of floating figures so that their momentum changes by external
+        impulses only.
+    Joints that move in `state` are active at first.
     Cost: O(n) once, then O(active joints) a step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
+
+    # The bundles here are those of `region_workspace`, which have what loads need and more.
+    _plan: Any
+    _mechanism: Any
+    _coefficients: Any
+    _live: Any
 
     def __init__(
         self,
@@ -80,6 +89,7 @@ class AdaptiveDynamics(Loads):
         velocity_weights: ArrayLike | None = None,
         keep_momentum: bool = True,
         horizon: float | None = None,
+        integrator: str = "semi_implicit_euler",
     ):
         refuse_loops(model, "AdaptiveDynamics")
         if measure not in MEASURES:
@@ -92,6 +102,9 @@ class AdaptiveDynamics(Loads):
         self.update_every = _whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else _positive(horizon, "horizon")
         self.keep_momentum = bool(keep_momentum)
+        if integrator not in INTEGRATORS:
+            raise StateError(f"there is no integrator '{integrator}' here; choose one of {', '.join(INTEGRATORS)}.")
+        self.integrator = integrator
         self.time = 0.0
         self.steps_done = 0
         q, v = as_finite_state(model, state)
@@ -226,7 +239,7 @@ class AdaptiveDynamics(Loads):
             horizon = self.update_every * h if self.horizon is None else self.horizon
         bad, done, self._since_update = adaptive_step.perform(
             *self._bundles, task, joint, opened, flags, steps, h, self._since_update, self.update_every,
-            MEASURES[self.measure], tolerance, most, horizon, self.keep_momentum,
+            MEASURES[self.measure], tolerance, most, horizon, INTEGRATORS[self.integrator], self.keep_momentum,
         )  # fmt: skip
         self.steps_done += done
         self.time += h * done
@@ -260,6 +273,8 @@ class AdaptiveDynamics(Loads):
             return
         adaptive_step.set_held(self._mechanism, self._live, i, False)
         self._touch(self._joint_node[i], 0)
+        if i in self._bases():
+            self._read_momentum()
 
     def set_motor(
         self,
@@ -274,7 +289,7 @@ class AdaptiveDynamics(Loads):
         position [rad or m]: the present one by default. velocity [rad/s or m/s]: zero by default.
         """
         i = self.model.joint(joint)
-        if self._mechanism.whole_tree[i, KIND] not in (HELICAL, COMPOUND):  # type: ignore[attr-defined]
+        if self._mechanism.whole_tree[i, KIND] not in (HELICAL, COMPOUND):
             raise StateError(f"joint '{joint}' has no coordinate for each velocity; a motor needs that.")
         rows, columns = self.model.v_slice(joint), self.model.q_slice(joint)
         count = rows.stop - rows.start
@@ -378,7 +393,7 @@ class AdaptiveDynamics(Loads):
         """Takes a load away. Cost: O(log n)."""
         self._known(load)
         if load.row >= 0:
-            self._live.force[self._live.load_front[load.row]] = 0.0  # type: ignore[attr-defined]
+            self._live.force[self._live.load_front[load.row]] = 0.0
         super().clear(load)
 
     def _read_momentum(self) -> None:

@@ -1,13 +1,12 @@
 """Many adaptive steps without leaving compiled code: region updates every so often, hybrid steps in between."""
 
+from linkwork.adaptive.hybrid_runge_kutta import runge_kutta_step
 from linkwork.adaptive.hybrid_step import (
-    bias_forces,
-    express_world_loads,
+    accelerate,
     integrate,
     refresh_effort,
     refresh_joint_motion,
     relative_motion_leaf_to_root,
-    solve_hybrid,
     twists_root_to_leaf,
 )
 from linkwork.adaptive.locking import lock_leaving
@@ -35,12 +34,13 @@ from linkwork.spatial.vectors import ZERO6
 OVERFLOW = -2  # in the place of a body that failed
 
 PREPARE, BEGIN, UPDATE, RUN, HOLD, REOPEN = range(6)
+SEMI_IMPLICIT_EULER, RUNGE_KUTTA = range(2)
 
 
 @kernel
 def perform(
     plan, mechanism, c, hybrid, live, task, joint, opened, flags, steps, h, since, every, measure, tolerance, most,
-    horizon, keep_momentum,
+    horizon, method, keep_momentum,
 ):  # fmt: skip
     """The one entry to everything that works on the whole region: every entry is compiled with all it calls.
 
@@ -68,8 +68,10 @@ def perform(
             if since >= every:
                 bad = update_active_region(plan, mechanism, c, hybrid, live, measure, tolerance, most, horizon)
                 since = 0
-            if bad == -1:
-                bad = hybrid_step(plan, mechanism, c, hybrid, live, h, keep_momentum)
+            if bad == -1 and method == SEMI_IMPLICIT_EULER:
+                bad = euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum)
+            elif bad == -1:
+                bad = runge_kutta_step(plan, mechanism, c, hybrid, live, h, OVERFLOW)
             if bad == -1:
                 since += 1
                 done += 1
@@ -77,19 +79,15 @@ def perform(
 
 
 @routine
-def hybrid_step(plan, mechanism, c, hybrid, live, h, keep_momentum):
+def euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum):
     """One step of h [s] with the region as it is; returns a body that failed, OVERFLOW or -1."""
-    gravity = mechanism.gravity
-    express_world_loads(plan, c, live)
+    bad = accelerate(plan, mechanism, c, hybrid, live)
+    if bad >= 0:
+        return bad
     if keep_momentum:
         if live.tally[LOAD_COUNT] > 0 or live.tally[WRENCHED] > 0:
             gather_forces(plan, c, live)
         add_impulses(plan, mechanism, c, live, h)
-    bias_forces(plan, mechanism, c, hybrid, live)
-    base = (-gravity[0], -gravity[1], -gravity[2])
-    bad = solve_hybrid(plan, mechanism, c, hybrid, live, mechanism.tree, c.total, base, live.qdd)
-    if bad >= 0:
-        return bad
     if not integrate(plan, mechanism, c, live, h):
         return OVERFLOW
     relative_motion_leaf_to_root(plan, c, live)

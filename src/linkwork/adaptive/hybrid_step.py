@@ -72,7 +72,7 @@ def refresh_effort(mechanism, c, live, i):
             c.total[j + d] += live.motor[j + d, M_DAMPING] * (live.motor[j + d, M_VELOCITY] - live.v[j + d])
 
 
-@inlined
+@routine
 def refresh_joint_motion(mechanism, c, live, i):
     """Pose, motion subspace, velocity and efforts of a joint at its present state."""
     R, p, VJ, cJ = body_motion(mechanism.whole_tree, mechanism.body, mechanism.screws, i, live.q, live.v, c.S)
@@ -216,28 +216,49 @@ def solve_hybrid(plan, mechanism, c, hybrid, live, tree, total, base, qdd):
 
 
 @routine
+def accelerate(plan, mechanism, c, hybrid, live):
+    """Accelerations of the active joints at the present state; returns a body that failed, or -1."""
+    express_world_loads(plan, c, live)
+    bias_forces(plan, mechanism, c, hybrid, live)
+    g = mechanism.gravity
+    return solve_hybrid(plan, mechanism, c, hybrid, live, mechanism.tree, c.total, (-g[0], -g[1], -g[2]), live.qdd)
+
+
+@routine
 def integrate(plan, mechanism, c, live, h):
-    """Semi-implicit Euler for the active joints: v ← v + h q̈, q ← q ⊕ h v. Returns whether all stayed finite."""
+    """Semi-implicit Euler for the active joints: v ← v + h q̈, q ← q ⊕ h v.
+
+    Returns False, and moves nothing, when an acceleration is not finite.
+    """
+    tree = mechanism.tree
     finite = 0.0
+    for k in range(live.tally[ACTIVE_COUNT]):
+        node = live.active[k]
+        kind = plan.nodes[node, NODE_KIND]
+        if kind == JOIN or kind == HANG:
+            i = plan.nodes[node, INDEX]
+            for d in range(tree[i, DOF]):
+                finite += 0.0 * live.qdd[tree[i, V] + d]
+    if finite != 0.0:
+        return False
     for k in range(live.tally[ACTIVE_COUNT]):
         node = live.active[k]
         kind = plan.nodes[node, NODE_KIND]
         if kind != JOIN and kind != HANG:
             continue
         i = plan.nodes[node, INDEX]
-        n = mechanism.tree[i, DOF]
+        n = tree[i, DOF]
         if n == 0:
             continue
-        j = mechanism.tree[i, V]
+        j = tree[i, V]
         for d in range(n):
             live.v[j + d] += h * live.qdd[j + d]
-            finite += 0.0 * live.v[j + d]
-        if mechanism.tree[i, KIND] == HELICAL:
-            live.q[mechanism.tree[i, Q]] += h * live.v[j]
+        if tree[i, KIND] == HELICAL:
+            live.q[tree[i, Q]] += h * live.v[j]
         else:
-            joint_integrate(mechanism.tree, i, live.q, live.v, h, live.q)
+            joint_integrate(tree, i, live.q, live.v, h, live.q)
         refresh_joint_motion(mechanism, c, live, i)
-    return finite == 0.0
+    return True
 
 
 @inlined

@@ -97,12 +97,24 @@ class Coefficients(NamedTuple):
     root_scratch: FloatArray
 
 
+class Stages(NamedTuple):
+    """What a Runge-Kutta step keeps of its active joints between stages."""
+
+    q: FloatArray  # (nq,)  where the step began
+    v: FloatArray  # (nv,)
+    u: FloatArray  # (nv,)  the stage is at q ⊕ u
+    rate: FloatArray  # (nv,)  of u
+    sum_u: FloatArray  # (nv,)  weighted sums of the rates of u and v
+    sum_v: FloatArray  # (nv,)
+
+
 class Hybrid(NamedTuple):
     """Of the hybrid linkage: the active nodes, and the rigid ones right below them."""
 
     coef: FloatArray
     phi: FloatArray
     freedom: FloatArray
+    stages: Stages
 
 
 class Live(NamedTuple):
@@ -181,7 +193,7 @@ def allocate(model: Model, q: FloatArray, v: FloatArray, weight: FloatArray, vel
         solver.assembly.joint,
         np.ascontiguousarray(solver.assembly.joint[free]),
     )
-    _, *tables = model.arrays
+    _, body, screws, dof, rest, gravity = model.arrays
     coefficients = Coefficients(
         solver.hinge,
         solver.S,
@@ -234,8 +246,13 @@ def allocate(model: Model, q: FloatArray, v: FloatArray, weight: FloatArray, vel
     )
     return Bundles(
         plan,
-        Mechanism(tree.copy(), tree, *tables, weight, velocity_weight),
+        Mechanism(tree.copy(), tree, body, screws, dof, rest, gravity, weight, velocity_weight),
         coefficients,
-        Hybrid(untouched(solver.coef.size), untouched(int(sizes.sum())), untouched(solver.freedom.size)),
+        Hybrid(
+            untouched(solver.coef.size),
+            untouched(int(sizes.sum())),
+            untouched(solver.freedom.size),
+            Stages(np.zeros(model.nq), *(np.zeros(nv) for _ in range(5))),
+        ),
         live,
     )

@@ -37,7 +37,7 @@ from linkwork.spatial.simd import (
     vload,
     with_lane,
 )
-from linkwork.spatial.vectors import twist_to_child
+from linkwork.spatial.vectors import add6, twist_to_child
 
 COLUMNS_1, COLUMNS_2 = 0, 48  # of the first and of the last body, from columns_at[node] on
 
@@ -166,16 +166,7 @@ def last_bias(columns, at, V, R, p):
 def branch_bias(columns, at, V, phi, slot):
     """p of a rigid branch whose carrier moves with V, so that -(K a + p) is what the carrier feels of it."""
     p = row_sums(columns, at, products((V[0], V[1], V[2])))
-    K = load_rows(phi, slot)
-    k = combine(classical_part(V), K)
-    return (
-        p[0] + lane(k, 0),
-        p[1] + lane(k, 1),
-        p[2] + lane(k, 2),
-        p[3] + lane(k, 3),
-        p[4] + lane(k, 4),
-        p[5] + lane(k, 5),
-    )
+    return add6(p, six_lanes(combine(classical_part(V), load_rows(phi, slot))))
 
 
 # -------------------------------------------------------------------------------------------------------------- update
