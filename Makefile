@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 WORKERS ?= 2
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench docs lint clean
 
 demo: $(READY)
 	$(BIN)/linkwork demo
@@ -15,6 +15,11 @@ test: $(READY) lint
 
 bench: $(READY)
 	$(BIN)/linkwork bench dynamics
+
+# Not --quiet: it drops warnings before --strict can count them.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "the documentation is in site/index.html"
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -31,5 +36,5 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,12 @@
-"""Makes the pictures of docs/library.md: `python docs/make_pictures.py [NAME ...]`. Needs the extra `plots`."""
+"""Makes the pictures of docs/library.md and docs/integrators.md: `python docs/make_pictures.py [NAME ...]`.
+
+Needs the extra `plots`.
+"""
 
 from __future__ import annotations
 
 import io
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -104,12 +108,28 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 }
 
 
+def energy_drift() -> plt.Figure:
+    """What the example prints, over a longer time."""
+    example = runpy.run_path(str(FOLDER.parents[1] / "examples" / "energy_drift.py"))
+    return example["draw"]({name: example["history"](name, 60.0, 600) for name in example["STEPS"]})
+
+
+PLOTS: dict[str, Callable[[], plt.Figure]] = {"energy_drift": energy_drift}
+
+
 def make(name: str) -> Path:
-    picture = PICTURES[name]()
+    return save(name, PLOTS[name]() if name in PLOTS else figure_of(PICTURES[name]()))
+
+
+def figure_of(picture: Picture) -> plt.Figure:
     model = picture.linkage.compile()
     figure = plt.figure(figsize=INCHES, dpi=DOTS_PER_INCH)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", proj_type="ortho")
     draw(model, picture.pose(model), axes, width=picture.width, view=picture.view)
+    return figure
+
+
+def save(name: str, figure: plt.Figure) -> Path:
     raw = io.BytesIO()
     figure.savefig(raw)
     plt.close(figure)
@@ -120,7 +140,7 @@ def make(name: str) -> Path:
 
 def main(names: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
-    for name in names or PICTURES:
+    for name in names or (*PICTURES, *PLOTS):
         path = make(name)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 

@@ -47,6 +47,11 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
+from linkwork.record.recorder import Recorder
+from linkwork.record.recording import Recording
+from linkwork.simulate.full_dynamics import FullDynamics
+from linkwork.simulate.scene import Scene
+from linkwork.simulate.scene_run import run_scene
 from linkwork.spatial.pose import Pose
 
 if TYPE_CHECKING:
@@ -79,6 +84,7 @@ __all__ = [
     "FormatError",
     "Frame",
     "Free",
+    "FullDynamics",
     "Inertia",
     "Joint",
     "Linkage",
@@ -97,9 +103,12 @@ __all__ = [
     "Pose",
     "Prismatic",
     "QuasiStatics",
+    "Recorder",
+    "Recording",
     "Rerooted",
     "Response",
     "Revolute",
+    "Scene",
     "Screw",
     "Shape",
     "Sphere",
@@ -124,4 +133,5 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "reroot",
+    "run_scene",
 ]

@@ -26,18 +26,21 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 FASTMATH = {"contract", "nsz", "arcp"}
 KERNEL_FREE = (
+    "__init__",
     "cli",
+    "errors",
     "importers",
     "motion",
     "walker",
     "plotting",
+    "progress",
     "record",
     "running",
     "simulate",
     "_benchmarks",
     "model/library",
     "model\\library",
-)  # rooms without kernels
+)  # rooms and files without kernels
 
 
 @cache

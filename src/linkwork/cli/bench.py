@@ -27,6 +27,13 @@ SUMMARY = "time Linkwork against its peers"
 PACKAGE = "linkwork_benchmarks"  # the name the folder of benchmarks is imported under
 HELPERS = (  # files of that folder that are no benchmarks
     "__init__",
+    "adaptive_dynamics_accuracy",
+    "adaptive_dynamics_cases",
+    "adaptive_dynamics_parts",
+    "adaptive_dynamics_plots",
+    "adaptive_dynamics_scaling",
+    "adaptive_dynamics_timing",
+    "adaptive_dynamics_updates",
     "harness",
     "peers",
     "quasi_statics_molecule",

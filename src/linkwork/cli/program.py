@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, info, walk
+from linkwork.cli import bench, demo, export, info, plot, run, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
-COMMANDS = (info, demo, walk, bench)  # each has NAME, SUMMARY, configure(parser) and run(arguments)
+COMMANDS = (info, run, plot, export, demo, walk, bench)  # each has NAME, SUMMARY, configure(parser) and run(arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import StateError
-from linkwork.record.container import write_array
+from linkwork.record.container import read_rows, write_array
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -31,8 +31,9 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
         elif isinstance(value, PLAIN):
             values[key] = value
         else:
+            what = key.partition(".")[2] or key
             raise StateError(
-                f"checkpoint entry '{key}' is a {type(value).__name__}; it must be an array, a number or text."
+                f"checkpoint entry '{what}' is a {type(value).__name__}; it must be an array, a number or text."
             )
     if name in group:
         del group[name]
@@ -42,7 +43,7 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
 
 def read_bundle(group: Any, name: str) -> dict[str, object]:
     array = group[name]
-    data = np.asarray(array[...]).tobytes()
+    data = read_rows(array).tobytes()
     content: dict[str, object] = {}
     for key, value in array.attrs["values"].items():
         content[key] = float.fromhex(value["float"]) if isinstance(value, dict) else value

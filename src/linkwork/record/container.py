@@ -8,6 +8,7 @@ beyond those lengths is ignored by readers and written again by a run that resum
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -80,12 +81,8 @@ def create_array(
     dtype: str,
     chunk: tuple[int, ...],
     unit: str,
-    write_empty_chunks: bool = True,
 ) -> Any:
-    """An empty array of rows of the given shape, with its unit.
-
-    write_empty_chunks: write also what equals the fill value, so that a missing file is always damage.
-    """
+    """An empty array of rows of the given shape, with its unit."""
     kind = np.dtype(dtype)
     return group.create_array(
         name,
@@ -95,7 +92,6 @@ def create_array(
         compressors=compressors(kind.itemsize),
         fill_value=np.nan if kind.kind == "f" else 0,
         attributes={"unit": unit},
-        config={"write_empty_chunks": write_empty_chunks},
     )
 
 
@@ -117,12 +113,29 @@ def write_array(group: Any, name: str, values: NDArray[Any], unit: str, notes: d
         array[...] = values
 
 
+def read_rows(array: Any, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+    """Rows of an array all of whose chunks were written; Zarr would read a missing one as the fill value, silently."""
+    stop = array.shape[0] if stop is None else stop
+    root = getattr(array.store, "root", None)  # stores in memory have none
+    if root is not None and array.size and stop > start:
+        rows = range(start // array.chunks[0], (stop - 1) // array.chunks[0] + 1)
+        others = [range(-(-size // chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True)]
+        for key in itertools.product(rows, *others):
+            file = Path(root, array.path, "c", *map(str, key))
+            if not file.is_file():
+                raise ValueError(f"{file} is missing")
+    return np.asarray(array[start:stop])
+
+
 class GrowingArray:
     """An array of the container that grows by rows, written chunk by chunk; the chunk under way is kept in memory."""
 
-    def __init__(self, array: Any, folder: Path, length: int = 0):
-        """length: rows that count; what the file holds beyond them is written over."""
-        self._array, self._folder = array, folder
+    def __init__(self, array: Any, folder: Path, length: int = 0, write_empty_chunks: bool = True):
+        """length: rows that count; what the file holds beyond them is written over.
+
+        write_empty_chunks: write also what equals the fill value, so that a missing file is always damage.
+        """
+        self._array, self._folder = array.with_config({"write_empty_chunks": write_empty_chunks}), folder
         self._rows = int(array.chunks[0])
         self._start = length - length % self._rows  # first row of the chunk under way
         self._pending: list[NDArray[Any]] = []

@@ -35,6 +35,9 @@ class WriterLock:
             return
         self._handle = handle
 
+    def __del__(self) -> None:
+        self.release()
+
     def release(self) -> None:
         if self._handle is not None:
             os.close(self._handle)

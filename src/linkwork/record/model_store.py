@@ -21,7 +21,7 @@ from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.shapes import Shape
-from linkwork.record.container import write_array
+from linkwork.record.container import read_rows, write_array
 from linkwork.spatial.pose import Pose
 
 UNITS = {
@@ -69,10 +69,10 @@ def write_model(group: Any, model: Model) -> None:
 
 def read_model(group: Any) -> Model:
     """The model of a recording, equal to the one that was written in every number."""
-    tables = {name: _frozen(np.asarray(group[name][...])) for name in (*ModelArrays._fields, "limits")}
-    text = json.loads(np.asarray(group["description"][...]).tobytes().decode())
+    tables = {name: _frozen(read_rows(group[name])) for name in (*ModelArrays._fields, "limits")}
+    text = json.loads(read_rows(group["description"]).tobytes().decode())
     limits = tables.pop("limits")
-    rank = _frozen(np.asarray(group["rank"][...])) if "rank" in group else None
+    rank = _frozen(read_rows(group["rank"])) if "rank" in group else None
     return Model(
         name=text["name"],
         arrays=ModelArrays(**tables),

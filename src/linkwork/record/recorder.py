@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import weakref
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import FormatError, LinkworkError, StateError
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
@@ -22,7 +22,6 @@ from linkwork.record.bundles import write_bundle
 from linkwork.record.container import (
     FORMAT,
     MARK,
-    PARTIAL,
     GrowingArray,
     create_array,
     disk_errors,
@@ -34,6 +33,7 @@ from linkwork.record.container import (
 )
 from linkwork.record.lock import WriterLock
 from linkwork.record.model_store import write_model
+from linkwork.record.place import partial_folder, put_in_place, refuse_existing, remove_stale
 from linkwork.record.recording import Recording
 
 FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written without being asked
@@ -68,28 +68,46 @@ class Recorder:
         }
         self._root: dict[str, Any] | None = None
         self._lock: WriterLock | None = None
-        self._refuse_existing()
+        refuse_existing(self.path, self.force)
 
     # --------------------------------------------------------------------------------------------------------------- begin
 
-    def begin(self, model: Model, settings: dict[str, Any] | None = None) -> None:
-        """Makes the container; from here on it is readable, and nobody else may write it."""
+    def begin(
+        self,
+        model: Model,
+        settings: dict[str, Any] | None = None,
+        first: Callable[[Recorder], object] | None = None,
+    ) -> None:
+        """Makes the container; from here on it is readable, and nobody else may write it.
+
+        first: called before the container appears at its path, to give it a first frame and a checkpoint; so there is
+        no moment at which a run could be killed and neither begin anew nor resume.
+        """
         if self._root is not None:
             raise LinkworkError(f"recording '{self.path}' has begun already.")
         self._about["settings"].update(settings or {})
-        partial = self.path.parent / f".{self.path.name}.{os.getpid()}{PARTIAL}"
+        refuse_existing(self.path, self.force)
+        partial = partial_folder(self.path)
         with disk_errors(self.path, "begin"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(partial, ignore_errors=True)
+            remove_stale(self.path)
             partial.mkdir()
             try:
                 lock = WriterLock(partial)
-                root = self._write_beginning(partial, model)
-                self._put_in_place(partial)
+                self._open(partial, model, self._write_beginning(partial, model), lock)
+                if first is not None:
+                    first(self)
+                self._write_frames()
+                self._commit()
+                put_in_place(partial, self.path, self.force)
             except BaseException:
+                if self._lock is not None:
+                    self._lock.release()
+                self._root = self._lock = None
                 shutil.rmtree(partial, ignore_errors=True)
                 raise
-        self._open(model, root, lock)
+            assert self._root is not None
+            self._open(self.path, model, self._root, lock)
 
     def _write_beginning(self, folder: Path, model: Model) -> dict[str, Any]:
         group = zarr_library().create_group(folder)
@@ -124,43 +142,13 @@ class Recorder:
         write_root(folder, root)
         return root
 
-    def _refuse_existing(self) -> None:
-        """Before anything is computed: what stands at the path may stay, or may it go?"""
-        if not (self.path.exists() or self.path.is_symlink()):
-            return
-        if self.path.is_dir() and not any(self.path.iterdir()):
-            return
-        if not self.force:
-            raise LinkworkError(
-                f"'{self.path}' exists already; choose another place, or replace it with force=True (--force)."
-            )
-        try:
-            last = read_root(self.path)
-        except FormatError:
-            raise LinkworkError(
-                f"'{self.path}' exists and is no recording that could be replaced; choose another place."
-            ) from None
-        WriterLock(self.path, last.get("writer")).release()
-
-    def _put_in_place(self, partial: Path) -> None:
-        self._refuse_existing()
-        if not self.path.exists():
-            os.rename(partial, self.path)
-            synchronize(self.path.parent)
-            return
-        aside = partial.with_name(f".{self.path.name}.{os.getpid()}.old{PARTIAL}")
-        os.rename(self.path, aside)
-        os.rename(partial, self.path)
-        synchronize(self.path.parent)
-        shutil.rmtree(aside, ignore_errors=True)
-
     def _writer(self, writing: bool) -> dict[str, Any]:
         return {"process": os.getpid(), "host": platform.node(), "writing": writing}
 
-    def _open(self, model: Model, root: dict[str, Any], lock: WriterLock) -> None:
+    def _open(self, folder: Path, model: Model, root: dict[str, Any], lock: WriterLock) -> None:
         """Everything a writer keeps, at the lengths that were committed."""
-        self._lock, self._root, self.model = lock, root, model
-        group = zarr_library().open_group(self.path, mode="r+")
+        self._folder, self._lock, self._root, self.model = folder, lock, root, model
+        group = zarr_library().open_group(folder, mode="r+")
         self._group = group
         done = root["committed"]
         frames = done["frames"]
@@ -168,7 +156,7 @@ class Recorder:
         self._changes = {name: self._growing(f"changes/{name}", done["changes"]) for name in ("index", "value")}
         self._keys = {name: self._growing(f"keys/{name}", done["keys"]) for name in ("frame", "state")}
         self._scalars = {
-            (kind, name): self._growing(f"{kind}/{name}", frames)
+            (kind, name): GrowingArray(group[f"{kind}/{name}"], folder / kind / name, frames, write_empty_chunks=False)
             for kind in ("figures", "reports")
             for name in done[kind]
         }
@@ -179,14 +167,13 @@ class Recorder:
         self._last = np.zeros(model.nq + model.nv)
         self._spare = np.empty_like(self._last)
         self._since_key = 0
-        self._warn = weakref.finalize(self, lock.release)
         if frames:
-            with Recording(self.path, _root=root) as sofar:
+            with Recording(folder, _root=root) as sofar:
                 self._last = np.concatenate(sofar.state(frames - 1))
                 self._since_key = done["changes"] - sofar._changes_at_last_key()
 
     def _growing(self, name: str, length: int) -> GrowingArray:
-        return GrowingArray(self._group[name], self.path / name, length)
+        return GrowingArray(self._group[name], self._folder / name, length)
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -216,15 +203,19 @@ class Recorder:
                 f"a frame with q of shape {state.q.shape} and v of shape {state.v.shape} does not fit "
                 f"{self.model!r}, which is recorded in '{self.path}'."
             )
+        scalars = {"figures": {k: float(v) for k, v in (figures or {}).items()}, "reports": _numbers(report)}
+        for kind, values in scalars.items():
+            for name in values:
+                if (kind, name) not in self._scalars:
+                    self._new_scalar(kind, name)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
-        frame = len(self)
-        self._append_state(frame, x)
+        self._append_state(len(self), x)
         self._times.append(float(time))
         self._steps.append(int(step))
         self._ends.append(self._changes["index"].length)
-        self._append_scalars("figures", figures or {}, frame)
-        self._append_scalars("reports", _numbers(report), frame)
+        for (kind, name), row in self._rows.items():
+            row.append(scalars[kind].get(name, np.nan))
         self._last, self._spare = x, self._last
         waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
@@ -242,14 +233,6 @@ class Recorder:
             self._changes["value"].append(x[changed])
             self._since_key += changed.size
 
-    def _append_scalars(self, kind: str, values: dict[str, float], frame: int) -> None:
-        for name in values:
-            if (kind, name) not in self._scalars:
-                self._new_scalar(kind, name)
-        for (its_kind, name), row in self._rows.items():
-            if its_kind == kind:
-                row.append(float(values.get(name, np.nan)))
-
     def _new_scalar(self, kind: str, name: str) -> None:
         """A figure that appears now was NaN before: that is what unwritten parts of its array read as."""
         if not name or "/" in name or name.startswith((".", "__")):
@@ -260,10 +243,10 @@ class Recorder:
             folder = self._group[kind]
             if name in folder:  # left by a run that was killed before it was committed
                 del folder[name]
-            array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit, write_empty_chunks=False)
+            array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit)
             array.resize((written,))
-        self._scalars[kind, name] = GrowingArray(array, self.path / kind / name, written)
-        self._rows[kind, name] = [np.nan] * (len(self._times) - 1)  # frames that wait before this one
+        self._scalars[kind, name] = GrowingArray(array, self._folder / kind / name, written, write_empty_chunks=False)
+        self._rows[kind, name] = [np.nan] * len(self._times)  # in the frames that wait
 
     # -------------------------------------------------------------------------------------------------------------- commit
 
@@ -287,7 +270,7 @@ class Recorder:
             self._write_frames()
             entries = {f"sim.{k}": v for k, v in content.items()} | {f"run.{k}": v for k, v in (run or {}).items()}
             write_bundle(self._group["checkpoints"], slot, entries)
-            for file in (self.path / "checkpoints" / slot).rglob("*"):
+            for file in (self._folder / "checkpoints" / slot).rglob("*"):
                 synchronize(file)
             self._commit(checkpoint={"slot": slot, **self._lengths()})
 
@@ -327,7 +310,7 @@ class Recorder:
     def _commit(self, **more: Any) -> None:
         assert self._root is not None
         root = {**self._root, "committed": {**self._root["committed"], **self._lengths(), **more}}
-        write_root(self.path, root)
+        write_root(self._folder, root)
         self._root = root
 
     # --------------------------------------------------------------------------------------------------------------- close
@@ -398,7 +381,7 @@ class Recorder:
         with disk_errors(folder, "resume"):
             remove_partial_files(folder)
             write_root(folder, root)
-            recorder._open(model, root, lock)
+            recorder._open(folder, model, root, lock)
             for array in (*recorder._frames.values(), *recorder._changes.values(), *recorder._keys.values()):
                 array.write()  # shortens what lies beyond the checkpoint
             for array in recorder._scalars.values():

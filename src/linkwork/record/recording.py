@@ -16,7 +16,7 @@ from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.bundles import read_checkpoint
-from linkwork.record.container import read_root, zarr_library
+from linkwork.record.container import read_root, read_rows, zarr_library
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
 
@@ -214,11 +214,13 @@ class Recording:
             return int(self._group["model/rest"].shape[0])
 
     def _scalars(self, kind: str) -> dict[str, FloatArray]:
-        return {name: self._read(f"{kind}/{name}", len(self)) for name in self._root["committed"][kind]}
+        names = self._root["committed"][kind]
+        with self._damage():  # chunks from before a figure appeared are not there, and read as NaN
+            return {name: np.asarray(self._group[f"{kind}/{name}"][: len(self)]) for name in names}
 
     def _read(self, name: str, stop: int, start: int = 0) -> Any:
         with self._damage():
-            return np.asarray(self._group[name][start:stop])
+            return read_rows(self._group[name], start, stop)
 
     def _checked_frame(self, k: int) -> int:
         count = len(self)

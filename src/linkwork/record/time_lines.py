@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.record.container import read_rows
+
 BLOCK = 1 << 20  # changes looked at in one go: bounds the memory, whatever the length of the recording
 
 
@@ -28,12 +30,12 @@ def time_lines(
     column[places] = np.arange(places.shape[0])
     for start in range(0, int(changes_end[-1]), BLOCK):
         stop = min(start + BLOCK, int(changes_end[-1]))
-        its_column = column[group["changes/index"][start:stop]]
+        its_column = column[read_rows(group["changes/index"], start, stop)]
         hits = np.flatnonzero(its_column >= 0)
         if hits.size == 0:
             continue
         frame = np.searchsorted(changes_end, start + hits, side="right")
-        lines[frame, its_column[hits]] = group["changes/value"][start:stop][hits]
+        lines[frame, its_column[hits]] = read_rows(group["changes/value"], start, stop)[hits]
         stored[frame, its_column[hits]] = True
     latest = np.maximum.accumulate(np.where(stored, np.arange(frames)[:, None], 0), axis=0)
     return np.asarray(np.take_along_axis(lines, latest, axis=0))

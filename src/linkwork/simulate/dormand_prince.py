@@ -100,10 +100,8 @@ def _attempt(
     error_u, error_v = (np.abs(e) for e in combine(stages, DIFFERENCE, h))
     size_u = np.maximum(tangent.sizes(state.q), tangent.sizes(end.q))
     size_v = np.maximum(np.abs(state.v), np.abs(end.v))
-    ratio = max(
-        float((error / (settings.atol + settings.rtol * size)).max(initial=0.0))
-        for error, size in ((error_u, size_u), (error_v, size_v))
-    )
+    allowed_u, allowed_v = (settings.atol + settings.rtol * size for size in (size_u, size_v))
+    ratio = float(np.concatenate([error_u / allowed_u, error_v / allowed_v]).max(initial=0.0))  # NaN stays NaN
     largest = max(float(error_u.max(initial=0.0)), float(error_v.max(initial=0.0)))
     return Trial(end, Stage(end.v, last), ratio, largest), None
 

@@ -1,0 +1,83 @@
+"""What an update of the active region costs by the joints that enter and leave, and where the time of a step goes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .adaptive_dynamics_parts import UPDATE_EVERY, Case, Runner
+from .harness import duration, progress
+from .quasi_statics_parts import QuasiStaticsReport as TableReport
+
+CASE, PARTS = "updates", "parts"
+STRIDES, QUICK_STRIDES = (0, 1, 2, 5, 10, 20, 50), (0, 2)  # places along the path between two updates
+ACTIVE, QUICK_ACTIVE = 100, 30
+ROUNDS, QUICK_ROUNDS = 60, 3
+NEVER = 10**9  # steps between updates that the steps themselves make
+
+
+def run(report: TableReport, case: Case, h: float, quick: bool) -> None:
+    progress(f"{case.name}: updates of the region")
+    active, rounds = (QUICK_ACTIVE, QUICK_ROUNDS) if quick else (ACTIVE, ROUNDS)
+    rows = []
+    for stride in QUICK_STRIDES if quick else STRIDES:
+        runner = Runner(replace(case, stride=stride), h, active, stride > 0, {"update_every": NEVER})
+        found = one_by_one(runner, h, rounds)
+        report.figures.append({"case": CASE, "joints": case.model.n_bodies, "active_joints": active, **found})
+        rows.append([
+            f"{stride}", f"{found['changes_an_update']:.1f}", duration(found["update_s"]), duration(found["steps_s"]),
+            duration(found["load_change_s"]) if stride else "",
+        ])  # fmt: skip
+    columns = ["force moves by", "joints that enter or leave", "an update", f"{UPDATE_EVERY} steps", "moving the force"]
+    report.add_table(CASE, f"{case.name}, {active} active: an update by itself", columns, rows)
+    parts(report, case, h, active, rounds)
+
+
+def one_by_one(runner: Runner, h: float, rounds: int) -> dict[str, Any]:
+    """Medians of the processor time of an update, of the steps between two, and of moving the force."""
+    sim = runner.sim
+    sim.step(h, UPDATE_EVERY)
+    taken: dict[str, list[float]] = {"load_change_s": [], "update_s": [], "steps_s": []}
+    before = sim.report.region_changes
+    for _ in range(rounds):
+        taken["load_change_s"].append(timed(runner.travel))
+        taken["update_s"].append(timed(lambda: sim.update_region(UPDATE_EVERY * h)))
+        taken["steps_s"].append(timed(lambda: sim.step(h, UPDATE_EVERY)))
+    changes = (sim.report.region_changes - before) / rounds
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    return {"stride": runner.case.stride, "changes_an_update": changes, **medians}
+
+
+def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -> None:
+    """The time of ten steps and an update by what it is spent on, from differences between runs that leave one part out."""
+    whole = Runner(case, h, active)
+    bare = Runner(case, h, active, options={"keep_momentum": False})
+    frozen = Runner(case, h, active, options={"update_every": NEVER})
+    for runner in (whole, bare, frozen):
+        runner.sim.step(h, UPDATE_EVERY)
+    taken: dict[str, list[float]] = {name: [] for name in ("whole", "bare", "frozen", "report")}
+    for _ in range(rounds):  # twice each: the first call brings what it needs back to the caches
+        for name, runner in (("whole", whole), ("bare", bare), ("frozen", frozen)):
+            runner.advance()
+            taken[name].append(runner.advance()[0])
+        taken["report"].append(timed(lambda: whole.sim.report))
+    median = {name: statistics.median(values) for name, values in taken.items()}
+    spent = {
+        "10 steps and an update": median["whole"],
+        "the update (still)": median["whole"] - median["frozen"],
+        "keeping the momentum": median["whole"] - median["bare"],
+        "the report, once a call": median["report"],
+        "the steps proper": median["bare"] - (median["whole"] - median["frozen"]) - median["report"],
+    }
+    rows = [[name, duration(max(value, 0.0)), f"{value / median['whole']:.0%}"] for name, value in spent.items()]
+    report.figures.append({"case": PARTS, "joints": case.model.n_bodies, "active_joints": active, "spent_s": spent})
+    report.add_table(PARTS, f"{case.name}, {active} active: where the time goes", ["part", "time", "share"], rows)
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.thread_time()
+    call()
+    return time.thread_time() - start

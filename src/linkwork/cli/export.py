@@ -1,0 +1,123 @@
+"""Writes a recording as a table for other programs: times, coordinates and velocities by joint name, figures.
+
+linkwork export out/snake_robot --csv
+linkwork export out/molecule_hit --csv --joint 'phi_*' --every 10 --out phi.csv
+linkwork export out/molecule_hit --npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.cli.exit_codes import DONE
+from linkwork.cli.screen import count, working
+from linkwork.errors import LinkworkError
+
+if TYPE_CHECKING:
+    from linkwork.record.recording import Recording
+
+NAME = "export"
+SUMMARY = "write a recording as CSV or NPZ"
+
+CSV_COLUMNS = 2000  # more no spreadsheet opens
+NPZ_BYTES = 2 << 30  # held in memory while it is written
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="RUN", type=Path, help="folder of a recording")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--csv", action="store_true", help="a table with a header: one row a frame")
+    kind.add_argument("--npz", action="store_true", help="arrays for NumPy: time, step, q, v, names, figures")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="file (RUN.csv, RUN.npz)")
+    parser.add_argument("--every", metavar="K", type=int, default=1, help="every K-th frame only (1)")
+    parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="this joint only, or a pattern")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from linkwork.record.recording import Recording
+
+    if arguments.every < 1:
+        raise LinkworkError(f"--every is {arguments.every}; it must be at least 1.")
+    recording = Recording(arguments.recording)
+    suffix = ".csv" if arguments.csv else ".npz"
+    out = arguments.out or arguments.recording.resolve().with_suffix(suffix)
+    if out.exists() and not arguments.force:
+        raise LinkworkError(f"'{out}' exists already; choose another with --out, or replace it with --force.")
+    frames = np.arange(0, len(recording), arguments.every)
+    columns = joint_columns(recording, arguments.joint)
+    _refuse_size(arguments, len(columns), frames.size)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with working("writing"):
+        values = recording.coordinates([place for _, place in columns])[frames]
+        names = [name for name, _ in columns]
+        (_write_csv if arguments.csv else _write_npz)(out, recording, frames, names, values)
+    print(f"{count(frames.size)} frames, {count(len(columns))} coordinates and velocities: written to '{out}'")
+    return DONE
+
+
+def joint_columns(recording: Recording, patterns: list[str]) -> list[tuple[str, int]]:
+    """Names of columns and their places in q followed by v: q.hip, v.hip; q.ball.0 ... where a joint has several."""
+    from linkwork.simulate.scene_plots import choose_joints
+
+    model = recording.model
+    joints = choose_joints(model, patterns) if patterns else list(model.joint_names)
+    columns = []
+    for vector, offset, part in (("q", 0, model.q_slice), ("v", model.nq, model.v_slice)):
+        for joint in joints:
+            rows = part(joint)
+            single = rows.stop - rows.start == 1
+            columns += [
+                (f"{vector}.{joint}" + ("" if single else f".{k - rows.start}"), offset + k)
+                for k in range(rows.start, rows.stop)
+            ]
+    return columns
+
+
+def _refuse_size(arguments: argparse.Namespace, columns: int, frames: int) -> None:
+    if arguments.csv and columns > CSV_COLUMNS:
+        raise LinkworkError(
+            f"this CSV would have {count(columns)} columns and some {columns * frames * 20 / 1e6:,.0f} MB; choose joints "
+            f"with --joint (at most {count(CSV_COLUMNS)} columns), or write arrays with --npz."
+        )
+    if columns * frames * 8 > NPZ_BYTES:
+        raise LinkworkError(
+            f"{count(frames)} frames of {count(columns)} numbers are {columns * frames * 8 / 1e9:.1f} GB; choose joints "
+            "with --joint or fewer frames with --every, or read them one by one with lw.Recording."
+        )
+
+
+def _scalars(recording: Recording) -> dict[str, np.ndarray]:
+    """Figures, and the numbers of reports that are not figures too."""
+    return {**{f"report.{name}": v for name, v in recording.reports.items()}, **recording.figures}
+
+
+def _write_csv(out: Path, recording: Recording, frames: np.ndarray, names: list[str], values: np.ndarray) -> None:
+    scalars = _scalars(recording)
+    with out.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["time", "step", *names, *scalars])
+        for row, k in enumerate(frames):
+            numbers = [*values[row].tolist(), *(float(series[k]) for series in scalars.values())]
+            table.writerow([repr(float(recording.times[k])), int(recording.steps[k]), *map(repr, numbers)])
+
+
+def _write_npz(out: Path, recording: Recording, frames: np.ndarray, names: list[str], values: np.ndarray) -> None:
+    q = [k for k, name in enumerate(names) if name.startswith("q.")]
+    v = [k for k, name in enumerate(names) if name.startswith("v.")]
+    with out.open("wb") as file:
+        np.savez_compressed(
+            file,
+            time=recording.times[frames],
+            step=recording.steps[frames],
+            q=values[:, q],
+            v=values[:, v],
+            q_names=np.array([names[k][2:] for k in q]),
+            v_names=np.array([names[k][2:] for k in v]),
+            **{name: series[frames] for name, series in _scalars(recording).items()},
+        )

@@ -1,0 +1,48 @@
+"""Draws a recording: energies, joints at work, the proven error bound, chosen joints, paths of chosen points.
+
+linkwork plot out/snake_robot
+linkwork plot out/snake_robot --joint link_3 --joint 'link_1?' --body link_20 --out wave.png
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from linkwork.cli.exit_codes import DONE
+from linkwork.cli.screen import working
+from linkwork.errors import LinkworkError
+
+NAME = "plot"
+SUMMARY = "draw a recording"
+
+FORMATS = (".png", ".pdf", ".svg", ".jpg")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="RUN", type=Path, help="folder of a recording")
+    parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="a joint to show, or a pattern")
+    parser.add_argument("--body", metavar="NAME", action="append", default=[], help="a body whose path to show")
+    parser.add_argument("--out", metavar="FILE", type=Path, help=f"picture, {', '.join(FORMATS)} (RUN.png)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from linkwork.record.recording import Recording
+    from linkwork.simulate.scene_plots import save_plot
+
+    recording = Recording(arguments.recording)
+    out = arguments.out or arguments.recording.resolve().with_suffix(".png")
+    if out.suffix.lower() not in FORMATS:
+        raise LinkworkError(f"'{out}' ends in no known kind of picture; take {', '.join(FORMATS)}.")
+    for body in arguments.body:
+        recording.model.frame(body)  # refuses unknown ones before anything is drawn
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with working("drawing"):
+        titles = save_plot(recording, out, arguments.joint, arguments.body)
+    print(f"{', '.join(titles)}: drawn to '{_short(out)}'")
+    return DONE
+
+
+def _short(path: Path) -> Path:
+    """As a user would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,0 +1,154 @@
+"""Runs a scene and keeps what happens: a file, or one of the scenes that come with Linkwork.
+
+linkwork run --list
+linkwork run snake_robot
+linkwork run my_scene.toml --set method.tolerance=1e-4 --out out/fine
+linkwork run my_scene.toml --resume          after Ctrl-C, or after the machine went down
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.cli.exit_codes import DONE, INTERRUPTED
+from linkwork.cli.screen import console, count, seconds, table, working
+from linkwork.errors import LinkworkError
+
+if TYPE_CHECKING:
+    from linkwork.record.recording import Recording
+
+NAME = "run"
+SUMMARY = "run a scene and record it"
+
+OUT = Path("out")  # folder of recordings whose place nobody chose
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scene", metavar="SCENE", nargs="?", help="a scene file, or the name of a ready scene")
+    parser.add_argument("--set", metavar="key=value", action="append", default=[], help="override a key of the scene")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the recording (out/NAME of the scene)")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    parser.add_argument("--list", action="store_true", help="list the ready scenes")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from linkwork.simulate.ready_scenes import find_scene, scene_titles
+
+    if arguments.list:
+        console().print(table("ready scenes", ("name", "what one sees"), list(scene_titles().items()), left=2))
+        return DONE
+    if arguments.resume and arguments.force:
+        raise LinkworkError("--resume goes on with a recording and --force replaces it; choose one.")
+    if arguments.scene is None and not (arguments.resume and arguments.out):
+        raise LinkworkError("run needs a scene; `linkwork run --list` shows those that come with Linkwork.")
+    if arguments.out is not None:
+        out = arguments.out
+    elif arguments.resume and not _is_scene(arguments.scene):
+        out = OUT / Path(arguments.scene).stem  # the file may be gone: the recording holds all it needs
+    else:
+        out = OUT / find_scene(arguments.scene).stem
+    return _resume(arguments, out) if arguments.resume else _start(arguments, out)
+
+
+def _is_scene(scene: str) -> bool:
+    from linkwork.simulate.ready_scenes import find_scene
+
+    try:
+        find_scene(scene)
+    except LinkworkError:
+        return False
+    return True
+
+
+def _start(arguments: argparse.Namespace, out: Path) -> int:
+    from linkwork.simulate.scene import Scene
+    from linkwork.simulate.scene_run import refuse_existing, run_scene
+
+    refuse_existing(out, arguments.force)  # before anything is computed
+    with working(f"reading {arguments.scene}"):
+        scene = Scene.read(arguments.scene, arguments.set)
+    if not arguments.quiet:
+        joints = f"{count(scene.model.n_bodies)} bodies, {count(scene.model.nv)} degrees of freedom"
+        print(f"{scene.title}: {joints}, {count(scene.steps)} steps of {scene.h:g} s")
+    return _go(arguments, out, lambda progress: run_scene(scene, out, force=arguments.force, progress=progress))
+
+
+def _resume(arguments: argparse.Namespace, out: Path) -> int:
+    from linkwork.record.recording import Recording
+    from linkwork.simulate.scene_run import run_scene
+
+    if not out.exists():
+        raise LinkworkError(
+            f"there is no recording '{out}' to go on with; name it with --out, or run without --resume."
+        )
+    if not arguments.quiet:
+        before = Recording(out)
+        at = f"{before.times[-1]:g} s" if len(before) else "its start"
+        print(f"{before.metadata.get('title', out)}: going on from {at}")
+    return _go(arguments, out, lambda progress: run_scene(None, out, arguments.set, resume=True, progress=progress))
+
+
+def _go(arguments: argparse.Namespace, out: Path, work: Any) -> int:
+    from linkwork.running import RunInterrupted
+
+    began = time.perf_counter()
+    try:
+        recording = work(False if arguments.quiet else None)
+    except RunInterrupted as stop:
+        name = f"{arguments.scene} " if arguments.scene else ""
+        print(
+            f"linkwork: stopped after step {count(stop.steps_done)}; everything so far is in '{out}'.\n"
+            f"Go on with: linkwork run {name}--out {out} --resume",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    if not arguments.quiet:
+        for line in summary(recording, time.perf_counter() - began):
+            print(line)
+    return DONE
+
+
+def summary(recording: Recording, took: float) -> list[str]:
+    """What a run came to, in a few lines."""
+    size = sum(file.stat().st_size for file in recording.path.rglob("*") if file.is_file())
+    steps = int(recording.steps[-1])
+    return [
+        f"{count(steps)} steps, {recording.times[-1]:.6g} s simulated; this run took {seconds(took)}",
+        *_figure_lines(recording),
+        f"{count(len(recording))} frames, {size / 1e6:.3g} MB in '{recording.path}'; look at them with: "
+        f"linkwork plot {os.fspath(recording.path)}",
+    ]
+
+
+def _figure_lines(recording: Recording) -> list[str]:
+    """Energy, joints at work and the proven bound, as far as the method knows them."""
+    known = {**recording.reports, **recording.figures}
+    lines = []
+    energy = _finite(known.get("energy"))
+    if energy.size > 1:
+        kinetic = _finite(known.get("kinetic_energy"))
+        most = f", kinetic energy up to {kinetic.max():.4g} J" if kinetic.size else ""
+        lines.append(f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end{most}")
+    parts = []
+    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed a step")):
+        values = _finite(known.get(name))
+        if values.size:
+            parts.append(f"{words} {values.mean():,.0f} on average, {values.max():,.0f} at most")
+    bound = _finite(known.get("error_bound"))
+    if bound.size:
+        parts.append(f"proven error bound {bound.max():.2g} at most")
+    return lines + (["; ".join(parts)] if parts else [])
+
+
+def _finite(values: Any) -> Any:
+    array = np.asarray([] if values is None else values, dtype=float)
+    return array[np.isfinite(array)]

@@ -1,0 +1,363 @@
+"""A run that was stopped, at any moment and in any way, and resumed ends in the same bits as one that never stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.record import Recorder, Recording
+from linkwork.running import RunInterrupted, resume_run, run_simulation
+
+pytest.importorskip("zarr", reason="the extra `record` is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")
+
+H = 1e-2
+MODELS = {
+    "molecule": lambda: lw.library.molecule(joints=150, seed=3),
+    "all joints": lambda: lw.library.random_tree(
+        joints=60, branching=0.3, kinds=lw.library.JOINT_KINDS, options=True, seed=2
+    ),
+    "millipede": lambda: lw.library.millipede(segments=6, leg_links=4, spine=13),
+}
+MEASURED = {"molecule": {"tolerance": 1e-2}, "all joints": {"max_joints": 20}, "millipede": {"tolerance": 0.05}}
+
+
+def bits(values):
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def same_bits(a, b):
+    return a.shape == b.shape and bool((bits(a) == bits(b)).all())
+
+
+class Loaded:
+    """A simulation with loads of every kind, which change while it runs."""
+
+    def __init__(self, name, loads=True):
+        self.model = MODELS[name]().compile()
+        self.sim = lw.QuasiStatics(self.model, self.model.neutral(), **MEASURED[name])
+        if not loads:
+            return
+        sim, n = self.sim, self.model.n_bodies
+        gone = sim.apply_wrench(n - 2, force=(0.0, 1.0, 0.0), frame="world")
+        self.pull = sim.apply_wrench(n - 1, force=(0.0, 0.2, 1.0), frame="world", at=(0.0, 0.0, 0.1))
+        self.spring = sim.attach(n // 2, to=(0.2, 0.1, 0.3), stiffness=20.0)
+        self.push = sim.apply_wrench(n // 3, force=(0.3, 0.0, 0.1), torque=(0.01, 0.0, 0.02))
+        sim.clear(gone)  # so that rows of the table stand in another order than the loads
+        helical = [i for i, joint in enumerate(self.model.joints) if joint.nv == 1]
+        sim.set_effort(self.model.joint_names[helical[len(helical) // 2]], 0.02)
+
+    def change(self, k):
+        """What happens to the loads before step k."""
+        if k % 17 == 0:
+            self.sim.change_wrench(self.pull, force=(0.1 * np.sin(k), 0.2, 1.0))
+        if k % 23 == 0:
+            self.sim.move_target(self.spring, (0.2, 0.1 * np.cos(k), 0.3))
+        if k % 31 == 0:
+            self.sim.change_wrench(self.push, torque=(0.0, 0.01 * k, 0.0))
+
+
+def assert_same_course(a, b, first, steps):
+    for k in range(first, first + steps):
+        a.change(k)
+        b.change(k)
+        n = 1 + k % 3
+        assert a.sim.step(H, n) == b.sim.step(H, n), k
+        assert same_bits(a.sim.state.q, b.sim.state.q), k
+        assert same_bits(a.sim.acceleration, b.sim.acceleration), k
+        assert (a.sim.time, a.sim.steps_done) == (b.sim.time, b.sim.steps_done)
+        if k % 10 == 0:
+            assert a.sim.figures() == b.sim.figures()
+            assert a.sim.computed_joints == b.sim.computed_joints
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("when", [0, 1, 40, 97])
+def test_restored_simulation_takes_the_same_course(name, when):
+    """Hundreds of steps after the checkpoint, with loads that change on both sides, nodes that open and close."""
+    first = Loaded(name)
+    for k in range(when):
+        first.change(k)
+        first.sim.step(H)
+    saved = first.sim.checkpoint()
+    second = Loaded(name)
+    second.sim.step(H, 3)  # a past of its own that must leave nothing behind
+    second.sim.restore(saved)
+    assert same_bits(second.sim.state.q, first.sim.state.q)
+    assert_same_course(first, second, when, 300 if when == 40 else 60)
+
+
+def test_open_region_moved_while_it_was_watched():
+    """The law above would be empty if nothing opened and closed on the way."""
+    watched = Loaded("molecule")
+    regions = set()
+    for k in range(100):
+        watched.change(k)
+        watched.sim.step(H)
+        regions.add(tuple(watched.sim.computed_joints))
+    assert len(regions) > 5
+    assert max(map(len, regions)) < watched.model.n_bodies
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_loads_come_from_the_checkpoint_when_none_are_applied(name):
+    first = Loaded(name)
+    first.sim.step(H, 20)
+    second = Loaded(name, loads=False)
+    second.sim.restore(first.sim.checkpoint())
+    second.pull, second.spring, second.push = second.sim.loads
+    assert_same_course(first, second, 20, 60)
+
+
+@pytest.mark.parametrize("before", ["solve", "settle", "change"])
+def test_checkpoints_between_steps(before):
+    """After a solve, in the middle of settling with momentum, and with a change of loads not yet looked at."""
+    first, second = Loaded("molecule"), Loaded("molecule")
+    first.sim.step(H, 30)
+    if before == "solve":
+        first.sim.solve()
+    elif before == "settle":
+        with pytest.raises(lw.StateError, match="not settled"):
+            first.sim.settle(1e-9, max_steps=15)
+    else:
+        first.change(17 * 23 * 31)
+    second.sim.restore(first.sim.checkpoint())
+    if before == "settle":
+        for each in (first, second):
+            with pytest.raises(lw.StateError, match="not settled"):
+                each.sim.settle(1e-9, max_steps=40)
+        assert same_bits(first.sim.state.q, second.sim.state.q)
+    assert_same_course(first, second, 1, 60)
+
+
+def test_checkpoint_does_not_disturb():
+    watched, plain = Loaded("molecule"), Loaded("molecule")
+    for _ in range(50):
+        watched.sim.checkpoint()
+        watched.sim.figures()
+        assert watched.sim.step(H) == plain.sim.step(H)
+    assert same_bits(watched.sim.state.q, plain.sim.state.q)
+
+
+def test_checkpoint_of_another_model_is_refused():
+    saved = Loaded("molecule").sim.checkpoint()
+    with pytest.raises(lw.StateError, match="another model"):
+        Loaded("millipede").sim.restore(saved)
+    with pytest.raises(lw.StateError, match="checkpoint of 'Other'"):
+        Loaded("molecule").sim.restore({**saved, "simulation": "Other"})
+    fewer = Loaded("molecule")
+    fewer.sim.clear(fewer.push)
+    with pytest.raises(lw.StateError, match="has 3 loads, the simulation 2"):
+        fewer.sim.restore(saved)
+
+
+# --------------------------------------------------------------------------------------------------------- runs that stop
+
+
+def recorded(path):
+    """Every recorded array, and the checkpoint, as bytes that can be compared."""
+    with Recording(path) as recording:
+        arrays = {"times": recording.times, "steps": recording.steps}
+        arrays |= {f"figure {name}": values for name, values in recording.figures.items()}
+        arrays |= {f"report {name}": values for name, values in recording.reports.items()}
+        for k, state in enumerate(recording.states):
+            arrays[f"q {k}"], arrays[f"v {k}"] = state
+        saved, run = recording.checkpoint()
+        arrays |= {f"saved {name}": np.asarray(value) for name, value in saved.items()}
+        return {name: (str(array.dtype), array.shape, array.tobytes()) for name, array in arrays.items()} | run
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "run"
+    simulate(path)
+    return recorded(path)
+
+
+STEPS, EVERY = 240, 6
+
+
+def simulation():
+    return Loaded("molecule")
+
+
+def wave(loaded):
+    return lambda sim: loaded.change(sim.steps_done)
+
+
+def simulate(path, checkpoint_every_s=0.05, callback=None, force=False):
+    loaded = simulation()
+    return run_simulation(
+        loaded.sim, STEPS, H, record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
+        checkpoint_every_s=checkpoint_every_s, force=force,
+    )  # fmt: skip
+
+
+def go_on(path, checkpoint_every_s=0.05, callback=None):
+    loaded = simulation()
+    return resume_run(loaded.sim, path, on_step=wave(loaded), checkpoint_every_s=checkpoint_every_s, callback=callback)
+
+
+def test_interrupt_keeps_everything_and_resumes(tmp_path, uninterrupted):
+    def press(sim, report):
+        if sim.steps_done == 60:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RunInterrupted, match="stopped after step 60") as stop:
+        simulate(tmp_path / "run", callback=press)
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert stop.value.steps_done == 60
+    assert stop.value.report is not None
+    with Recording(tmp_path / "run") as recording:
+        assert recording.status == "interrupted"
+        assert recording.steps[-1] == 60
+    go_on(tmp_path / "run")
+    assert recorded(tmp_path / "run") == uninterrupted
+
+
+def test_second_interrupt_is_hard(tmp_path):
+    def press_twice(sim, report):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1.0)  # where the second one strikes
+        raise AssertionError("the second Ctrl-C was not heard")
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        simulate(tmp_path / "run", callback=press_twice)
+    assert not isinstance(stop.value, RunInterrupted)
+    assert Recording(tmp_path / "run").status == "failed"
+
+
+def test_errors_of_a_callback_keep_what_was_recorded(tmp_path, uninterrupted):
+    def fail(sim, report):
+        if sim.steps_done == 120:
+            raise ZeroDivisionError("on purpose")
+
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        simulate(tmp_path / "run", callback=fail, checkpoint_every_s=1e9)
+    with Recording(tmp_path / "run") as recording:
+        assert recording.status == "failed"
+        assert recording.steps.tolist() == list(range(0, 121, EVERY))
+    go_on(tmp_path / "run")  # from the checkpoint at the beginning: the frames after it are made again
+    assert recorded(tmp_path / "run") == uninterrupted
+
+
+def test_a_run_stopped_by_its_callback_goes_on(tmp_path, uninterrupted):
+    simulate(tmp_path / "run", callback=lambda sim, report: sim.steps_done == 30)
+    assert Recording(tmp_path / "run").status == "stopped"
+    go_on(tmp_path / "run", callback=lambda sim, report: sim.steps_done == 90)
+    assert Recording(tmp_path / "run").steps[-1] == 90
+    go_on(tmp_path / "run")
+    assert recorded(tmp_path / "run") == uninterrupted
+    assert go_on(tmp_path / "run") is None  # nothing is left to do, and nothing changes
+    assert recorded(tmp_path / "run") == uninterrupted
+
+
+def test_runs_follow_each_other_in_one_recording(tmp_path):
+    loaded = simulation()
+    with Recorder(tmp_path / "run") as recorder:
+        loaded.sim.run(30, H, record=recorder, every=10)
+        loaded.sim.run(20, H, record=recorder, every=10)
+    assert Recording(tmp_path / "run").steps.tolist() == [0, 10, 20, 30, 40, 50]
+
+
+KILLS = 40
+
+
+def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, uninterrupted):
+    """SIGKILL after random times, most of them within writes; each time what is there can be read, and the run goes on."""
+    path = tmp_path / "run"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    result = subprocess.run(
+        [sys.executable, __file__, str(path), str(KILLS)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    story = json.loads(result.stdout.splitlines()[-1])
+    assert story["kills"] >= KILLS // 2, story
+    assert story["torn"] >= 3, f"too few kills struck within a write to prove anything: {story}"
+    assert recorded(path) == uninterrupted
+    assert Recording(path).status == "finished"
+    assert not list(path.rglob("*.partial")), "what kills left behind is cleaned up"
+
+
+def _attempt(path):
+    """One life of the run: begins or goes on, saving as often as it can, until it is killed."""
+    if path.exists():
+        go_on(path, checkpoint_every_s=0.0)
+    else:
+        simulate(path, checkpoint_every_s=0.0)
+
+
+def _in_a_child(work, seconds=None):
+    """Runs `work` in a forked process, which has everything compiled; kills it after `seconds`. True: it was quicker."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        finally:
+            os._exit(code)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return False
+    if os.WEXITSTATUS(status):
+        raise SystemExit("a run failed that nobody killed")
+    return True
+
+
+def _read_all(path):
+    with Recording(path) as recording:
+        for state in recording.states:
+            assert np.isfinite(state.q).all()
+        assert len(recording.steps) == len(recording)
+        assert recording.steps.tolist() == list(range(0, EVERY * len(recording), EVERY))
+
+
+def _is_torn(path):
+    """Whether the kill struck within a write: a file under way, or arrays longer than what was committed."""
+    committed = json.loads((path / "zarr.json").read_text())["attributes"]["committed"]["frames"]
+    frames = [
+        json.loads((path / name / "zarr.json").read_text())["shape"][0] for name in ("frames/time", "frames/step")
+    ]
+    reports = [json.loads(file.read_text())["shape"][0] for file in path.glob("reports/*/zarr.json")]
+    return bool(list(path.rglob("*.partial"))) or max(frames + reports) > committed
+
+
+def _nursery(path, kills):
+    """Raises and kills runs; prints how often. The first children are warmed up by a run of no consequence."""
+    simulation().sim.run(4, H)
+    rng = np.random.default_rng(8)
+    killed, torn, finished = 0, 0, False
+    while not finished:
+        delay = float(rng.uniform(0.0, 0.45)) if killed < kills else None
+        finished = _in_a_child(lambda: _attempt(path), delay)
+        killed += not finished
+        if path.exists():
+            _in_a_child(lambda: _read_all(path))
+            torn += _is_torn(path)
+    print(json.dumps({"kills": killed, "torn": torn}))
+
+
+if __name__ == "__main__":
+    _nursery(Path(sys.argv[1]), int(sys.argv[2]))

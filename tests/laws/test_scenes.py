@@ -1,0 +1,228 @@
+"""Every ready scene runs, and keeps the law it was made to show: energy, momentum, equilibrium, closed loops, bounds."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulate.ready_scenes import ready_scenes, scene_titles
+from linkwork.simulate.scene import Scene
+from linkwork.simulate.scene_run import run_scene
+
+# Settings that make a scene short or small enough for the tests; a law of its own stands below where there is one.
+SMALLER = {
+    "molecule_one_force": {"model.parameters.joints": 2000, "run.steps": 40},
+    "molecule_100_forces": {"model.parameters.joints": 2000, "run.steps": 40},
+    "bicycle_chain": {"run.steps": 200},
+    "millipede": {"model.parameters.segments": 20, "model.parameters.spine": 60, "run.steps": 40},
+    "cable_push": {"model.parameters.joints": 300, "run.steps": 40},
+    "ball_chain": {"run.duration": 0.1},
+    "ball_star": {"run.duration": 0.1},
+    "compass_walker": {"run.duration": 1.6},
+    "millipede_hit": {"model.parameters.segments": 20, "model.parameters.spine": 60, "run.duration": 0.01},
+    "molecule_hit": {"model.parameters.joints": 2000, "run.duration": 0.04},
+    "crowd": {"model.copies": 4, "run.duration": 0.04},
+    "hanging_cable": {"run.duration": 1.4},
+    "snake_robot": {"run.duration": 0.2},
+    "catheter": {"run.duration": 0.1},
+    "falling_humanoid": {"run.duration": 0.1},
+    "four_bar": {"run.duration": 0.1},
+    "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
+}
+ADAPTIVE = ("millipede_hit", "molecule_hit", "crowd")
+QUASI_STATIC = (
+    "molecule_one_force", "molecule_100_forces", "bicycle_chain", "millipede", "cable_push", "hanging_cable",
+    "protein_pulled",
+)  # fmt: skip
+
+
+def run_short(name, tmp_path, **more):
+    return run_scene(name, tmp_path / name, {**SMALLER[name], **more}, progress=False)
+
+
+def test_every_ready_scene_is_listed_and_explains_itself():
+    assert set(SMALLER) == set(ready_scenes())
+    for name, path in ready_scenes().items():
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("# "), name
+        assert scene_titles()[name], name
+
+
+@pytest.mark.parametrize("name", sorted(SMALLER))
+def test_every_ready_scene_runs(name, tmp_path):
+    """Short or small: to its end, with frames, finite numbers and something that moves."""
+    recording = run_short(name, tmp_path)
+    assert recording.status == "finished"
+    assert len(recording) >= 3
+    first, last = recording.state(0), recording.state(-1)
+    assert np.isfinite(np.concatenate([*first, *last])).all()
+    assert np.abs(recording.model.difference(first.q, last.q)).max() > 0.0
+    assert recording.times[-1] == pytest.approx(Scene.read(name, SMALLER[name]).steps * Scene.read(name).h)
+    for point in recording.metadata["linkwork_scene"]["points"]:
+        assert np.isfinite(recording.path_of(point["body"], point["at"])).all()
+
+
+@pytest.mark.parametrize("name", QUASI_STATIC)
+def test_quasi_static_scenes_prove_their_error(name, tmp_path):
+    recording = run_short(name, tmp_path)
+    tolerance = Scene.read(name).data["method"]["tolerance"]
+    bound = recording.reports["error_bound"][1:]
+    assert (bound <= tolerance + recording.reports["rounding_floor"][1:]).all()
+    assert recording.reports["reached"][1:].all()
+    joints = recording.reports["joints_computed"][1:]
+    assert 0 < joints.max() <= recording.model.n_bodies
+
+
+@pytest.mark.parametrize("name", ["ball_chain", "ball_star"])
+def test_energy_of_swinging_scenes(name, tmp_path):
+    """No friction: the total energy stays, to the error of 100 steps of order four."""
+    recording = run_short(name, tmp_path)
+    figures = recording.figures
+    exchanged = figures["kinetic_energy"].max()
+    assert np.ptp(figures["energy"]) < 1e-5 * exchanged
+    assert exchanged > 0.0
+
+
+def test_the_cable_comes_to_rest_as_statics_says():
+    """Slope of each link = wind over the weight below its middle; the run is long enough for 1e-5."""
+    scene = Scene.read("hanging_cable")
+    sim = scene.build()
+    sim.run(scene.steps, scene.h, progress=False)
+    links, weight = 20, 0.1 * 9.81
+    expected = 1.5 / (weight * (links - np.arange(links) - 0.5))
+    assert np.tan(-np.cumsum(sim.state.q)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_catheter_settles_where_its_springs_carry_the_pull():
+    """At rest the springs' efforts equal those of the tip's force through the Jacobian: k q = Jᵀ f."""
+    scene = Scene.read("catheter")
+    sim = scene.build()
+    sim.run(scene.steps, scene.h, progress=False)
+    model, state = sim.model, sim.state
+    J = lw.body_jacobian(model, state, "link_19", frame="world", at=(0.0, 0.0, -0.02))
+    pull = J[3:].T @ np.array([0.05, 0.02, 0.0])
+    assert np.abs(pull).max() > 1e-3
+    # the slowest mode decays in some 2 s: after 14 s of constant load about 1e-3 of the motion is left
+    assert 0.02 * state.q == pytest.approx(pull, abs=2e-3 * np.abs(pull).max())
+
+
+def test_the_snake_keeps_its_momentum():
+    """Nothing outside acts: momentum stays zero and the centre of mass where it was, while joints follow the wave."""
+    scene = Scene.read("snake_robot", {"run.duration": 2.6})
+    sim = scene.build()
+    start = lw.center_of_mass(sim.model, sim.state)
+    fastest = 0.0
+
+    def watch(sim, report):
+        nonlocal fastest
+        fastest = max(fastest, np.abs(sim.state.v).max())
+        linear, angular = lw.momentum(sim.model, sim.state)
+        assert np.abs(linear).max() < 1e-6  # of momenta of 0.2 kg·m/s of single links: the error of rk4
+        assert np.abs(angular).max() < 1e-6
+
+    sim.run(scene.steps, scene.h, every=50, callback=watch, progress=False)
+    assert fastest > 0.5
+    assert lw.center_of_mass(sim.model, sim.state) == pytest.approx(start, abs=1e-6)
+    t = sim.time
+    wave = 0.25 * np.sin(2 * np.pi * (0.5 * t - np.arange(20) / 20))
+    assert sim.state.q[7:] == pytest.approx(wave, abs=0.08)  # motors have finite gains: they lag
+
+
+def test_the_falling_humanoid_obeys_newton():
+    """Dampers act inside: the centre of mass falls by g t²/2, angular momentum about it stays, energy only falls."""
+    scene = Scene.read("falling_humanoid", {"run.duration": 0.5})
+    sim = scene.build()
+    model, start = sim.model, sim.state
+    place = lw.center_of_mass(model, start)
+    before = lw.momentum(model, start, about=place)
+    recorded = []
+
+    def keep(sim, report):
+        recorded.append(sim.figures()["energy"])
+
+    sim.run(scene.steps, scene.h, every=50, callback=keep, progress=False)
+    now, t = sim.state, sim.time
+    expected = place + before.linear / model.mass.sum() * t + 0.5 * model.gravity * t * t
+    assert lw.center_of_mass(model, now) == pytest.approx(expected, abs=1e-6)
+    after = lw.momentum(model, now, about=lw.center_of_mass(model, now))
+    assert after.angular == pytest.approx(before.angular, abs=1e-5)
+    assert np.abs(before.angular).max() > 0.1
+    assert (np.diff(recorded) < 0.0).all()
+
+
+def test_the_four_bar_stays_closed_and_keeps_its_energy(tmp_path):
+    recording = run_scene("four_bar", tmp_path / "run", {"run.duration": 1.0}, progress=False)
+    gaps = [lw.loop_gaps(recording.model, recording.state(k)) for k in range(0, len(recording), 10)]
+    assert max(gap.worst_gap for gap in gaps) < 1e-9
+    assert max(gap.worst_slip for gap in gaps) < 1e-8
+    energy = recording.figures["energy"]
+    assert np.ptp(energy) < 1e-5 * recording.figures["kinetic_energy"].max()
+    assert np.ptp(recording.joint("crank")) > 2 * np.pi  # it goes round
+
+
+def test_the_recorded_walker_is_the_walker(tmp_path):
+    """Strikes, step length and energy of the recording against `linkwork.walker`; stance feet do not move; velocities of
+    the recorded states are the derivatives of their coordinates."""
+    from linkwork.walker.gait import Walker, walk
+    from linkwork.walker.limit_cycle import find_gait, stance_at
+
+    recording = run_scene("compass_walker", tmp_path / "run", {"run.duration": 3.0, "record.every_steps": 1,
+                                                               "record.every": None}, progress=False)  # fmt: skip
+    walker = Walker()
+    steps = walk(walker, stance_at(walker, find_gait(walker).start * 1.01), 4)
+    figures = recording.figures
+    strikes = figures["strikes"]
+    assert strikes[-1] == 4
+    at = [int(np.argmax(strikes == k)) for k in range(1, 5)]
+    assert figures["step_length"][at] == pytest.approx([step.length for step in steps], abs=1e-8)
+    h = recording.times[1]
+    ends = np.cumsum([step.duration for step in steps])
+    assert (np.abs(recording.times[at] - ends) <= h).all()
+    assert recording.reports["step_time"][at] == pytest.approx([step.duration for step in steps], abs=1e-8)
+    lost = figures["energy"][0] - figures["energy"][-1]
+    assert lost == pytest.approx(sum(step.loss.kinetic_energy for step in steps), abs=1e-7)
+    feet = {0.0: recording.path_of("left_foot"), 1.0: recording.path_of("right_foot")}
+    model = recording.model
+    for k in range(1, len(recording) - 1):
+        if strikes[k - 1] == strikes[k + 1]:
+            stands = feet[figures["stance_foot"][k]]
+            assert stands[k] == pytest.approx(stands[k - 1], abs=1e-9)
+            moved = model.difference(recording.state(k - 1).q, recording.state(k + 1).q) / (2.0 * h)
+            assert recording.state(k).v == pytest.approx(moved, abs=2e-4)  # of 2 rad/s: central differences err by h²
+        now = lw.energy(model, recording.state(k)).total
+        assert now == pytest.approx(figures["energy"][k], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_adaptive_scenes_move_as_many_joints_as_asked(name, tmp_path):
+    recording = run_short(name, tmp_path, **{"method.active_joints": 12})
+    active = recording.reports["active_joints"][1:]
+    assert active.max() <= 12
+    assert active.max() > 0
+    assert np.isfinite(recording.reports["error_bound"][1:]).all()
+
+
+def test_a_floating_adaptive_scene_takes_momentum_from_its_load_only():
+    """The millipede floats without gravity: after the hit its momentum is force times time, whatever joints were locked."""
+    scene = Scene.read("millipede_hit", {**SMALLER["millipede_hit"], "run.duration": 0.03})
+    sim = scene.build()
+    sim.run(scene.steps, scene.h, progress=False)
+    linear, _ = lw.momentum(sim.model, sim.state)
+    assert linear == pytest.approx([0.0, 0.0, 0.5 * 0.01], abs=1e-8)
+
+
+def test_the_protein_follows_the_spring():
+    """Its end goes with the spring's far end, and never farther than that."""
+    scene = Scene.read("protein_pulled", SMALLER["protein_pulled"])
+    sim = scene.build()
+    body = scene.points()[0]["body"]
+    start = lw.body_poses(sim.model, sim.state)[sim.model.body(body), :3, 3]
+    sim.run(scene.steps, scene.h, progress=False)
+    way = lw.body_poses(sim.model, sim.state)[sim.model.body(body), :3, 3] - start
+    assert 0.0 < way[2] < 0.5 * sim.time
+
+
+@pytest.mark.parametrize("name", ["molecule_one_force", "snake_robot", "crowd", "compass_walker"])
+def test_the_same_scene_gives_the_same_bits(name, tmp_path):
+    one, two = (run_scene(name, tmp_path / place, SMALLER[name], progress=False) for place in "ab")
+    for k in range(len(one)):
+        assert np.concatenate(one.state(k)).tobytes() == np.concatenate(two.state(k)).tobytes()
