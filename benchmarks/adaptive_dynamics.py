@@ -99,7 +99,9 @@ def by_active(report: TableReport, options: argparse.Namespace, name: str, case:
                 continue
             progress(f"{case.name}: {active or 'all'} active, {load_text(travels)}")
             cells.append(measure(pushed(case, active), h, active, travels, full, turns))
-            report.figures.append({"case": name, "joints": case.joints, "h": h, **cells[-1].as_dict()})
+            report.figures.append(
+                {"case": name, "linkage": case.name, "joints": case.joints, "h": h, **cells[-1].as_dict()}
+            )
         title = f"{case.name}, force {load_text(travels)}; full steps: " + ", ".join(
             f"{which} {duration(sorted(cell.time(which) for cell in cells)[len(cells) // 2])}" for which in full
         )

@@ -1,4 +1,4 @@
-"""How far an adaptive simulation is from the full one, by the number of active joints: same integrator, same step, same hit."""
+"""How far an adaptive simulation is from the full one, by the number of active joints: same integrator, step and hit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(report: TableReport, quick: bool) -> None:
             f"{shown:,}" + (" (all)" if active is None else ""), f"{last[0]:.1e}", f"{last[1]:.1e}",
             ratio(reported.energy / lw.energy(case.model, full).total).replace("x", ""), f"{reported.error_bound:.1e}",
         ])  # fmt: skip
-    columns = ["active joints", "position error", "velocity error", "energy / full energy", "bound [rad/s²]"]
+    columns = ["active joints", "position error", "velocity error", "energy / full energy", "bound, rad/s²"]
     title = f"{case.name}, hit for {hit} steps, after {steps}: error against the full simulation"
     report.add_table(CASE, title, columns, rows)
     name = f"{case.name}, all active: positions and velocities after {steps} steps"

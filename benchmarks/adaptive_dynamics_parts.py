@@ -1,8 +1,8 @@
 """What the cases of the adaptive dynamics benchmark share: a linkage under forces that travel, full steps of it, proofs.
 
 A full step computes all accelerations by `dca` (one thread) or `aba` and moves all coordinates, v ← v + h q̈, q ← q ⊕ h v.
-Expressing the world-fixed forces anew, and keeping the momentum of free figures, is charged to the adaptive step only. All
-times are processor times of the calling thread, which does all the work: short steps dodge other programs, long ones cannot.
+Expressing the world-fixed forces anew, and keeping the momentum of free figures, is charged to the adaptive step only.
+Times are processor times of the calling thread, which does all the work: short steps dodge other programs, long do not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 UPDATE_EVERY = 10  # steps
 SEED = 1
-TURN, TURN_STEPS = 0.3, 400  # [rad] that a constant force turns the fastest joint by in so many steps: sets the step size
+TURN, TURN_STEPS = 0.3, 400  # [rad] by which the first force turns the fastest joint in so many steps
 AGREEMENT = 1e-9  # of two full simulations, relative to the largest value: rounding times conditioning
 JUDGE_ROUNDING = 1e-11  # of aba, relative to the largest acceleration: the judge's own error
 MOMENTUM_DRIFT = 1e-9  # relative
@@ -222,11 +222,12 @@ def prove_momentum(case: Case, h: float, active: int, updates: int = PROOF_UPDAT
     state.v[base] = SLOW_TWIST * np.random.default_rng(SEED).normal(size=base.stop - base.start)
     sim = lw.AdaptiveDynamics(case.model, state, active_joints=active, update_every=UPDATE_EVERY)
     start = sim.momentum
+    inside = [body for body in case.path if case.model.parent[body] >= 0]  # an effort on a base would push from outside
     pushed = ""
     for k in range(updates):
         if pushed:
             sim.set_effort(pushed, np.zeros(1))
-        pushed = case.model.joint_names[case.place(case.first + k * case.stride)]
+        pushed = case.model.joint_names[inside[(case.first + k * case.stride) % len(inside)]]
         sim.set_effort(pushed, np.full(1, EFFORT_ARM * case.magnitude))
         sim.step(h, UPDATE_EVERY)
     end = sim.momentum

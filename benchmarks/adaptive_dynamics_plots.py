@@ -1,4 +1,4 @@
-"""Pictures of the adaptive dynamics benchmark: time by active joints, time by size, error by active joints. Needs matplotlib."""
+"""Pictures of the adaptive dynamics benchmark: time by active joints and by size, error, updates. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Figures = Sequence[dict[str, Any]]
 
 COLORS = ("#1b4f8a", "#c2541d", "#3b8f52", "#8f2f6e")
 GREY = "#888888"
-LINKAGES = {"millipede": "millipede", "molecule": "molecule", "figures": "200 figures"}
+LINKAGES = ("millipede", "molecule", "figures")
 LOADS = {"still": (COLORS[0], "o-", "force still"), "travelling": (COLORS[1], "s-", "force travelling")}
 
 
@@ -52,7 +52,7 @@ def _by_active(figure: Any, runs: Figures) -> None:
         for which, dashes in (("dca", "--"), ("aba", ":")):
             middle = sorted(run[f"{which}_s"] for run in of_case)[len(of_case) // 2]
             axes.axhline(middle, color=GREY, linestyle=dashes, linewidth=1.3, label=f"all joints by {which}")
-        axes.set_title(f"{LINKAGES[name]}, {of_case[0]['joints']:,} joints", fontsize=10)
+        axes.set_title(of_case[0]["linkage"], fontsize=10)
         axes.set_xlabel("active joints")
         axes.grid(True, which="major", alpha=0.3)
     first = figure.axes[0]
@@ -80,11 +80,14 @@ def _accuracy(figure: Any, rows: Figures) -> None:
     axes = figure.subplots()
     active = [row["active_joints"] for row in rows]
     axes.loglog(active, [row["position_error"] for row in rows], "o-", color=COLORS[0], label="positions of the bodies")
-    axes.loglog(active, [row["velocity_error"] for row in rows], "s-", color=COLORS[1], label="velocities of the bodies")
+    axes.loglog(
+        active, [row["velocity_error"] for row in rows], "s-", color=COLORS[1], label="velocities of the bodies"
+    )
     axes.annotate(
-        "all active: rounding", (active[-1], rows[-1]["velocity_error"]), textcoords="offset points", xytext=(-10, 2),
+        "all active: rounding", (active[-1], rows[-1]["velocity_error"]), textcoords="offset points", xytext=(4, -14),
         ha="right", fontsize=8, color="#444444",
     )  # fmt: skip
+    axes.set_ylim(bottom=axes.get_ylim()[0] / 10)  # room for those words
     axes.set_xlabel(f"active joints, of {rows[0]['joints']:,}")
     axes.set_ylabel("largest error / largest motion")
     axes.grid(True, which="major", alpha=0.3)

@@ -12,10 +12,11 @@ from .adaptive_dynamics_parts import UPDATE_EVERY, Case, Runner
 from .harness import duration, progress
 from .quasi_statics_parts import QuasiStaticsReport as TableReport
 
-CASE, PARTS = "updates", "parts"
+CASE, PARTS, A_JOINT = "updates", "parts", "a joint"
 STRIDES, QUICK_STRIDES = (0, 1, 2, 5, 10, 20, 50), (0, 2)  # places along the path between two updates
 ACTIVE, QUICK_ACTIVE = 100, 30
-ROUNDS, QUICK_ROUNDS = 60, 3
+ACTIVES, QUICK_ACTIVES = (30, 100, 300, 1_000, 3_000), (30, 100)
+ROUNDS, QUICK_ROUNDS, FEW_ROUNDS = 60, 3, 15
 NEVER = 10**9  # steps between updates that the steps themselves make
 
 
@@ -34,6 +35,22 @@ def run(report: TableReport, case: Case, h: float, quick: bool) -> None:
     columns = ["force moves by", "joints that enter or leave", "an update", f"{UPDATE_EVERY} steps", "moving the force"]
     report.add_table(CASE, f"{case.name}, {active} active: an update by itself", columns, rows)
     parts(report, case, h, active, rounds)
+    by_active(report, case, h, QUICK_ACTIVES if quick else ACTIVES, min(rounds, FEW_ROUNDS))
+
+
+def by_active(report: TableReport, case: Case, h: float, actives: tuple[int, ...], rounds: int) -> None:
+    """A step and an update, each by itself, for each joint that is active: what a joint costs as caches overflow."""
+    rows = []
+    for active in actives:
+        found = one_by_one(Runner(case, h, active, options={"update_every": NEVER}), h, rounds)
+        step = found["steps_s"] / UPDATE_EVERY
+        report.figures.append({"case": A_JOINT, "joints": case.model.n_bodies, "active_joints": active, **found})
+        rows.append([
+            f"{active:,}", duration(step), duration(step / active), duration(found["update_s"]),
+            duration(found["update_s"] / active), f"{found['changes_an_update']:.1f}",
+        ])  # fmt: skip
+    columns = ["active joints", "a step", "a joint", "an update", "a joint", "joints that enter or leave"]
+    report.add_table(PARTS, f"{case.name}, force still: steps and updates by themselves", columns, rows)
 
 
 def one_by_one(runner: Runner, h: float, rounds: int) -> dict[str, Any]:
@@ -63,7 +80,8 @@ def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -
         for name, runner in (("whole", whole), ("bare", bare), ("frozen", frozen)):
             runner.advance()
             taken[name].append(runner.advance()[0])
-        taken["report"].append(timed(lambda: whole.sim.report))
+            if runner is whole:
+                taken["report"].append(timed(lambda: whole.sim.report))
     median = {name: statistics.median(values) for name, values in taken.items()}
     spent = {
         "10 steps and an update": median["whole"],

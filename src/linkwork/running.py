@@ -8,6 +8,7 @@ killed and resumed takes the same pieces as one that was not, and ends in the sa
 from __future__ import annotations
 
 import math
+import re
 import signal
 import threading
 import time
@@ -81,6 +82,11 @@ def run_simulation(
             recorder.checkpoint(sim.checkpoint(), run)
 
         if recorder.has_begun:
+            if sim.steps_done < recorder.last_step:
+                raise StateError(
+                    f"recording '{recorder.path}' ends at step {recorder.last_step}, the simulation stands at step "
+                    f"{sim.steps_done}; go on with linkwork.running.resume_run, or restore(recorder.saved) first."
+                )
             first(recorder)
         else:
             recorder.begin(sim.model, {**settings_of(sim), "h": h, "steps": steps, "every": every}, first)
@@ -195,7 +201,7 @@ class _Loop:
     @contextmanager
     def _bar(self, progress: bool | None, label: str | None) -> Iterator[Callable[[int, str], None]]:
         total = self.run["target"] - self.run["start"]
-        name = label or type(self.sim).__name__
+        name = label or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self.sim).__name__).lower()
         with progress_bar(total, name, progress) as bar:
             yield bar
 

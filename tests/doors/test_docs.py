@@ -24,6 +24,7 @@ FRAGMENTS = {
     "formats.md": "arm.urdf and cat.xml are the reader's",
     "theory/rerooting.md": "so are x, y, z and walk.bvh",
     "integrators.md": "so are model and state",
+    "scenes.md": "so is my_scene.toml",
 }
 WITH_CODE = sorted(name for name, text in PAGES.items() if pages.blocks(text, "python", "sh"))
 needs_mkdocs = pytest.mark.skipif(

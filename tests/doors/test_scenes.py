@@ -451,6 +451,51 @@ def test_an_expression_without_a_value_stops_with_its_time(scene_file):
         sim.step(0.001, 10)
 
 
+def test_pinned_joints_stay_as_they_are(scene_file):
+    """One joint pinned inactive does not move although everything pulls at it; others about the same axis do."""
+    text = GOOD.replace(
+        'kind = "full"', 'kind = "adaptive"\ntolerance = 0.0\n[[pin]]\njoint = "link_2"\nto = "inactive"'
+    )
+    sim = Scene.read(scene_file(text)).build()
+    sim.step(0.001, 20)
+    assert sim.state.q[2] == 0.0
+    assert np.abs(sim.state.q[[0, 4]] - [0.3, 0.0]).min() > 1e-4
+
+
+def test_springs(scene_file):
+    """`offset` counts from where the point is: with none nothing pulls, and a given place pulls towards it."""
+    quiet = GOOD.replace("gravity = [0, 0, -9.81]", "gravity = [0, 0, 0]").replace('["sin(t)", 0, 0]', "[0, 0, 0]")
+    text = quiet + '[[spring]]\nbody = "link_5"\nat = [0, 0, -0.1]\nstiffness = 3.0\n'
+    still = Scene.read(scene_file(text)).build()
+    still.step(0.001, 10)
+    assert still.state.v == pytest.approx(0.0, abs=1e-12)
+    away = Scene.read(scene_file(text + 'offset = ["t > 0", 0, 0]\n')).build()
+    there = Scene.read(scene_file(text)).state
+    x, y, z, _ = (lw.body_poses(away.model, there)[5] @ [0.0, 0.0, -0.1, 1.0]).tolist()
+    to = f"to = [{x + 1.0!r}, {y!r}, {z!r}]\n"
+    same = Scene.read(scene_file(text + to)).build()
+    for sim in (away, same):
+        sim.step(0.001, 10)
+    assert np.abs(away.state.v).max() > 0.01
+    assert same.state.q == pytest.approx(away.state.q, abs=1e-12)
+
+
+def test_motors_follow_their_targets(scene_file):
+    """A stiff, damped motor brings its joint to the target; an effort alone accelerates as forward dynamics says."""
+    text = GOOD.replace("duration = 0.01", "steps = 1").replace('["sin(t)", 0, 0]', "[0, 0, 0]")
+    pushed = Scene.read(scene_file(text + '[[motor]]\njoint = "link_0"\neffort = 0.2\n'))
+    sim = pushed.build()
+    sim.step(0.001)
+    effort = np.array([0.2, 0, 0, 0, 0, 0])
+    expected = 0.001 * lw.forward_dynamics(pushed.model, pushed.state, effort)
+    assert sim.state.v == pytest.approx(expected, rel=1e-12)
+    motor = '[[motor]]\njoint = "link_*"\nposition = "0.1 * i"\nstiffness = 50.0\ndamping = 1.0\n'
+    held = text.replace("damping = 0.001", "armature = 0.02").replace("[0, 0, -9.81]", "[0, 0, 0]") + motor
+    sim = Scene.read(scene_file(held)).build()
+    sim.step(0.001, 3000)
+    assert sim.state.q == pytest.approx(0.1 * np.arange(6), abs=1e-6)
+
+
 def test_every_key_is_documented():
     """The page of scenes names every table and key of the schema."""
     page = (Path(__file__).parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")

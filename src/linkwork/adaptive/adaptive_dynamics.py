@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive import adaptive_step, region_figures, stepping
 from linkwork.adaptive.adaptive_step import BEGIN, HOLD, PREPARE, REOPEN, RUN, UPDATE
-from linkwork.adaptive.loads import Load, Loads
+from linkwork.adaptive.load_verbs import Load
+from linkwork.adaptive.loads import Loads
+from linkwork.adaptive.motor_rows import driven_freedoms, motor_rows
 from linkwork.adaptive.quasi_statics import MEASURES
 from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, Bundles, allocate
 from linkwork.adaptive.regions import keep_path, open_moving, touch_region_path
@@ -21,7 +23,7 @@ from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.dynamics.forward import Energy, Momentum
 from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
 from linkwork.errors import StateError
-from linkwork.model.layout import COMPOUND, FREE, HELICAL, KIND, PARENT
+from linkwork.model.layout import FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -112,6 +114,7 @@ class AdaptiveDynamics(Loads):
             (acceleration_weights, "acceleration_weights"), (velocity_weights, "velocity_weights"))]  # fmt: skip
         self._all: Bundles = allocate(model, q.copy(), v.copy(), *weights)
         super().__init__(model, self._all.plan, self._all.mechanism, self._all.coefficients, self._all.live)  # type: ignore[arg-type]
+        self._motors: set[str] = set()  # joints that have one
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
         self._since_update = self.update_every  # the first step begins with an update
         self._prepare()
@@ -284,31 +287,28 @@ class AdaptiveDynamics(Loads):
         stiffness: ArrayLike = 0.0,
         damping: ArrayLike = 0.0,
     ) -> None:
-        """A motor that adds stiffness (position - q) + damping (velocity - q̇) to the effort of a joint. Cost: O(log n).
+        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared. Cost: O(log n).
 
-        position [rad or m]: the present one by default. velocity [rad/s or m/s]: zero by default.
+        position [rad or m], velocity [rad/s or m/s]: targets, a number or one a degree of freedom; no velocity is zero.
+        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
+        For hinges, sliders, screws and compounds of them.
         """
-        i = self.model.joint(joint)
-        if self._mechanism.whole_tree[i, KIND] not in (HELICAL, COMPOUND):
-            raise StateError(f"joint '{joint}' has no coordinate for each velocity; a motor needs that.")
-        rows, columns = self.model.v_slice(joint), self.model.q_slice(joint)
-        count = rows.stop - rows.start
-        wishes = (stiffness, damping, self._live.q[columns] if position is None else position, velocity or 0.0)
-        names = ("stiffness", "damping", "position", "velocity")
-        table = np.empty((count, 4))
-        for k, (wish, name) in enumerate(zip(wishes, names, strict=True)):
-            value = np.broadcast_to(np.asarray(wish, dtype=np.float64), (count,))
-            if not np.isfinite(value).all() or (k < 2 and (value < 0.0).any()):
-                raise StateError(
-                    f"{name} of the motor of '{joint}' is {value.tolist()}; give finite numbers (gains ≥ 0)."
-                )
-            table[:, k] = value
-        adaptive_step.set_motor(self._mechanism, self._coefficients, self._live, i, rows.start, table)
-        self._touch(self._joint_node[i], 0)
+        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
+        self._write_motor(joint, rows)
+        self._motors.add(joint)
 
     def clear_motor(self, joint: str) -> None:
         """Takes the motor of a joint away."""
-        self.set_motor(joint)
+        count = driven_freedoms(self.model, joint)
+        if joint not in self._motors:
+            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
+        self._motors.remove(joint)
+        self._write_motor(joint, np.zeros((count, 4)))
+
+    def _write_motor(self, joint: str, rows: FloatArray) -> None:
+        i, first = self.model.joint(joint), self.model.v_slice(joint).start
+        adaptive_step.set_motor(self._mechanism, self._coefficients, self._live, i, first, rows)
+        self._touch(self._joint_node[i], 0)
 
     # ------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -350,6 +350,8 @@ class AdaptiveDynamics(Loads):
             flags=np.array(checkpoint["opened_flag"], dtype=np.uint8),
         )
         live.figures[...] = np.asarray(checkpoint["figures"]).reshape(live.figures.shape)
+        driven = np.flatnonzero(live.motor.any(axis=1))
+        self._motors = {self.model.joint_names[self.model.joint_of(int(k), "v")] for k in driven}
         self._since_update = int(checkpoint["since_update"])
         self.time = float(checkpoint["time"])
         self.steps_done = int(checkpoint["steps_done"])
@@ -388,13 +390,10 @@ class AdaptiveDynamics(Loads):
 
     def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
         adaptive_step.set_effort(self._mechanism, self._coefficients, self._live, joint, first, effort)
+        self._touch(self._joint_node[joint], 0)
 
-    def clear(self, load: Load) -> None:
-        """Takes a load away. Cost: O(log n)."""
-        self._known(load)
-        if load.row >= 0:
-            self._live.force[self._live.load_front[load.row]] = 0.0
-        super().clear(load)
+    def _world_load_leaves(self, load: Load) -> None:
+        self._live.force[self._live.load_front[load.row]] = 0.0
 
     def _read_momentum(self) -> None:
         adaptive_step.take_momentum(self._plan, self._coefficients, self._live)

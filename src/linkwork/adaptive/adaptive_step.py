@@ -21,6 +21,7 @@ from linkwork.adaptive.moving_root import update_moving_root
 from linkwork.adaptive.region_workspace import ACTIVE, ACTIVE_COUNT, CHANGE_COUNT, CHOSEN, READY, WRENCHED
 from linkwork.adaptive.regions import apply_choice, attach_loads, find_front, refresh_motion, update_active_region
 from linkwork.adaptive.rigid_nodes import refresh_composite
+from linkwork.adaptive.step_start import go_back, is_finite, keep_start
 from linkwork.adaptive.velocity_columns import update_columns
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, SORTED_COUNT
 from linkwork.assembly import INDEX
@@ -68,10 +69,8 @@ def perform(
             if since >= every:
                 bad = update_active_region(plan, mechanism, c, hybrid, live, measure, tolerance, most, horizon)
                 since = 0
-            if bad == -1 and method == SEMI_IMPLICIT_EULER:
-                bad = euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum)
-            elif bad == -1:
-                bad = runge_kutta_step(plan, mechanism, c, hybrid, live, h, OVERFLOW)
+            if bad == -1:
+                bad = one_step(plan, mechanism, c, hybrid, live, h, method, keep_momentum)
             if bad == -1:
                 since += 1
                 done += 1
@@ -79,8 +78,24 @@ def perform(
 
 
 @routine
+def one_step(plan, mechanism, c, hybrid, live, h, method, keep_momentum):
+    """One step of h [s] with the region as it is, or none; returns a body that failed, OVERFLOW or -1."""
+    keep_start(plan, mechanism, live, hybrid.stages)
+    if method == SEMI_IMPLICIT_EULER:
+        bad = euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum)
+    else:
+        bad = runge_kutta_step(plan, mechanism, c, hybrid, live, h)
+    if bad == -1 and not is_finite(plan, mechanism, live):
+        bad = OVERFLOW
+    if bad != -1:
+        go_back(plan, mechanism, c, live, hybrid.stages)
+        refresh_motion(plan, mechanism, c, live)
+    return bad
+
+
+@routine
 def euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum):
-    """One step of h [s] with the region as it is; returns a body that failed, OVERFLOW or -1."""
+    """A semi-implicit Euler step; returns a body that failed, or -1."""
     bad = accelerate(plan, mechanism, c, hybrid, live)
     if bad >= 0:
         return bad
@@ -88,8 +103,7 @@ def euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum):
         if live.tally[LOAD_COUNT] > 0 or live.tally[WRENCHED] > 0:
             gather_forces(plan, c, live)
         add_impulses(plan, mechanism, c, live, h)
-    if not integrate(plan, mechanism, c, live, h):
-        return OVERFLOW
+    integrate(plan, mechanism, c, live, h)
     relative_motion_leaf_to_root(plan, c, live)
     twists_root_to_leaf(plan, c, live, live.active, live.tally[ACTIVE_COUNT])
     if keep_momentum:

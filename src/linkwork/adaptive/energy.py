@@ -1,14 +1,7 @@
 """Potential energy along the open tree: what a settling linkage must never gain. O(open nodes), O(loads)."""
 
-from linkwork.adaptive.workspace import (
-    LOAD_AT,
-    LOAD_COUNT,
-    LOAD_FORCE,
-    LOAD_STIFFNESS,
-    LOAD_TARGET,
-    OPEN_COUNT,
-    P_MOMENT,
-)
+from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, P_MOMENT
 from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.jit import inlined, kernel
 from linkwork.model.joint_kernels import joint_spring_energy

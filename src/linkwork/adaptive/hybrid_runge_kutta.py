@@ -45,18 +45,16 @@ def twist_at(a, j, kind):
 
 
 @routine
-def begin_stages(plan, mechanism, live, stages):
+def clear_sums(plan, mechanism, live, stages):
     tree = mechanism.tree
     for k in range(live.tally[ACTIVE_COUNT]):
         if carries_joint(plan, live.active[k]):
             i = plan.nodes[live.active[k], INDEX]
-            j = tree[i, V]
-            copy_joint(tree, i, live.q, stages.q)
             for d in range(tree[i, DOF]):
-                stages.v[j + d] = live.v[j + d]
-                stages.u[j + d] = 0.0
-                stages.sum_u[j + d] = 0.0
-                stages.sum_v[j + d] = 0.0
+                j = tree[i, V] + d
+                stages.u[j] = 0.0
+                stages.sum_u[j] = 0.0
+                stages.sum_v[j] = 0.0
 
 
 @routine
@@ -84,16 +82,8 @@ def add_stage(plan, mechanism, live, stages, weight):
 
 @routine
 def move_to(plan, mechanism, c, live, stages, rate_u, rate_v, h):
-    """q ← q0 ⊕ h rate_u, v ← v0 + h rate_v; returns False, and moves nothing, when something is not finite."""
+    """q ← q0 ⊕ h rate_u, v ← v0 + h rate_v."""
     tree = mechanism.tree
-    finite = 0.0
-    for k in range(live.tally[ACTIVE_COUNT]):
-        if carries_joint(plan, live.active[k]):
-            i = plan.nodes[live.active[k], INDEX]
-            for d in range(tree[i, DOF]):
-                finite += 0.0 * (rate_u[tree[i, V] + d] + rate_v[tree[i, V] + d])
-    if finite != 0.0:
-        return False
     for k in range(live.tally[ACTIVE_COUNT]):
         if not carries_joint(plan, live.active[k]):
             continue
@@ -109,23 +99,20 @@ def move_to(plan, mechanism, c, live, stages, rate_u, rate_v, h):
         refresh_joint_motion(mechanism, c, live, i)
     relative_motion_leaf_to_root(plan, c, live)
     twists_root_to_leaf(plan, c, live, live.active, live.tally[ACTIVE_COUNT])
-    return True
 
 
 @routine
-def runge_kutta_step(plan, mechanism, c, hybrid, live, h, overflow):
-    """One step of h [s] with the region as it is; returns a body that failed, `overflow` or -1."""
+def runge_kutta_step(plan, mechanism, c, hybrid, live, h):
+    """One step of h [s] with the region as it is; returns a body that failed, or -1."""
     stages = hybrid.stages
-    begin_stages(plan, mechanism, live, stages)
+    clear_sums(plan, mechanism, live, stages)
     for stage in range(STAGES):
         bad = accelerate(plan, mechanism, c, hybrid, live)
         if bad >= 0:
             return bad
         add_stage(plan, mechanism, live, stages, stage_weight(stage))
         if stage == STAGES - 1:
-            ok = move_to(plan, mechanism, c, live, stages, stages.sum_u, stages.sum_v, h)
+            move_to(plan, mechanism, c, live, stages, stages.sum_u, stages.sum_v, h)
         else:
-            ok = move_to(plan, mechanism, c, live, stages, stages.rate, live.qdd, h if stage == 2 else 0.5 * h)
-        if not ok:
-            return overflow
+            move_to(plan, mechanism, c, live, stages, stages.rate, live.qdd, h if stage == 2 else 0.5 * h)
     return -1

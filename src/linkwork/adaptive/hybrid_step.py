@@ -5,28 +5,19 @@ assembly and substitution as in `dca`, on the active nodes alone. Theory: docs/t
 """
 
 from linkwork.adaptive.lazy_update import place_in_world
+from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.adaptive.motor_rows import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.adaptive.region_workspace import (
     ACTIVE,
     ACTIVE_COUNT,
     FRONT_COUNT,
-    M_DAMPING,
-    M_POSITION,
-    M_STIFFNESS,
-    M_VELOCITY,
     P_P,
     P_R,
     RATE,
     RATE_BIAS,
 )
 from linkwork.adaptive.rigid_nodes import front_wrench, lower_pose, set_front_bias
-from linkwork.adaptive.workspace import (
-    LOAD_AT,
-    LOAD_COUNT,
-    LOAD_FORCE,
-    LOAD_STIFFNESS,
-    LOAD_TARGET,
-    LOAD_TORQUE,
-)
+from linkwork.adaptive.workspace import LOAD_COUNT
 from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.dynamics.dca import IN_1, INPUT_COLUMNS, assemble_node, substitute_node
 from linkwork.dynamics.dca_nodes import H_C, H_F, H_P, H_R
@@ -226,21 +217,8 @@ def accelerate(plan, mechanism, c, hybrid, live):
 
 @routine
 def integrate(plan, mechanism, c, live, h):
-    """Semi-implicit Euler for the active joints: v ← v + h q̈, q ← q ⊕ h v.
-
-    Returns False, and moves nothing, when an acceleration is not finite.
-    """
+    """Semi-implicit Euler for the active joints: v ← v + h q̈, q ← q ⊕ h v."""
     tree = mechanism.tree
-    finite = 0.0
-    for k in range(live.tally[ACTIVE_COUNT]):
-        node = live.active[k]
-        kind = plan.nodes[node, NODE_KIND]
-        if kind == JOIN or kind == HANG:
-            i = plan.nodes[node, INDEX]
-            for d in range(tree[i, DOF]):
-                finite += 0.0 * live.qdd[tree[i, V] + d]
-    if finite != 0.0:
-        return False
     for k in range(live.tally[ACTIVE_COUNT]):
         node = live.active[k]
         kind = plan.nodes[node, NODE_KIND]
@@ -258,7 +236,6 @@ def integrate(plan, mechanism, c, live, h):
         else:
             joint_integrate(tree, i, live.q, live.v, h, live.q)
         refresh_joint_motion(mechanism, c, live, i)
-    return True
 
 
 @inlined

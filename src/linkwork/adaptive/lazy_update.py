@@ -1,17 +1,13 @@
 """After a step only what moved is updated: poses, loads and coefficients of the open nodes, children before parents."""
 
 from linkwork.adaptive.best_first import open_node, sort_open
+from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.adaptive.total_acceleration import update_root
 from linkwork.adaptive.workspace import (
     CLOSING,
     DIRTY,
     HEAP_COUNT,
-    LOAD_AT,
     LOAD_COUNT,
-    LOAD_FORCE,
-    LOAD_STIFFNESS,
-    LOAD_TARGET,
-    LOAD_TORQUE,
     OPEN_COUNT,
     P_MASS,
     P_MOMENT,

@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive import checkpoint, stepping
 from linkwork.adaptive.figures import SpringEnergy, figures
-from linkwork.adaptive.lazy_update import prepare_all
 from linkwork.adaptive.loads import Loads
 from linkwork.adaptive.rerooting import go_on_from
 from linkwork.adaptive.rounding import rounding_floor
 from linkwork.adaptive.settling import settle
-from linkwork.adaptive.total_acceleration import update_all_roots
 from linkwork.adaptive.workspace import (
     JOINT_COUNT,
     MAX_JOINT,
@@ -30,7 +28,6 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.assembly import node_depths
-from linkwork.dynamics.dca import assemble_leaf_to_root
 from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
@@ -127,21 +124,12 @@ class QuasiStatics(Loads):
             self._touch(plan.nodes.shape[0] - 1, pin=1)  # the root is always open
 
     def _assemble_everything(self) -> None:
-        """Coefficients and roots of all nodes at the present coordinates, loads and efforts."""
-        plan, mechanism, c, live = self._bundles
-        prepare_all(plan, mechanism, c, live)
-        checkpoint.express_world_loads(plan, c, live)
-        everything = np.array([[0, plan.nodes.shape[0]]], dtype=np.int64)
-        bad = assemble_leaf_to_root(
-            plan.nodes, plan.block, plan.slot, mechanism.tree, mechanism.body, mechanism.dof, c.hinge, c.S, c.total,
-            c.coef, c.phi, c.freedom, c.scratch, everything,
-        )  # fmt: skip
+        live = self._live
+        bad = checkpoint.form_coefficients(self, np.zeros(0, dtype=np.int64))
         if bad >= 0:
             raise explain_failure(self.model, "dca", bad, {"state.q": live.q}, np.zeros((0, 6)))
-        update_all_roots(
-            plan.nodes, plan.block, mechanism.tree, c.hinge, c.total, c.coef, c.freedom, mechanism.weight, c.root,
-            plan.root_at, c.rows, c.root_scratch,
-        )  # fmt: skip
+        for array in (live.flag, live.tally, live.figure, live.qdd):
+            array[...] = 0  # nothing is open, nothing was solved
 
     # ---------------------------------------------------------------------------------------------------------- results
 

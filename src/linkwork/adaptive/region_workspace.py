@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.load_verbs import LOAD_COLUMNS
 from linkwork.adaptive.moving_root import ROOT_SCRATCH, ROW_1, ROW_2, moving_root_capacities
 from linkwork.adaptive.velocity_columns import COLUMN_SCRATCH
-from linkwork.adaptive.workspace import FIGURES, LOAD_COLUMNS
+from linkwork.adaptive.workspace import FIGURES
 from linkwork.assembly import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.dynamics.dca import INPUT_COLUMNS
 from linkwork.dynamics.dca_nodes import SCRATCH, SLOT_SIZE
@@ -45,9 +46,6 @@ CHOSEN = 16  # will be part of the active region
 # Entries of `tally`; the first six as in `workspace`.
 ACTIVE_COUNT, FRONT_COUNT, CHANGE_COUNT, WRENCHED = 8, 9, 10, 11
 TALLIES = 16
-
-# Columns of `motor`, one row a degree of freedom.
-M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)
 
 # Columns of `figures`, one row a floating figure: momentum about the origin of the world [n; f].
 FIGURE_COLUMNS = 6
@@ -98,10 +96,11 @@ class Coefficients(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """What a Runge-Kutta step keeps of its active joints between stages."""
+    """Where a step began, and what a Runge-Kutta step keeps of its active joints between stages."""
 
-    q: FloatArray  # (nq,)  where the step began
+    q: FloatArray  # (nq,)
     v: FloatArray  # (nv,)
+    figures: FloatArray  # (k, 6)
     u: FloatArray  # (nv,)  the stage is at q ⊕ u
     rate: FloatArray  # (nv,)  of u
     sum_u: FloatArray  # (nv,)  weighted sums of the rates of u and v
@@ -126,7 +125,7 @@ class Live(NamedTuple):
     metric_qdd: FloatArray  # (nv,)  of computed joints of the fully articulated linkage, at the last update
     no_effort: FloatArray  # (nv,)  zeros
     effort: FloatArray  # (nv,)  as given
-    motor: FloatArray  # (nv, 4)
+    motor: FloatArray  # (nv, 4)  columns of `motor_rows`
     rate: FloatArray  # (n, 12)
     inputs: FloatArray  # wrenches on each node's handles
     world: FloatArray  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the active tree
@@ -252,7 +251,7 @@ def allocate(model: Model, q: FloatArray, v: FloatArray, weight: FloatArray, vel
             untouched(solver.coef.size),
             untouched(int(sizes.sum())),
             untouched(solver.freedom.size),
-            Stages(np.zeros(model.nq), *(np.zeros(nv) for _ in range(5))),
+            Stages(np.zeros(model.nq), np.zeros(nv), np.zeros_like(live.figures), *(np.zeros(nv) for _ in range(4))),
         ),
         live,
     )

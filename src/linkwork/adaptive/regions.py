@@ -84,6 +84,15 @@ def is_counted(plan, mechanism, node):
 
 
 @routine
+def count_opened(plan, mechanism, live):
+    count = 0
+    for k in range(live.tally[OPEN_COUNT]):
+        if is_counted(plan, mechanism, live.opened[k]):
+            count += 1
+    return count
+
+
+@routine
 def sum_over_subtrees(plan, mechanism, live, horizon):
     """Own parts of both metrics → sums over subtrees. Velocities: after `horizon` seconds, were all joints free."""
     for k in range(live.tally[OPEN_COUNT]):
@@ -138,13 +147,18 @@ def choose_by_tolerance(plan, live, limit, horizon):
 
 @routine
 def choose_by_number(plan, mechanism, live, limit, horizon, most):
-    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all."""
+    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
+
+    One that is not active yet must be faster by a factor to take the place of one that is, against flapping.
+    """
     queue = Queue(live.heap, live.speed, live.tally)
     queue.tally[HEAP_COUNT] = 0
     chosen = 0
     for k in range(live.tally[OPEN_COUNT] - 1, -1, -1):
         node = live.opened[k]
         up = plan.nodes[node, UP]
+        if not is_active(live, node):
+            live.speed[node] *= CLOSE_FRACTION
         if live.keep[node] > 0:
             live.flag[node] |= CHOSEN
             chosen += 1 if is_counted(plan, mechanism, node) else 0
@@ -291,7 +305,7 @@ def update_active_region(plan, mechanism, c, hybrid, live, measure, tolerance, m
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            missing = max(most - live.tally[JOINT_COUNT], int(NEWCOMERS * most), LEAST_NEWCOMERS)
+            missing = max(most - count_opened(plan, mechanism, live), int(NEWCOMERS * most), LEAST_NEWCOMERS)
         budget = live.tally[JOINT_COUNT] + missing
     expand_metric(plan, mechanism, c, live, measure, tolerance, budget)
     sort_open(live.opened, live.heap[live.tally[HEAP_COUNT] :], live.tally)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.load_verbs import LOAD_COLUMNS
 from linkwork.adaptive.total_acceleration import ROOT_SCRATCH, ROW_1, ROW_2, root_capacities
 from linkwork.assembly import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.dynamics.dca import INPUT_COLUMNS
@@ -35,10 +36,6 @@ TALLIES = 8
 # Entries of `figure`.
 MAX_QUEUE, SUM_QUEUE, MAX_JOINT, SUM_JOINT = range(4)
 FIGURES = 4
-
-# Columns of `load`: what acts on a body beside the wrenches fixed in its frame.
-LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET, LOAD_STIFFNESS = 0, 3, 6, 9, 12
-LOAD_COLUMNS = 16
 
 
 class Plan(NamedTuple):

@@ -18,7 +18,7 @@ NAME = "demo"
 SUMMARY = "a few seconds of what Linkwork does"
 
 PANEL_SIZE = (5.0, 4.6)  # width and height [inch]
-PANELS_IN_A_ROW = 4
+PANELS_IN_A_ROW = (4, 3)  # at most
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _save_picture(panels: list[Panel], path: Path) -> str:
         from matplotlib.figure import Figure
     except ImportError:
         return "no picture: matplotlib is not installed (pip install 'linkwork[plots]')"
-    columns = min(len(panels), PANELS_IN_A_ROW)
+    columns = min(len(panels), min(PANELS_IN_A_ROW, key=lambda most: -len(panels) % most))  # fewest empty places
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained")
     FigureCanvasAgg(figure)

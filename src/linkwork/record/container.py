@@ -8,6 +8,7 @@ beyond those lengths is ignored by readers and written again by a run that resum
 
 from __future__ import annotations
 
+import glob
 import itertools
 import json
 import os
@@ -217,7 +218,7 @@ def _left_behind(folder: Path) -> str:
     """Names what a replacement that was killed between its two renames left."""
     if not folder.parent.is_dir():
         return ""
-    found = sorted(folder.parent.glob(f".{folder.name}.*{PARTIAL}"))
+    found = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.*{PARTIAL}"))
     return f"; a replacement was cut short, see {', '.join(str(f) for f in found)}" if found else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from pathlib import Path
@@ -51,7 +52,7 @@ def put_in_place(partial: Path, path: Path, force: bool) -> None:
 
 def remove_stale(path: Path) -> None:
     """Beginnings of runs that were killed before their recording appeared. What was set aside for one stays."""
-    for folder in path.parent.glob(f".{path.name}.*{PARTIAL}"):
+    for folder in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
         if folder.name.endswith(ASIDE):
             continue
         try:

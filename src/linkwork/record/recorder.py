@@ -166,10 +166,11 @@ class Recorder:
         self._ends: list[int] = []
         self._last = np.zeros(model.nq + model.nv)
         self._spare = np.empty_like(self._last)
-        self._since_key = 0
+        self._since_key = self._last_step = 0
         if frames:
             with Recording(folder, _root=root) as sofar:
                 self._last = np.concatenate(sofar.state(frames - 1))
+                self._last_step = int(sofar.steps[-1])
                 self._since_key = done["changes"] - sofar._changes_at_last_key()
 
     def _growing(self, name: str, length: int) -> GrowingArray:
@@ -180,6 +181,11 @@ class Recorder:
     def __len__(self) -> int:
         """Frames so far, waiting ones included."""
         return 0 if self._root is None else self._frames["time"].length + len(self._times)
+
+    @property
+    def last_step(self) -> int:
+        """Steps done at the last frame; 0 before the first."""
+        return self._last_step
 
     @property
     def has_begun(self) -> bool:
@@ -212,7 +218,8 @@ class Recorder:
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
         self._times.append(float(time))
-        self._steps.append(int(step))
+        self._last_step = int(step)
+        self._steps.append(self._last_step)
         self._ends.append(self._changes["index"].length)
         for (kind, name), row in self._rows.items():
             row.append(scalars[kind].get(name, np.nan))

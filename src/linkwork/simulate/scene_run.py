@@ -48,7 +48,7 @@ def run_scene(
     if isinstance(scene, Scene) and settings:
         raise LinkworkError("settings belong to reading a scene: Scene.read(path, settings=...).")
     found = scene if isinstance(scene, Scene) else Scene.read(scene, settings)
-    how.update(every=found.every, label=found.title)
+    how.update(every=found.every, label=found.name)
     if out is None:
         return run_simulation(found.build(), found.steps, found.h, **how)
     recorder = Recorder(out, every=found.every, force=force, metadata=found.metadata(), scene=found.text)
@@ -66,7 +66,7 @@ def _resumed(out: Path, settings: Settings, how: dict[str, Any]) -> Recording:
     except BaseException:
         recorder.close("interrupted")
         raise
-    _closing(recorder, how, lambda how: resume_run(sim, recorder, steps=steps, label=scene.title, **how))
+    _closing(recorder, how, lambda how: resume_run(sim, recorder, steps=steps, label=scene.name, **how))
     return Recording(out)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from linkwork.cli.acts import molecule, pull, scale, swing, walker
+from linkwork.cli.acts import hit, molecule, pull, scale, swing, walker
 from linkwork.cli.acts.stage import Panel, Stage
 
 
@@ -18,6 +18,7 @@ ACTS: dict[str, Act] = {
     "molecule": Act(molecule.TITLE, molecule.play),
     "pull": Act(pull.TITLE, pull.play),
     "swing": Act(swing.TITLE, swing.play),
+    "hit": Act(hit.TITLE, hit.play),
     "scale": Act(scale.TITLE, scale.play),
     "walker": Act(walker.TITLE, walker.play),
 }
