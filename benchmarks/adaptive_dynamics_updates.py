@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from .adaptive_dynamics_parts import UPDATE_EVERY, Case, Runner
+from .adaptive_dynamics_timing import quartiles
 from .harness import duration, progress
 from .quasi_statics_parts import QuasiStaticsReport as TableReport
 
@@ -16,7 +17,7 @@ CASE, PARTS, A_JOINT = "updates", "parts", "a joint"
 STRIDES, QUICK_STRIDES = (0, 1, 2, 5, 10, 20, 50), (0, 2)  # places along the path between two updates
 ACTIVE, QUICK_ACTIVE = 100, 30
 ACTIVES, QUICK_ACTIVES = (30, 100, 300, 1_000, 3_000), (30, 100)
-ROUNDS, QUICK_ROUNDS, FEW_ROUNDS = 60, 3, 15
+ROUNDS, QUICK_ROUNDS, FEW_ROUNDS = 100, 3, 15
 NEVER = 10**9  # steps between updates that the steps themselves make
 
 
@@ -69,7 +70,10 @@ def one_by_one(runner: Runner, h: float, rounds: int) -> dict[str, Any]:
 
 
 def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -> None:
-    """The time of ten steps and an update by what it is spent on, from differences between runs that leave one part out."""
+    """The time of ten steps and an update by what it is spent on, from differences between runs that leave one part out.
+
+    Differences are taken round by round; their quartiles tell how far to trust them.
+    """
     whole = Runner(case, h, active)
     bare = Runner(case, h, active, options={"keep_momentum": False})
     frozen = Runner(case, h, active, options={"update_every": NEVER})
@@ -82,17 +86,25 @@ def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -
             taken[name].append(runner.advance()[0])
             if runner is whole:
                 taken["report"].append(timed(lambda: whole.sim.report))
-    median = {name: statistics.median(values) for name, values in taken.items()}
+    whole_s, bare_s, frozen_s, report_s = (taken[name] for name in ("whole", "bare", "frozen", "report"))
     spent = {
-        "10 steps and an update": median["whole"],
-        "the update (still)": median["whole"] - median["frozen"],
-        "keeping the momentum": median["whole"] - median["bare"],
-        "the report, once a call": median["report"],
-        "the steps proper": median["bare"] - (median["whole"] - median["frozen"]) - median["report"],
+        "10 steps and an update": whole_s,
+        "the update (still)": [a - b for a, b in zip(whole_s, frozen_s, strict=True)],
+        "keeping the momentum": [a - b for a, b in zip(whole_s, bare_s, strict=True)],
+        "the report, once a call": report_s,
+        "the steps proper": [b + f - w - r for w, b, f, r in zip(whole_s, bare_s, frozen_s, report_s, strict=True)],
     }
-    rows = [[name, duration(max(value, 0.0)), f"{value / median['whole']:.0%}"] for name, value in spent.items()]
+    median = statistics.median(whole_s)
+    rows = []
+    for name, values in spent.items():
+        low, high = quartiles(values)
+        middle = statistics.median(values)
+        rows.append(
+            [name, f"{middle * 1e6:.0f} µs", f"{low * 1e6:.0f} to {high * 1e6:.0f} µs", f"{middle / median:.0%}"]
+        )
     report.figures.append({"case": PARTS, "joints": case.model.n_bodies, "active_joints": active, "spent_s": spent})
-    report.add_table(PARTS, f"{case.name}, {active} active: where the time goes", ["part", "time", "share"], rows)
+    columns = ["part", "time", "quartiles", "share"]
+    report.add_table(PARTS, f"{case.name}, {active} active: where the time goes", columns, rows)
 
 
 def timed(call: Callable[[], object]) -> float:

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive import adaptive_step, region_figures, stepping
-from linkwork.adaptive.adaptive_step import BEGIN, HOLD, PREPARE, REOPEN, RUN, UPDATE
+from linkwork.adaptive import adaptive_step, region_checkpoint, region_figures, stepping
+from linkwork.adaptive.adaptive_step import BEGIN, HOLD, KEEP_MOMENTUM, PREPARE, RUN, UPDATE
 from linkwork.adaptive.load_verbs import Load
 from linkwork.adaptive.loads import Loads
 from linkwork.adaptive.motor_rows import driven_freedoms, motor_rows
 from linkwork.adaptive.quasi_statics import MEASURES
 from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, Bundles, allocate
 from linkwork.adaptive.regions import keep_path, open_moving, touch_region_path
-from linkwork.adaptive.workspace import JOINT_COUNT, OPEN_COUNT, SUM_JOINT, SUM_QUEUE
+from linkwork.adaptive.workspace import JOINT_COUNT, LOAD_COUNT, SUM_JOINT, SUM_QUEUE
 from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.dynamics.forward import Energy, Momentum
 from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
 from linkwork.errors import StateError
-from linkwork.model.layout import FREE, KIND, PARENT
+from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -116,10 +116,13 @@ class AdaptiveDynamics(Loads):
         super().__init__(model, self._all.plan, self._all.mechanism, self._all.coefficients, self._all.live)  # type: ignore[arg-type]
         self._motors: set[str] = set()  # joints that have one
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
+        tree = model.arrays.tree
+        self._bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
         self._since_update = self.update_every  # the first step begins with an update
+        self._keeping = True  # whether the momentum on record is the present one
         self._prepare()
         open_moving(*self._some(), self._live)
-        for i in self._bases():
+        for i in self._bases:
             keep_path(self._plan, self._live, self._joint_node[i], 1)
         self._perform(BEGIN)
 
@@ -147,7 +150,7 @@ class AdaptiveDynamics(Loads):
         """Bodies carried by active joints, ascending."""
         nodes = self._plan.nodes[self._live.active[: self._live.tally[ACTIVE_COUNT]]]
         bodies = np.sort(nodes[(nodes[:, NODE_KIND] == JOIN) | (nodes[:, NODE_KIND] == HANG), INDEX])
-        return bodies[self._live.held[bodies] == 0]
+        return bodies[self._mechanism.tree[bodies, DOF] > 0]
 
     @property
     def energy(self) -> Energy:
@@ -195,6 +198,10 @@ class AdaptiveDynamics(Loads):
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
         h, n = _positive(h, "h"), _whole(n, 1, "the number of steps")
+        keeps = self.keep_momentum and self.integrator == "semi_implicit_euler"
+        if keeps and not self._keeping:
+            self._perform(KEEP_MOMENTUM)
+        self._keeping = keeps
         self._perform(RUN, steps=n, h=h)
         return self.report
 
@@ -262,8 +269,8 @@ class AdaptiveDynamics(Loads):
         self._pins[i] = -1
         self._perform(HOLD, joint=i)
         self._touch(self._joint_node[i], 0)
-        if i in self._bases():
-            self._read_momentum()
+        if i in self._bases:
+            self._perform(KEEP_MOMENTUM)
 
     def unpin(self, joint: str) -> None:
         """Leaves a joint to the metrics again."""
@@ -274,10 +281,10 @@ class AdaptiveDynamics(Loads):
         if pin > 0:
             keep_path(self._plan, self._live, self._joint_node[i], -1)
             return
-        adaptive_step.set_held(self._mechanism, self._live, i, False)
+        self._hold(i, False)
         self._touch(self._joint_node[i], 0)
-        if i in self._bases():
-            self._read_momentum()
+        if i in self._bases:
+            self._perform(KEEP_MOMENTUM)
 
     def set_motor(
         self,
@@ -306,55 +313,18 @@ class AdaptiveDynamics(Loads):
         self._write_motor(joint, np.zeros((count, 4)))
 
     def _write_motor(self, joint: str, rows: FloatArray) -> None:
-        i, first = self.model.joint(joint), self.model.v_slice(joint).start
-        adaptive_step.set_motor(self._mechanism, self._coefficients, self._live, i, first, rows)
-        self._touch(self._joint_node[i], 0)
+        self._live.motor[self.model.v_slice(joint)] = rows
+        self._touch(self._joint_node[self.model.joint(joint)], 0)
 
     # ------------------------------------------------------------------------------------------------------- checkpoints
 
     def checkpoint(self) -> dict[str, object]:
-        """All that depends on history; loads are the caller's to apply again before `restore`."""
-        live = self._live
-        opened = np.sort(live.opened[: live.tally[OPEN_COUNT]])
-        arrays = ("q", "v", "qdd", "effort", "motor", "figure", "figures", "tally", "wrench")
-        return {
-            **{name: getattr(live, name).copy() for name in arrays},
-            "opened": opened,
-            "opened_flag": live.flag[opened].copy(),
-            "pins": np.array(sorted(self._pins.items()), dtype=np.int64).reshape(-1, 2),
-            "since_update": self._since_update,
-            "time": self.time,
-            "steps_done": self.steps_done,
-        }
+        """All that depends on history, loads, efforts, motors and pins included."""
+        return region_checkpoint.save(self)
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Goes back to a checkpoint of a simulation made in the same way, with the same loads applied."""
-        live = self._live
-        for joint in [self.model.joint_names[i] for i in self._pins]:
-            self.unpin(joint)
-        for name in ("q", "v", "qdd", "effort", "motor", "figure", "wrench"):
-            getattr(live, name)[...] = np.asarray(checkpoint[name]).reshape(getattr(live, name).shape)
-        for i, pin in np.asarray(checkpoint["pins"], dtype=np.int64).reshape(-1, 2).tolist():
-            self._pins[i] = pin
-            if pin > 0:
-                keep_path(self._plan, live, self._joint_node[i], 1)
-            else:
-                adaptive_step.set_held(self._mechanism, live, i, True)
-        self._prepare()
-        loads = int(live.tally[3])
-        live.tally[...] = np.asarray(checkpoint["tally"])
-        live.tally[3] = loads
-        self._perform(
-            REOPEN,
-            opened=np.array(checkpoint["opened"], dtype=np.int64),
-            flags=np.array(checkpoint["opened_flag"], dtype=np.uint8),
-        )
-        live.figures[...] = np.asarray(checkpoint["figures"]).reshape(live.figures.shape)
-        driven = np.flatnonzero(live.motor.any(axis=1))
-        self._motors = {self.model.joint_names[self.model.joint_of(int(k), "v")] for k in driven}
-        self._since_update = int(checkpoint["since_update"])
-        self.time = float(checkpoint["time"])
-        self.steps_done = int(checkpoint["steps_done"])
+        """Goes back to a checkpoint of a simulation made in the same way, with the same loads applied, or none."""
+        region_checkpoint.restore(self, checkpoint)
 
     # ------------------------------------------------------------------------------------------------------ what changes
 
@@ -368,35 +338,42 @@ class AdaptiveDynamics(Loads):
     def _some(self) -> Any:
         return self._plan, self._mechanism
 
-    def _bases(self) -> list[int]:
-        tree = self.model.arrays.tree
-        return np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
-
     def _prepare(self) -> None:
-        self._perform(PREPARE)
         if self.model.n_bodies:
             root = self._plan.nodes.shape[0] - 1
             self._live.world[root] = (1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
-            if self._live.pin[root] == 0:
-                touch_region_path(*self._without_hybrid(), root, 1)  # the root is always open
+            self._live.pin[root] = max(1, self._live.pin[root])  # the root is always open
+        self._perform(PREPARE)
 
     def _touch(self, node: int, pin: int) -> None:
-        touch_region_path(*self._without_hybrid(), node, pin)
-        adaptive_step.renew_motion(*self._without_hybrid())
+        touch_region_path(self._plan, self._live, node, pin)
+
+    def _fixed_wrench_changed(self, body: int, total: FloatArray) -> None:
+        self._live.wrench[body] = total
         self._live.tally[WRENCHED] = 1
+        self._touch(self._live.leaf[body], 0)
 
     def _world_load_changed(self, load: Load) -> None:
-        pass  # loads are expressed anew in every step, and their paths at every update
-
-    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
-        adaptive_step.set_effort(self._mechanism, self._coefficients, self._live, joint, first, effort)
-        self._touch(self._joint_node[joint], 0)
+        pass  # world loads are expressed anew in every step, and their paths assembled anew at every update
 
     def _world_load_leaves(self, load: Load) -> None:
         self._live.force[self._live.load_front[load.row]] = 0.0
 
-    def _read_momentum(self) -> None:
-        adaptive_step.take_momentum(self._plan, self._coefficients, self._live)
+    def _world_load_left(self, load: Load) -> None:
+        self._live.tally[LOAD_COUNT] = len(self._rows)
+        self._touch(self._live.leaf[load.body], -1)
+
+    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
+        self._live.effort[first : first + effort.size] = effort
+        self._touch(self._joint_node[joint], 0)
+
+    def _hold(self, joint: int, held: bool) -> None:
+        """Marks a joint as held inactive, or not."""
+        self._live.held[joint] = held
+        tree = self._mechanism.whole_tree[joint]
+        self._mechanism.tree[joint, KIND], self._mechanism.tree[joint, DOF] = (
+            (FIXED, 0) if held else (tree[KIND], tree[DOF])
+        )
 
     def _unpinned(self, joint: str) -> int:
         i = self.model.joint(joint)

@@ -1,10 +1,10 @@
 """Many adaptive steps without leaving compiled code: region updates every so often, hybrid steps in between."""
 
+from linkwork.adaptive.articulated_metric import assemble_opened
 from linkwork.adaptive.hybrid_runge_kutta import runge_kutta_step
 from linkwork.adaptive.hybrid_step import (
     accelerate,
     integrate,
-    refresh_effort,
     refresh_joint_motion,
     relative_motion_leaf_to_root,
     twists_root_to_leaf,
@@ -17,24 +17,36 @@ from linkwork.adaptive.momentum_keeping import (
     gather_momentum,
     read_momentum,
 )
-from linkwork.adaptive.moving_root import update_moving_root
-from linkwork.adaptive.region_workspace import ACTIVE, ACTIVE_COUNT, CHANGE_COUNT, CHOSEN, READY, WRENCHED
-from linkwork.adaptive.regions import apply_choice, attach_loads, find_front, refresh_motion, update_active_region
-from linkwork.adaptive.rigid_nodes import refresh_composite
+from linkwork.adaptive.region_workspace import (
+    ACTIVE,
+    ACTIVE_COUNT,
+    CHANGE_COUNT,
+    CHOSEN,
+    FRONT_COUNT,
+    OPEN,
+    READY,
+    STALE,
+    TOUCHED,
+    WRENCHED,
+)
+from linkwork.adaptive.regions import (
+    apply_choice,
+    attach_loads,
+    find_front,
+    refresh_motion,
+    renew_touched,
+    update_active_region,
+)
 from linkwork.adaptive.step_start import go_back, is_finite, keep_start
-from linkwork.adaptive.velocity_columns import update_columns
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, SORTED_COUNT
-from linkwork.assembly import INDEX
-from linkwork.dynamics.dca import assemble_node
-from linkwork.dynamics.dca_nodes import H_C, H_F
-from linkwork.jit import inlined, kernel, routine
+from linkwork.jit import kernel, routine
 from linkwork.model.layout import DOF, FIXED, KIND
 from linkwork.spatial.memory import store6
 from linkwork.spatial.vectors import ZERO6
 
 OVERFLOW = -2  # in the place of a body that failed
 
-PREPARE, BEGIN, UPDATE, RUN, HOLD, REOPEN = range(6)
+PREPARE, BEGIN, UPDATE, RUN, HOLD, REOPEN, KEEP_MOMENTUM = range(7)
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA = range(2)
 
 
@@ -47,18 +59,23 @@ def perform(
 
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
     chosen anew. RUN: `steps` steps. HOLD: a joint is stopped and held. REOPEN: back to the region of a checkpoint.
+    KEEP_MOMENTUM: the present momentum of floating figures is what is kept from now on.
     Returns (a body that failed, OVERFLOW or -1, steps done, steps since the last update).
     """
     bad = -1
     done = 0
+    if live.tally[TOUCHED] != 0 and task != PREPARE and task != REOPEN:
+        renew_touched(plan, mechanism, c, live)
     if task == PREPARE:
-        bad = prepare_everything(plan, mechanism, c, live)
+        bad = prepare_everything(plan, mechanism, c, hybrid, live)
     elif task == BEGIN:
         bad = apply_choice(plan, mechanism, c, hybrid, live)
         read_momentum(plan, c, live)
         live.tally[CHANGE_COUNT] = 0
     elif task == HOLD:
         bad = hold_joint(plan, mechanism, c, hybrid, live, joint)
+    elif task == KEEP_MOMENTUM:
+        read_momentum(plan, c, live)
     elif task == REOPEN:
         reopen(plan, mechanism, c, hybrid, live, opened, flags)
     elif task == UPDATE:
@@ -114,27 +131,28 @@ def euler_step(plan, mechanism, c, hybrid, live, h, keep_momentum):
 
 
 @routine
-def prepare_everything(plan, mechanism, c, live):
-    """Joints, inertias, coefficients, columns and roots of everything, once; returns a body that failed, or -1.
+def prepare_everything(plan, mechanism, c, hybrid, live):
+    """Joints, inertias, coefficients, columns and roots of everything; returns a body that failed, or -1.
 
-    The columns are those of rigid clusters: biases of moving joints play no part in them.
+    Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
+    compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.
     """
-    nodes = plan.nodes
     for i in range(mechanism.tree.shape[0]):
         refresh_joint_motion(mechanism, c, live, i)
-        store6(c.hinge, i, H_C, ZERO6)
-        store6(c.hinge, i, H_F, ZERO6)
-    for node in range(nodes.shape[0]):
-        refresh_composite(plan, mechanism, c, live, node)
-        ok = assemble_node(
-            nodes, plan.block, plan.slot, node, mechanism.tree, mechanism.body, mechanism.dof, c.hinge, c.S, c.total,
-            c.coef, c.phi, c.freedom, c.scratch,
-        )  # fmt: skip
-        if not ok:
-            return nodes[node, INDEX]
-        update_columns(plan, mechanism, c, live.wrench, node)
-        update_moving_root(plan, mechanism, c, node)
-    return -1
+    count = plan.nodes.shape[0]
+    for node in range(count):
+        live.opened[node] = node
+        live.flag[node] = OPEN | STALE
+        store6(live.relative, node, 0, ZERO6)
+    live.tally[OPEN_COUNT] = count
+    live.tally[SORTED_COUNT] = count
+    live.tally[ACTIVE_COUNT] = 0
+    live.tally[FRONT_COUNT] = 0
+    live.tally[TOUCHED] = 0
+    bad = assemble_opened(plan, mechanism, c, live)
+    if bad >= 0:
+        return bad
+    return apply_choice(plan, mechanism, c, hybrid, live)
 
 
 @routine
@@ -146,16 +164,10 @@ def hold_joint(plan, mechanism, c, hybrid, live, i):
     bad = lock_leaving(plan, mechanism, c, hybrid, live)
     for k in range(live.tally[ACTIVE_COUNT]):
         live.flag[live.active[k]] &= 255 - CHOSEN
-    fix_joint(mechanism, live, i)
-    refresh_motion(plan, mechanism, c, live)
-    return bad
-
-
-@inlined
-def fix_joint(mechanism, live, i):
-    live.held[i] = 1
     mechanism.tree[i, KIND] = FIXED
     mechanism.tree[i, DOF] = 0
+    refresh_motion(plan, mechanism, c, live)
+    return bad
 
 
 @routine
@@ -178,44 +190,3 @@ def reopen(plan, mechanism, c, hybrid, live, opened, flags):
     find_front(plan, c, hybrid, live)
     attach_loads(plan, c, live)
     refresh_motion(plan, mechanism, c, live)
-
-
-@kernel
-def take_momentum(plan, c, live):
-    """The figures' present momentum is what is kept from now on."""
-    read_momentum(plan, c, live)
-
-
-@kernel
-def renew_motion(plan, mechanism, c, live):
-    """After the user changed velocities or loads."""
-    attach_loads(plan, c, live)
-    refresh_motion(plan, mechanism, c, live)
-
-
-@kernel
-def set_effort(mechanism, c, live, i, first, effort):
-    """Replaces efforts of joint i, from velocity `first` on."""
-    for d in range(effort.shape[0]):
-        live.effort[first + d] = effort[d]
-    refresh_effort(mechanism, c, live, i)
-
-
-@kernel
-def set_motor(mechanism, c, live, i, first, rows):
-    """Replaces the motor of joint i: a row (stiffness, damping, position, velocity) a degree of freedom."""
-    for d in range(rows.shape[0]):
-        for k in range(4):
-            live.motor[first + d, k] = rows[d, k]
-    refresh_effort(mechanism, c, live, i)
-
-
-@kernel
-def set_held(mechanism, live, i, held):
-    """Marks a joint as held inactive or not, and does nothing else."""
-    if held:
-        fix_joint(mechanism, live, i)
-    else:
-        live.held[i] = 0
-        mechanism.tree[i, KIND] = mechanism.whole_tree[i, KIND]
-        mechanism.tree[i, DOF] = mechanism.whole_tree[i, DOF]

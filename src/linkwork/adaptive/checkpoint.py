@@ -18,7 +18,8 @@ from linkwork.adaptive.workspace import CLOSING, DIRTY, LOAD_COUNT, OPEN, OPEN_C
 from linkwork.errors import StateError
 
 if TYPE_CHECKING:
-    from linkwork.adaptive.loads import Load, Loads
+    from linkwork.adaptive.load_verbs import Load
+    from linkwork.adaptive.loads import Loads
     from linkwork.adaptive.quasi_statics import QuasiStatics
 
 LIVE = ("q", "kept_q", "qdd", "glide", "effort", "wrench", "tally", "figure")  # kept whole
@@ -67,9 +68,8 @@ def _put_back(sim: QuasiStatics, saved: dict[str, Any]) -> None:
     live.pin[saved["pinned"]] = saved["pin"]
     live.opened[: opened.size] = opened
     live.flag[...] = 0
-    clean = (
-        saved["flag"] & DIRTY == 0
-    )  # their roots are those of the constructor here; so they are formed when they close
+    # Roots of clean nodes are those of the constructor here; so they are formed when such a node closes.
+    clean = saved["flag"] & DIRTY == 0
     live.flag[opened] = saved["flag"] | np.where(clean, STALE, 0).astype(np.uint8)
 
 

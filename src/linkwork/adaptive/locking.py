@@ -55,7 +55,7 @@ def lock_leaving(plan, mechanism, c, hybrid, live):
                 store6(c.hinge, i, H_C, sub6(ZERO6, load6(live.rate, i, RATE)))
                 tree[i, KIND] = FIXED
                 tree[i, DOF] = 0
-    bad = solve_hybrid(plan, mechanism, c, hybrid, live, tree, live.no_effort, (0.0, 0.0, 0.0), live.qdd)
+    bad = solve_hybrid(plan, mechanism, c, hybrid, live, tree, live.no_effort, (0.0, 0.0, 0.0), live.metric_qdd)
     for k in range(live.tally[ACTIVE_COUNT]):
         node = live.active[k]
         if not carries_joint(plan, node):
@@ -65,7 +65,7 @@ def lock_leaving(plan, mechanism, c, hybrid, live):
         whole = mechanism.whole_tree
         if not stops(plan, live, node):
             for d in range(tree[i, DOF]):
-                live.v[j + d] += live.qdd[j + d]
+                live.v[j + d] += live.metric_qdd[j + d]
         else:
             for d in range(whole[i, DOF]):
                 live.v[j + d] = 0.0

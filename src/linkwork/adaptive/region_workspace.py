@@ -42,9 +42,10 @@ ACTIVE = 2  # part of the active region: its joint moves
 STALE = 4  # its velocity columns and root do not fit its coefficients
 READY = 8  # rigid, and its hybrid coefficients are those of one rigid body
 CHOSEN = 16  # will be part of the active region
+RENEW = 32  # something changed in it that the next step must know of
 
 # Entries of `tally`; the first six as in `workspace`.
-ACTIVE_COUNT, FRONT_COUNT, CHANGE_COUNT, WRENCHED = 8, 9, 10, 11
+ACTIVE_COUNT, FRONT_COUNT, CHANGE_COUNT, WRENCHED, TOUCHED = 8, 9, 10, 11, 12
 TALLIES = 16
 
 # Columns of `figures`, one row a floating figure: momentum about the origin of the world [n; f].

@@ -12,6 +12,7 @@ from linkwork.adaptive.best_first import open_node, pop, push, sort_open
 from linkwork.adaptive.hybrid_step import (
     express_world_loads,
     is_active,
+    refresh_joint_motion,
     relative_motion_leaf_to_root,
     twists_root_to_leaf,
 )
@@ -26,7 +27,9 @@ from linkwork.adaptive.region_workspace import (
     FRONT_COUNT,
     OPEN,
     READY,
+    RENEW,
     STALE,
+    TOUCHED,
     FloatArray,
     IntArray,
 )
@@ -60,6 +63,9 @@ from linkwork.spatial.vectors import ZERO6, compose_pose
 # With a number of joints given, so many more are computed than may be active: where loads move to, the region can follow.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
+
+
+ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
 
 class Queue(NamedTuple):
@@ -121,9 +127,14 @@ def hidden_limit(live, measure, tolerance):
         limit *= live.figure[MAX_JOINT]
     elif measure == RELATIVE_LINKAGE:
         limit *= live.figure[SUM_JOINT] + live.figure[SUM_QUEUE]
-    if measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE:
-        limit /= 1 + live.tally[HEAP_COUNT]  # so that the sum over all of them stays within
+    if is_summed(measure):  # every open node may close: their sum, and what the frontier hides, must stay within
+        limit = max(0.0, limit - live.figure[SUM_QUEUE]) / (1 + live.tally[OPEN_COUNT])
     return limit
+
+
+@inlined
+def is_summed(measure):
+    return measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE
 
 
 @inlined
@@ -307,7 +318,8 @@ def update_active_region(plan, mechanism, c, hybrid, live, measure, tolerance, m
         if most > 0:
             missing = max(most - count_opened(plan, mechanism, live), int(NEWCOMERS * most), LEAST_NEWCOMERS)
         budget = live.tally[JOINT_COUNT] + missing
-    expand_metric(plan, mechanism, c, live, measure, tolerance, budget)
+    # A sum over all parts needs room for the parts that are to close.
+    expand_metric(plan, mechanism, c, live, measure, ROOM * tolerance if is_summed(measure) else tolerance, budget)
     sort_open(live.opened, live.heap[live.tally[HEAP_COUNT] :], live.tally)
     limit = hidden_limit(live, measure, tolerance)
     sum_over_subtrees(plan, mechanism, live, horizon)
@@ -349,14 +361,32 @@ def keep_path(plan, live, node, wish):
 
 
 @kernel
-def touch_region_path(plan, mechanism, c, live, node, pin):
-    """Something changed at a node: its path is assembled anew at the next update; `pin` counts loads that keep it open."""
-    rigid = True
+def touch_region_path(plan, live, node, pin):
+    """Something changed at a node: its path is renewed before the next step, and assembled anew at the next update.
+
+    pin: 1 when a world load begins to act there, -1 when one ends.
+    """
+    live.tally[TOUCHED] = 1
     while node >= 0:
-        rigid = rigid and not is_active(live, node)
-        if rigid:
-            refresh_composite(plan, mechanism, c, live, node)
         open_node(live, node)
-        live.flag[node] |= STALE
+        live.flag[node] |= STALE | RENEW
         live.pin[node] += pin
         node = plan.nodes[node, UP]
+
+
+@routine
+def renew_touched(plan, mechanism, c, live):
+    """Efforts of joints and inertias and wrenches of rigid nodes that were touched, and where loads act."""
+    live.tally[TOUCHED] = 0
+    live.tally[HEAP_COUNT] = 0
+    sort_open(live.opened, live.heap, live.tally)
+    for k in range(live.tally[OPEN_COUNT]):
+        node = live.opened[k]
+        if live.flag[node] & RENEW:
+            live.flag[node] &= 255 - RENEW
+            if carries_joint(plan, node):
+                refresh_joint_motion(mechanism, c, live, plan.nodes[node, INDEX])
+            if not is_active(live, node):
+                refresh_composite(plan, mechanism, c, live, node)
+    attach_loads(plan, c, live)
+    refresh_motion(plan, mechanism, c, live)

@@ -340,10 +340,3 @@ def total_acceleration(nodes, node, root, root_at, rows, F1, F2):
             x = vsum(vload(root, at + r * ROW_1) * F)
             total += x * x
     return total
-
-
-@kernel
-def update_all_roots(nodes, block, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch):
-    """Roots of all nodes, leaf to root."""
-    for node in range(nodes.shape[0]):
-        update_root(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch)

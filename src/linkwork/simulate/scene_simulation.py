@@ -6,7 +6,6 @@ order in the step, whatever the integrator.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,7 +99,7 @@ class SceneSimulation:
         """Goes on from a checkpoint of a simulation of the same scene."""
         kept = dict(checkpoint)
         at = float(kept.pop(LOADS_AT))
-        if not math.isclose(at, self._at, rel_tol=0.0, abs_tol=0.0):
+        if at != self._at:
             self.set_loads(at)
         self.sim.restore(kept)
 

@@ -1,0 +1,289 @@
+"""The laws of adaptive steps: full dynamics where all joints move, prescribed joints where some do not, the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.adaptive.adaptive_step import RUN
+from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+
+SHAPES = {
+    "chain": {"branching": 0.0, "bodies": 12, "seed": 1},
+    "tree": {"bodies": 14, "seed": 2, "base": lw.Free()},
+    "bush": {"branching": 1.0, "bodies": 14, "seed": 3},
+    "forest": {
+        "branching": 0.6,
+        "bodies": 16,
+        "roots": 5,
+        "seed": 4,
+        "kinds": ("free", "revolute", "spherical", "screw"),
+    },
+}
+
+
+SHAPES["figures"] = {**SHAPES["forest"], "armature": False, "damping": False}  # free bases whose momentum is kept
+
+
+@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+def model(request, make_tree):
+    """All joint kinds, with springs, dampers and armature, on fixed and floating bases."""
+    return make_tree(**{"damping": True, "stiffness": True, "armature": True, **request.param})
+
+
+def hinges(model):
+    """Joints that can carry a motor."""
+    return [n for n, j in zip(model.joint_names, model.joints, strict=True) if isinstance(j, lw.Revolute | lw.Compound)]
+
+
+class Show:
+    """Plays the same loads, efforts and motors to any number of simulations, some of them other ones in every step."""
+
+    def __init__(self, sims, rng):
+        self.sims, self.model, self.rng = sims, sims[0].model, rng
+        n = self.model.n_bodies
+        body, other, third = (int(b) for b in rng.integers(n, size=3))
+        at, force, torque, target = rng.normal(size=(4, 3))
+        self.pushed = [s.apply_wrench(body, force=force, torque=torque, at=at) for s in sims]
+        self.blown = [s.apply_wrench(other, force=2 * force, torque=torque, frame="world", at=at) for s in sims]
+        self.held = [s.attach(third, to=target, stiffness=4.0, at=-at) for s in sims]
+        for name in hinges(self.model)[:2]:
+            for s in sims:
+                s.set_motor(name, position=0.4, velocity=-0.2, stiffness=2.0, damping=0.3)
+        for i, joint in enumerate(self.model.joints):
+            if joint.nv:
+                effort = rng.normal(size=joint.nv)
+                for s in sims:
+                    s.set_effort(self.model.joint_names[i], effort)
+
+    def go_on(self):
+        force, target = 3.0 * self.rng.normal(size=3), self.rng.normal(size=3)
+        i = int(self.rng.integers(self.model.n_bodies))
+        effort = self.rng.normal(size=self.model.joints[i].nv)
+        for k, s in enumerate(self.sims):
+            s.change_wrench(self.pushed[k], force=force)
+            s.change_wrench(self.blown[k], torque=force)
+            s.move_target(self.held[k], target)
+            if effort.size:
+                s.set_effort(self.model.joint_names[i], effort)
+
+
+def wrenches_of(sim):
+    """All loads of a simulation as wrenches in the frames of their bodies, shape (n, 6), by the plainest means."""
+    total = np.zeros((sim.model.n_bodies, 6))
+    poses = lw.body_poses(sim.model, sim.state)
+    for load in sim.loads:
+        if load.row < 0:
+            total[load.body] += load.wrench
+            continue
+        row, R, p = sim._live.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
+        at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
+        f = force + row[LOAD_STIFFNESS] * (target - p - R @ at if row[LOAD_STIFFNESS] else np.zeros(3))
+        total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
+    return total
+
+
+def distance(model, one, other):
+    """Largest difference of coordinates and velocities of two states."""
+    return max(np.abs(model.difference(one.q, other.q)).max(), np.abs(one.v - other.v).max())
+
+
+# ------------------------------------------------------------------------------------------------------- all joints active
+
+
+def test_with_all_joints_active_it_equals_full_dynamics(model, rng):
+    """Loads and efforts change in every step; a thousand of them.
+
+    The step is short enough for no case to be chaotic on the way: what differs is rounding (1e-16 of accelerations of
+    order 100, with condition numbers up to 1e4), which a thousand steps of 2e-4 s carry along and do not blow up.
+    """
+    state = model.random_state(rng, speed=0.5)
+    full = lw.FullDynamics(model, state)
+    ours = lw.AdaptiveDynamics(model, state, tolerance=0.0)
+    show = Show([full, ours], rng)
+    scale = 1.0
+    for _ in range(1000):
+        show.go_on()
+        full.step(2e-4)
+        report = ours.step(2e-4)
+        scale = max(scale, np.abs(full.state.v).max())
+    assert report.active_joints == sum(j.nv > 0 for j in model.joints) - len(ours._bases())
+    assert report.error_bound == 0.0
+    assert report.reached
+    assert distance(model, full.state, ours.state) < 1e-9 * scale
+    assert distance(model, state, ours.state) > 0.05  # it did move
+    assert report.energy == pytest.approx(lw.energy(model, full.state).total, rel=1e-8)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_with_every_joint_kind_it_equals_a_plain_loop(joint, make_tree, rng, integrator):
+    """One chain for every kind, on a free base: v ← v + h q̈, q ← q ⊕ h v with q̈ from `forward_dynamics`, or Runge-Kutta."""
+    linkage = lw.Linkage("kind", gravity=(1.0, -2.0, -9.0))
+    box = lw.Inertia.box(1.0, (0.3, 0.4, 0.5)).at(lw.Pose((0.1, 0.2, -0.1), rpy=(0.3, 0.2, 0.1)))
+    linkage.add_body("base", "world", lw.Free(), inertia=box)
+    for k in range(4):
+        linkage.add_body(f"b{k}", f"b{k - 2}" if k > 1 else "base", joint, lw.Pose((0.3, 0.1, 0.2), rpy=(0, 0, k)), box)
+    model = linkage.compile()
+    state = model.random_state(rng)
+    sim = lw.AdaptiveDynamics(model, state, tolerance=0.0, keep_momentum=False, integrator=integrator)
+    h, steps = 1e-3, 200
+    if integrator == "rk4":
+        judge = lw.FullDynamics(model, state, integrator="rk4")
+        judge.step(h, steps)
+        q, v = judge.state
+        same = 1e-9  # the same method and charts, up to how exactly dexp⁻¹ is summed: h⁵ a step
+    else:
+        q, v = state
+        for _ in range(steps):
+            v = v + h * lw.forward_dynamics(model, lw.State(q, v))
+            q = model.integrate(q, v, h)
+        same = 1e-10
+    sim.step(h, steps)
+    assert distance(model, lw.State(q, v), sim.state) < same * max(1.0, np.abs(v).max())
+
+
+# ------------------------------------------------------------------------------------------------------ some joints active
+
+
+def test_a_hybrid_step_has_the_accelerations_of_prescribed_joints(model, rng):
+    """Inactive joints have none: `hybrid_dynamics` with those prescribed at zero, through many regions."""
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=5, update_every=4)
+    show = Show([sim], rng)
+    sizes = set()
+    for _ in range(40):
+        show.go_on()
+        sim.active_joints = int(rng.integers(0, model.n_bodies // 2))
+        sim.update_region(4e-3)
+        state, wrenches = sim.state, wrenches_of(sim)
+        active = set(sim.active)
+        prescribed = {
+            name: np.zeros(joint.nv)
+            for name, joint in zip(model.joint_names, model.joints, strict=True)
+            if name not in active and joint.nv
+        }
+        motors = sim._live.motor
+        effort = sim._live.effort.copy()
+        for name in hinges(model)[:2]:
+            rows, columns = model.v_slice(name), model.q_slice(name)
+            effort[rows] += motors[rows, 0] * (motors[rows, 2] - state.q[columns])
+            effort[rows] += motors[rows, 1] * (motors[rows, 3] - state.v[rows])
+        truth, _ = lw.hybrid_dynamics(model, state, prescribed, effort, wrenches)
+        sim._perform(RUN, steps=1, h=1e-9)  # so short that the state before it is where its accelerations were taken
+        assert sim.acceleration == pytest.approx(truth, rel=0, abs=1e-9 * (1.0 + np.abs(truth).max()))
+        inactive = np.ones(model.nv, dtype=bool)
+        for name in active:
+            inactive[model.v_slice(name)] = False
+        assert (sim.state.v[inactive] == 0.0).all()
+        sizes.add(len(prescribed))
+        sim.step(1e-3, 2)
+    assert len(sizes) > 3
+
+
+def test_runge_kutta_is_of_fourth_order_while_joints_are_held_and_loads_move(model, rng):
+    """Some joints are pinned inactive, loads turn with the world: what a finer run finds is approached with h⁴."""
+    state = model.random_state(rng, speed=0.5)
+    held = [name for name, joint in zip(model.joint_names, model.joints, strict=True) if joint.nv][2:8:2]
+
+    def run(steps):
+        sim = lw.AdaptiveDynamics(model, state, tolerance=0.0, integrator="rk4")
+        Show([sim], np.random.default_rng(5))
+        for name in held:
+            sim.pin_inactive(name)
+        sim.step(0.08 / steps, steps)
+        return sim.state
+
+    truth = run(640)
+    errors = [distance(model, run(steps), truth) for steps in (20, 40)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.4)
+
+
+def test_energy_and_momentum_are_those_of_the_state(model, rng):
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=4, update_every=3)
+    show = Show([sim], rng)
+    for _ in range(40):
+        show.go_on()
+        sim.active_joints = int(rng.integers(0, model.n_bodies // 2))
+        report = sim.step(1e-3, int(rng.integers(1, 5)))
+        ours, truth = sim.energy, lw.energy(model, sim.state)
+        scale = 1e-12 * (1.0 + abs(truth.kinetic) + abs(truth.potential))
+        assert ours.kinetic == pytest.approx(truth.kinetic, rel=0, abs=scale)
+        assert ours.potential == pytest.approx(truth.potential, rel=0, abs=100 * scale)
+        assert report.energy == ours.total
+        momentum = lw.momentum(model, sim.state)
+        size = 1.0 + np.abs(momentum.linear).max() + np.abs(momentum.angular).max()
+        assert sim.momentum.linear == pytest.approx(momentum.linear, rel=0, abs=1e-11 * size)
+        assert sim.momentum.angular == pytest.approx(momentum.angular, rel=0, abs=1e-11 * size)
+    figures = sim.figures()
+    assert figures["energy"] == sim.report.energy
+    assert figures["active_joints"] == sim.report.active_joints
+
+
+# -------------------------------------------------------------------------------------------------------------- same bits
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_same_start_same_bits_however_steps_are_cut(model, integrator):
+    def run(pieces):
+        state = model.random_state(7, speed=0.5)
+        sim = lw.AdaptiveDynamics(model, state, active_joints=5, update_every=7, integrator=integrator)
+        Show([sim], np.random.default_rng(5))
+        for n in pieces:
+            report = sim.step(1e-3, n)
+        return report, sim.state, sim.time, sim.steps_done, sim.active
+
+    one, again, cut = run([300]), run([300]), run([1] * 100 + [13] * 10 + [70])
+    assert one[0] == again[0] == cut[0]
+    for other in (again, cut):
+        assert (one[1].q == other[1].q).all()
+        assert (one[1].v == other[1].v).all()
+    assert one[3:] == again[3:] == cut[3:]
+    assert one[2] == pytest.approx(cut[2], rel=1e-14)
+    assert one[0].region_changes > 4
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
+    """Taken at any moment: between updates, with pins, with loads and efforts changed since."""
+
+    def make():
+        state = model.random_state(7, speed=0.5)
+        sim = lw.AdaptiveDynamics(model, state, active_joints=5, update_every=7, integrator=integrator)
+        return sim, Show([sim], np.random.default_rng(5))
+
+    sim, show = make()
+    sim.step(1e-3, 23)
+    sim.pin_active(model.joint_names[-1])
+    sim.pin_inactive(model.joint_names[-2])
+    sim.step(1e-3, 30)
+    show.go_on()
+    saved = sim.checkpoint()
+    other, twin = make()
+    other.step(1e-3, 11)  # somewhere else
+    other.pin_active(model.joint_names[-3])
+    for load, mine in zip(other.loads, sim.loads, strict=True):  # the loads are the caller's to apply again
+        if load.row < 0 or other._live.load[load.row, LOAD_STIFFNESS] == 0.0:
+            other.change_wrench(load, force=mine.force, torque=mine.torque)
+        else:
+            other.move_target(load, sim._live.load[mine.row, LOAD_TARGET : LOAD_TARGET + 3])
+    other.restore(saved)
+    assert other.report == sim.report
+    assert other.active == sim.active
+    twin.rng = np.random.default_rng(9)
+    show.rng = np.random.default_rng(9)
+    for _ in range(60):
+        show.go_on()
+        twin.go_on()
+        mine, its = sim.step(1e-3, 5), other.step(1e-3, 5)
+        assert mine.error_bound == pytest.approx(its.error_bound, rel=1e-9)  # the metric may differ in its last bits
+        assert replace(mine, error_bound=its.error_bound) == its
+    sim.unpin(model.joint_names[-1])
+    other.unpin(model.joint_names[-1])
+    sim.step(1e-3, 50)
+    other.step(1e-3, 50)
+    assert (sim.state.q == other.state.q).all()
+    assert (sim.state.v == other.state.v).all()
+    assert sim.time == other.time
+    assert sim.steps_done == other.steps_done

@@ -1,0 +1,224 @@
+"""Momentum and energy through changes of the active region: what locks does so by impulses between the joints alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+HINGED = ("revolute", "spherical", "universal", "screw", "prismatic")
+
+
+def momenta(model, state):
+    linear, angular = lw.momentum(model, state)
+    return np.concatenate([angular, linear])
+
+
+def moving_rows(model, names):
+    """Which velocities belong to these joints, shape (nv,)."""
+    rows = np.zeros(model.nv, dtype=bool)
+    for name in names:
+        rows[model.v_slice(name)] = True
+    return rows
+
+
+# ---------------------------------------------------------------------------------------------------------------- momentum
+
+
+def free_figures(rng, figures, links):
+    """Free figures with springs and dampers in their joints and nothing outside."""
+    linkage = lw.Linkage("figures", gravity=(0, 0, 0))
+    box = lw.Inertia.box(1.0, (0.2, 0.3, 0.4)).at(lw.Pose((0.1, 0.0, 0.2)))
+    joints = (
+        lw.Revolute((1, 0, 0), damping=0.1, stiffness=1.0),
+        lw.Spherical(damping=(0.1, 0.1, 0.1)),
+        lw.Universal(damping=(0.1, 0.1), stiffness=(1.0, 1.0)),
+        lw.Prismatic((0, 1, 0), damping=0.1, stiffness=2.0, armature=0.1),
+    )
+    for f in range(figures):
+        linkage.add_body(f"base_{f}", "world", lw.Free(), lw.Pose((3.0 * f, 0, 0)), box)
+        for k in range(links):
+            parent = f"base_{f}" if k < 2 else f"link_{f}_{rng.integers(max(0, k - 3), k)}"
+            linkage.add_body(f"link_{f}_{k}", parent, joints[k % 4], lw.Pose(rng.normal(size=3) * 0.4), box)
+    return linkage.compile()
+
+
+@pytest.mark.parametrize(("figures", "links"), [(1, 40), (4, 10)])
+def test_free_linkages_keep_their_momentum_through_thousands_of_region_changes(rng, figures, links):
+    """10,000 steps; efforts inside change and the region with them; nothing acts from outside."""
+    model = free_figures(rng, figures, links)
+    state = model.random_state(rng, speed=0.3)
+    inner = np.flatnonzero(model.parent >= 0)
+    sim = lw.AdaptiveDynamics(model, state, active_joints=12, update_every=5)
+    before = momenta(model, state)
+    worst, size = 0.0, np.abs(before).max()
+    for k in range(500):
+        for i in rng.choice(inner, 4, replace=False).tolist():
+            sim.set_effort(model.joint_names[i], 0.3 * rng.normal(size=model.joints[i].nv))
+        sim.active_joints = int(rng.integers(2, 20))
+        report = sim.step(1e-3, 20)
+        if k % 25 == 24:
+            worst = max(worst, np.abs(momenta(model, sim.state) - before).max())
+    assert sim.steps_done == 10_000
+    assert report.region_changes > 2000
+    assert worst < 1e-9 * size
+    assert np.abs(model.difference(state.q, sim.state.q)).max() > 0.5  # it did move
+
+
+def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tree, rng):
+    """Gravity, world and body loads and a spring, step by step as they were at the start of each; joints come and go."""
+    model = make_tree(5, 20, base=lw.Free(), kinds=HINGED, stiffness=True, damping=True, armature=True)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=8, update_every=3)
+    at, force, torque, target, h = *rng.normal(size=(4, 3)), 1e-3
+    blown = sim.apply_wrench(7, force=force, torque=torque, frame="world", at=at)
+    sim.apply_wrench(11, force=force, torque=torque, at=at)
+    sim.attach(15, to=target, stiffness=3.0, at=at)
+    expected = momenta(model, sim.state)
+    mass = model.mass.sum()
+    for k in range(300):
+        if k % 10 == 0:
+            force = 3.0 * rng.normal(size=3)
+            sim.change_wrench(blown, force=force)
+            sim.active_joints = int(rng.integers(0, 15))
+        poses = lw.body_poses(model, sim.state)
+        wrench = np.zeros(6)
+        R, p = poses[11, :3, :3], poses[11, :3, 3]
+        fixed = sim.loads[1]
+        for f, n, point in (
+            (force, torque, poses[7, :3, :3] @ at + poses[7, :3, 3]),
+            (R @ fixed.force, R @ fixed.torque, R @ at + p),
+            (3.0 * (target - (x := poses[15, :3, :3] @ at + poses[15, :3, 3])), np.zeros(3), x),
+            (mass * model.gravity, np.zeros(3), lw.center_of_mass(model, sim.state)),
+        ):
+            wrench += np.concatenate([n + np.cross(point, f), f])
+        expected = expected + h * wrench
+        report = sim.step(h)
+    assert report.region_changes > 50
+    assert momenta(model, sim.state) == pytest.approx(expected, rel=1e-11, abs=1e-10)
+
+
+# ----------------------------------------------------------------------------------------------------------------- locking
+
+BASES = {
+    "fixed": {"seed": 2},
+    "floating": {"seed": 3, "base": lw.Free()},
+    "forest": {"seed": 4, "roots": 4, "kinds": ("free", "revolute", "universal", "spherical", "prismatic")},
+}
+
+
+@pytest.mark.parametrize("shape", BASES.values(), ids=BASES.keys())
+def test_locking_is_the_nearest_motion_in_the_mass_metric(make_tree, rng, shape):
+    """Stopped joints change by -q̇; the others by what minimises ½ Δq̇ᵀ M Δq̇, which is the energy that is lost."""
+    model = make_tree(bodies=16, stiffness=True, armature=True, **shape)
+    seen = set()
+    for most in range(15):
+        state = model.random_state(rng)
+        sim = lw.AdaptiveDynamics(model, state, active_joints=most, keep_momentum=False)
+        report = sim.update_region(1e-3)
+        active = sim.active
+        free = moving_rows(model, active)
+        M = lw.mass_matrix(model, state)
+        change = np.where(free, 0.0, -state.v)
+        change[free] = -np.linalg.solve(M[np.ix_(free, free)], M[np.ix_(free, ~free)] @ change[~free])
+        after = sim.state
+        assert after.v == pytest.approx(state.v + change, rel=0, abs=1e-10)
+        assert (after.v[~free] == 0.0).all()
+        assert (after.q == state.q).all()
+        lost = lw.energy(model, state).total - lw.energy(model, after).total
+        assert lost == pytest.approx(0.5 * change @ M @ change, rel=1e-9, abs=1e-11)
+        assert lost >= -1e-12
+        assert report.active_joints <= most
+        seen.add(report.active_joints)
+        if isinstance(shape.get("base"), lw.Free):
+            assert momenta(model, after) == pytest.approx(momenta(model, state), rel=0, abs=1e-11)
+    assert len(seen) > 10
+
+
+def test_energy_of_a_free_linkage_never_rises_at_a_lock(make_tree, rng):
+    """Through a long run, looked at right before and right after every update."""
+    model = make_tree(6, 30, base=lw.Free(), kinds=HINGED, stiffness=True, armature=True)
+    sim = lw.AdaptiveDynamics(
+        model, model.random_state(rng, speed=0.5), tolerance=0.0, keep_momentum=False, horizon=1e-2
+    )
+    sim.update_every = 10**9  # only when asked
+    locks = 0
+    for _ in range(60):
+        sim.step(1e-3, 5)
+        sim.active_joints = int(rng.integers(0, 25))
+        before, momentum, moved = sim.energy, momenta(model, sim.state), set(sim.active)
+        sim.update_region()
+        locks += len(moved - set(sim.active))
+        assert sim.energy.potential == pytest.approx(before.potential, rel=1e-13)  # summed over other clusters
+        assert sim.energy.kinetic <= before.kinetic * (1.0 + 1e-13)
+        assert momenta(model, sim.state) == pytest.approx(momentum, rel=0, abs=1e-11)
+    assert locks > 100
+
+
+# -------------------------------------------------------------------------------------------------------------------- pins
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_a_joint_pinned_inactive_stops_at_once_and_what_hangs_from_it_moves_on(make_tree, rng, integrator):
+    model = make_tree(2, 16, base=lw.Free(), kinds=HINGED, gravity=(0, 0, 0), branching=0.3, armature=True)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng), tolerance=0.0, integrator=integrator)
+    sim.step(1e-3, 20)
+    i = next(i for i in range(3, 16) if i in model.parent[model.parent >= 3])  # something hangs from it
+    name, rows = model.joint_names[i], model.v_slice(i)
+    before, energy = sim.state, sim.energy.kinetic
+    M = lw.mass_matrix(model, before)
+    sim.pin_inactive(name)
+    held = moving_rows(model, [name])
+    change = np.where(held, -before.v, 0.0)
+    change[~held] = -np.linalg.solve(M[np.ix_(~held, ~held)], M[np.ix_(~held, held)] @ change[held])
+    assert sim.state.v == pytest.approx(before.v + change, rel=0, abs=1e-10)
+    assert momenta(model, sim.state) == pytest.approx(momenta(model, before), rel=0, abs=1e-11)
+    assert sim.energy.kinetic < energy
+    assert name not in sim.active
+    sim.step(1e-3, 60)
+    assert (sim.state.v[rows] == 0.0).all()
+    assert (sim.state.q[model.q_slice(i)] == before.q[model.q_slice(i)]).all()
+    below = next(k for k in range(i + 1, 16) if model.parent[k] == i)
+    assert np.abs(sim.state.v[model.v_slice(below)]).max() > 0.0
+    assert name not in sim.active
+    prescribed = {name: np.zeros(model.joints[i].nv)}
+    truth, _ = lw.hybrid_dynamics(model, sim.state, prescribed)
+    sim.step(1e-9)  # so short that its accelerations are those of the state before it
+    assert sim.acceleration == pytest.approx(truth, rel=0, abs=1e-6 * (1.0 + np.abs(truth).max()))
+    sim.unpin(name)
+    sim.step(1e-3, 20)
+    assert np.abs(sim.state.v[rows]).max() > 0.0
+    size = np.abs(momenta(model, before)).max()
+    same = 1e-11 if integrator == "semi_implicit_euler" else 1e-6  # Runge-Kutta keeps momentum to its order
+    assert np.abs(momenta(model, sim.state) - momenta(model, before)).max() < same * size
+
+
+def test_a_base_pinned_inactive_is_held_by_the_world_and_goes_on_from_rest(make_tree, rng):
+    """While it is held momentum goes into the world; released, the figure keeps what it has then."""
+    model = make_tree(2, 12, base=lw.Free(), kinds=HINGED, gravity=(0, 0, 0))
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng), tolerance=0.0)
+    sim.step(1e-3, 5)
+    base = model.joint_names[0]
+    sim.pin_inactive(base)
+    place = sim.state.q[:7].copy()
+    assert (sim.state.v[:6] == 0.0).all()
+    sim.step(1e-3, 200)
+    assert (sim.state.q[:7] == place).all()
+    assert (sim.state.v[:6] == 0.0).all()
+    sim.unpin(base)
+    kept = momenta(model, sim.state)
+    sim.step(1e-3, 200)
+    assert momenta(model, sim.state) == pytest.approx(kept, rel=0, abs=1e-11 * (1.0 + np.abs(kept).max()))
+    assert np.abs(sim.state.v[:6]).max() > 1e-3
+
+
+def test_a_linkage_locked_as_a_whole_keeps_turning(make_tree, rng):
+    """All joints of a free figure stop in one update; momentum stays, and the run goes on as one rigid body."""
+    model = make_tree(8, 25, base=lw.Free(), gravity=(0, 0, 0))
+    state = model.random_state(rng, speed=0.2)
+    sim = lw.AdaptiveDynamics(model, state, tolerance=math.inf)
+    sim.step(1e-3, 100)
+    assert sim.active == [model.joint_names[0]]
+    assert momenta(model, sim.state) == pytest.approx(momenta(model, state), rel=0, abs=1e-11)

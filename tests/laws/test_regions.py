@@ -1,0 +1,350 @@
+"""The active region hides what its metrics say it hides, keeps what it was asked for, and leaves the rest alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.adaptive.quasi_statics import MEASURES
+from linkwork.adaptive.region_workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
+from linkwork.assembly import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+
+SHAPES = {
+    "chain": {"branching": 0.0, "bodies": 24, "seed": 1},
+    "tree": {"bodies": 30, "seed": 2, "base": lw.Free()},
+    "bush": {"branching": 1.0, "bodies": 30, "seed": 3},
+    "forest": {
+        "branching": 0.6,
+        "bodies": 30,
+        "roots": 5,
+        "seed": 4,
+        "kinds": ("free", "revolute", "spherical", "screw"),
+    },
+}
+
+
+@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+def model(request, make_tree):
+    return make_tree(damping=True, stiffness=True, armature=True, **request.param)
+
+
+def loaded(model, state, rng, **options):
+    """A simulation with efforts, wrenches fixed in bodies and in the world, and a spring."""
+    sim = lw.AdaptiveDynamics(model, state, **options)
+    for i, joint in enumerate(model.joints):
+        if joint.nv:
+            sim.set_effort(model.joint_names[i], rng.normal(size=joint.nv))
+    for frame in ("body", "world"):
+        force, torque, at = rng.normal(size=(3, 3))
+        sim.apply_wrench(int(rng.integers(model.n_bodies)), force=force, torque=torque, frame=frame, at=at)
+    sim.attach(int(rng.integers(model.n_bodies)), to=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
+    return sim
+
+
+def true_accelerations(sim):
+    """Of the fully articulated linkage at the present state, shape (nv,), by `forward_dynamics`."""
+    total = np.zeros((sim.model.n_bodies, 6))
+    poses = lw.body_poses(sim.model, sim.state)
+    for load in sim.loads:
+        if load.row < 0:
+            total[load.body] += load.wrench
+            continue
+        row, R, p = sim._live.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
+        at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
+        f = force + row[LOAD_STIFFNESS] * (target - p - R @ at)
+        total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
+    return lw.forward_dynamics(sim.model, sim.state, sim._live.effort, total)
+
+
+def joint_parts(sim, qdd):
+    """Weighted squared acceleration of each joint, shape (n,)."""
+    weighted = sim._mechanism.weight * qdd**2
+    return np.array([weighted[sim.model.v_slice(i)].sum() for i in range(sim.model.n_bodies)])
+
+
+def frontier_parts(sim, parts):
+    """The same summed over each rigid cluster right below the active region."""
+    nodes, flag = sim._plan.nodes, sim._live.flag
+    sums = []
+    for node in range(len(nodes)):
+        up = nodes[node, 4]
+        if flag[node] & ACTIVE or (up >= 0 and not flag[up] & ACTIVE):
+            continue
+        inside = nodes[nodes[node, FIRST] : node + 1]
+        joints = inside[np.isin(inside[:, NODE_KIND], (JOIN, HANG)), INDEX]
+        sums.append(parts[joints].sum())
+    return np.array(sums)
+
+
+# ----------------------------------------------------------------------------------------------------------------- metrics
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_error_bound_is_what_inactive_joints_hide(model, rng, measure):
+    """For every measure, at many sizes of the region, with moving joints, weights and loads."""
+    weights = 10.0 ** rng.uniform(-1, 1, model.nv)
+    seen = set()
+    for most in (0, 1, 3, 6, 10, 15):
+        state = model.random_state(rng, speed=0.5)
+        for i in rng.choice(model.n_bodies, 15, replace=False):
+            state.v[model.v_slice(int(i))] = 0.0
+        sim = loaded(model, state, rng, active_joints=most, measure=measure, acceleration_weights=weights)
+        truth = true_accelerations(sim)
+        report = sim.update_region(1e-2)
+        parts = joint_parts(sim, truth)
+        frontier = frontier_parts(sim, parts)
+        inactive = np.ones(model.n_bodies, dtype=bool)
+        inactive[sim.active_bodies] = False
+        assert frontier.sum() == pytest.approx(parts[inactive].sum(), rel=1e-12)
+        if measure == "absolute_linkage":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.sum()), rel=1e-9)
+        elif measure == "relative_linkage":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.sum() / parts.sum()), rel=1e-9)
+        elif measure == "absolute_joint":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.max()), rel=1e-9)
+            assert report.error_bound >= math.sqrt(parts[inactive].max(initial=0.0)) * (1.0 - 1e-9)
+        else:  # against the largest joint that was looked at
+            assert report.error_bound >= math.sqrt(frontier.max() / parts.max()) * (1.0 - 1e-9)
+            assert report.error_bound <= math.sqrt(frontier.max() / parts[~inactive].max(initial=1e-300)) * (1.0 + 1e-9)
+        computed = np.concatenate([np.arange(model.nv)[model.v_slice(i)] for i in sim.active_bodies.tolist()] or [[]])
+        ours = sim._live.metric_qdd[computed.astype(int)]
+        assert ours == pytest.approx(truth[computed.astype(int)], rel=0, abs=1e-9 * np.abs(truth).max())
+        seen.add(report.active_joints)
+    assert len(seen) > 3
+
+
+def test_a_rigid_cluster_that_turns_hides_the_sum_over_its_joints(model, rng):
+    """Nothing but bases moves; the whole figure answers through its root, as it does joint by joint the long way."""
+    for _ in range(5):
+        state = model.random_state(rng, speed=3.0)
+        bases = [i for i in range(model.n_bodies) if model.parent[i] < 0 and isinstance(model.joints[i], lw.Free)]
+        keep = np.concatenate([np.arange(model.nv)[model.v_slice(i)] for i in bases] or [[]]).astype(int)
+        state.v[np.setdiff1d(np.arange(model.nv), keep)] = 0.0
+        sim = lw.AdaptiveDynamics(model, state, tolerance=math.inf, measure="absolute_linkage")
+        parts = joint_parts(sim, lw.forward_dynamics(model, state))
+        assert sim.update_region(1e-2).error_bound == pytest.approx(math.sqrt(np.delete(parts, bases).sum()), rel=1e-10)
+        assert sim.report.joints_computed <= len(bases) + 1  # no joint was looked at but bases and the root of the tree
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_tolerance_is_kept(model, rng, measure):
+    """At any tolerance, whichever joints moved before."""
+    counts = set()
+    for tolerance in (0.0, 1e-3, 0.03, 0.3, 1.0, 3.0, 10.0, 100.0, math.inf):
+        state = model.random_state(rng, speed=0.1)
+        sim = loaded(model, state, rng, tolerance=tolerance, measure=measure)
+        report = sim.update_region(1e-2)
+        assert report.reached
+        assert report.error_bound <= tolerance
+        counts.add(report.active_joints)
+        report = sim.step(1e-3, 25)
+        assert report.reached
+    assert len(counts) > 2
+
+
+@pytest.mark.parametrize("measure", ["absolute_linkage", "relative_linkage"])
+def test_many_small_parts_stay_within_a_tolerance_together(measure):
+    """A hundred equal pendulums, all moving slowly: none may stop for being small alone, since together they are not."""
+    linkage = lw.Linkage("pendulums", gravity=(0, 0, -9.81))
+    box = lw.Inertia.box(1.0, (0.1, 0.1, 0.5)).at(lw.Pose((0, 0, -0.3)))
+    for k in range(100):
+        linkage.add_body(f"p{k}", "world", lw.Revolute((0, 1, 0)), lw.Pose((k, 0, 0)), box)
+    model = linkage.compile()
+    state = model.state(np.full(100, 0.1), np.full(100, 1e-6))
+    each = abs(lw.forward_dynamics(model, state)[0])
+    for part in (0.1, 0.3, 0.5, 0.9):
+        tolerance = part if measure == "relative_linkage" else part * 10.0 * each
+        sim = lw.AdaptiveDynamics(model, state, tolerance=tolerance, measure=measure)
+        report = sim.update_region(1e-3)
+        assert report.reached
+        assert report.error_bound <= tolerance
+
+
+def test_a_number_of_joints_is_kept(model, rng):
+    """Never more than asked for; and as many, since all of them would move."""
+    can = sum(joint.nv > 0 for joint in model.joints) - sum(
+        isinstance(joint, lw.Free) and model.parent[i] < 0 for i, joint in enumerate(model.joints)
+    )
+    for most, loads in ((0, True), (1, True), (2, False), (5, True), (9, False), (14, True)):
+        state = model.random_state(rng, speed=0.0)
+        sim = (
+            (loaded(model, state, rng, active_joints=most)) if loads else lw.AdaptiveDynamics(model, state, None, most)
+        )
+        assert sim.update_region(1e-2).active_joints == min(most, can)
+        for _ in range(10):
+            assert sim.step(1e-3, 10).active_joints == min(most, can)
+
+
+def test_velocity_weights_decide_what_keeps_moving():
+    """Balanced wheels that turn without acceleration: only the one that counts more is worth going on with."""
+    linkage = lw.Linkage("wheels", gravity=(0, 0, -9.81))
+    for k in range(9):
+        linkage.add_body(
+            f"wheel_{k}", "world", lw.Revolute((0, 1, 0)), lw.Pose((k, 0, 0)), lw.Inertia.box(1.0, (0.5,) * 3)
+        )
+    model = linkage.compile()
+    state = model.state(None, np.full(9, 0.1))
+    weights = np.where(np.arange(9) == 4, 100.0, 1.0)
+    sim = lw.AdaptiveDynamics(model, state, tolerance=100.0, velocity_weights=weights, horizon=1e-2)
+    sim.update_region()
+    assert sim.active == [model.joint_names[4]]
+    plain = lw.AdaptiveDynamics(model, state, tolerance=100.0, horizon=1e-2)
+    plain.update_region()
+    assert plain.active == []
+    assert (plain.state.v == 0.0).all()
+
+
+def test_acceleration_weights_decide_what_begins_to_move(make_tree, rng):
+    model = make_tree(3, 12, branching=1.0, roots=12, kinds=("revolute", "prismatic"))  # independent of each other
+    state = model.random_state(rng, speed=0.0)
+    truth = np.abs(lw.forward_dynamics(model, state))
+    weights = np.full(12, 1e-12)
+    weights[[2, 7]] = 1.0
+    sim = lw.AdaptiveDynamics(
+        model, state, tolerance=0.5 * truth[[2, 7]].min(), acceleration_weights=weights, velocity_weights=weights
+    )
+    sim.update_region(1e-2)
+    assert sim.active_bodies.tolist() == [2, 7]
+
+
+# ------------------------------------------------------------------------------------------------------------ what is asked
+
+
+def rest(base, links=120):
+    """A chain at rest in no gravity: no joint would move."""
+    linkage = lw.Linkage("rest", gravity=(0, 0, 0))
+    box = lw.Inertia.box(1.0, (0.2, 0.3, 0.4)).at(lw.Pose((0.1, 0.0, 0.2)))
+    joints = (lw.Revolute((1, 0, 0)), lw.Revolute((0, 1, 0.5)), lw.Universal())
+    for k in range(links):
+        joint = base if k == 0 else joints[k % 3]
+        linkage.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, lw.Pose((0, 0, 0.4)), box, joint_name=f"j{k}")
+    model = linkage.compile()
+    return model, lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.1, update_every=5, horizon=1e-2)
+
+
+@pytest.mark.parametrize("base", [lw.Free(), lw.Revolute((0, 1, 0))], ids=["floating", "fixed"])
+@pytest.mark.parametrize("how", ["wrench", "world", "spring", "effort", "motor"])
+def test_what_a_strong_load_would_move_is_active_after_the_next_update(base, how):
+    model, sim = rest(base)
+    assert sim.step(1e-3, 10).active_joints == 0
+    if how == "spring":
+        sim.attach("b77", to=(5.0, 3.0, 2.0), stiffness=100.0)
+    elif how == "effort":
+        sim.set_effort("j77", [30.0, -20.0])
+    elif how == "motor":
+        sim.set_motor("j77", position=1.0, stiffness=300.0)
+    else:
+        sim.apply_wrench(
+            "b77", force=(50.0, 20.0, 10.0), torque=(10, 20, 5), frame="world" if how == "world" else "body"
+        )
+    truth = sim.checkpoint()
+    report = sim.update_region()
+    assert "j77" in sim.active
+    assert 0 < report.active_joints < 119
+    assert report.reached
+    sim.restore(truth)  # and without being asked, at the next regular update
+    sim.step(1e-3, 6)
+    assert "j77" in sim.active
+    assert np.abs(sim.state.v[model.v_slice("j77")]).max() > 0.0
+
+
+def test_a_joint_pinned_active_stays_active_until_unpinned():
+    _, sim = rest(lw.Free())
+    assert "j60" not in sim.active
+    sim.pin_active("j60")
+    for _ in range(5):
+        sim.step(1e-3, 7)
+        assert "j60" in sim.active
+    sim.tolerance = math.inf
+    sim.update_region()
+    assert "j60" in sim.active
+    sim.unpin("j60")
+    sim.update_region()
+    assert "j60" not in sim.active
+    assert sim.report.active_joints == 0
+    assert sim.report.region_changes % 2 == 0  # whatever came also went
+
+
+# -------------------------------------------------------------------------------------------------------------------- cost
+
+
+def big(rng, active):
+    model = lw.library.random_tree(4000, seed=5)
+    model = model.compile() if isinstance(model, lw.Linkage) else model
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.0), active_joints=active, update_every=10)
+    sim.apply_wrench(2000, force=(1.0, 2.0, 3.0), frame="world", at=(0.1, 0.2, 0.3))
+    sim.step(1e-4, 30)
+    return sim
+
+
+def test_a_step_reads_nothing_outside_the_region(rng):
+    """Everything a step has no business with is poisoned; a hundred steps do not notice."""
+    sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
+    sim.update_every = twin.update_every = 10**6
+    live, c, nodes = sim._live, sim._coefficients, sim._plan.nodes
+    active = live.active[: live.tally[ACTIVE_COUNT]]
+    front = live.front[: live.tally[FRONT_COUNT]]
+    assert active.size + front.size < 0.1 * len(nodes)
+    outside = np.ones(len(nodes), dtype=bool)
+    outside[active] = outside[front] = False
+    joints = np.isin(nodes[active, NODE_KIND], (JOIN, HANG, BODY))
+    foreign = np.ones(sim.model.n_bodies, dtype=bool)
+    foreign[nodes[active[joints], INDEX]] = False
+    for array in (c.place, live.twist, live.relative, live.momentum, live.force, live.world, live.value, live.speed):
+        array[outside] = math.nan
+    for array in (c.columns, c.root, c.phi, c.coef, c.freedom):
+        array[:] = math.nan
+    for array in (c.hinge, live.rate, live.wrench):
+        array[foreign] = math.nan
+    moving = np.zeros(sim.model.nv, dtype=bool)
+    for i in sim.active_bodies.tolist():
+        moving[sim.model.v_slice(i)] = True
+    for array in (live.v, live.qdd, live.effort, c.total, live.motor):
+        array[~moving] = math.nan
+    assert twin.step(1e-4, 100) == sim.step(1e-4, 100)
+    assert (sim.state.v[moving] == twin.state.v[moving]).all()
+    assert np.isfinite(sim.state.q).all()
+    assert (sim.state.q == twin.state.q).all()
+    assert np.abs(twin.state.v[moving]).max() > 0.0
+
+
+def test_many_updates_and_steps_write_nothing_far_away(rng):
+    """Ten updates with a load that stays: what they touch is the neighbourhood of the region, however large the rest."""
+    sim = big(rng, 20)
+    live, c, plan = sim._live, sim._coefficients, sim._plan
+    rows = (c.place, live.twist, live.relative, live.momentum, live.force, live.world, live.value, live.speed)
+    before = [array.copy() for array in rows]
+    flat = (c.columns, c.root, c.coef, c.phi)
+    flat_before = [array.copy() for array in flat]
+    report = sim.step(1e-4, 100)
+    assert report.active_joints == 20
+    changed = np.zeros(len(plan.nodes), dtype=bool)
+    for array, old in zip(rows, before, strict=True):
+        changed |= (array != old).reshape(len(plan.nodes), -1).any(axis=1)
+    starts = (plan.columns_at, plan.root_at, plan.block, plan.slot)
+    for array, old, start in zip(flat, flat_before, starts, strict=True):
+        where = np.flatnonzero(array != old)
+        order = np.argsort(start, kind="stable")
+        changed[order[np.searchsorted(start[order], where, side="right") - 1]] = True
+    assert 0 < changed.sum() < 0.08 * len(plan.nodes)
+
+
+def test_a_region_is_closed_upwards_and_its_front_is_rigid(model, rng):
+    sim = loaded(model, model.random_state(rng, speed=0.3), rng, active_joints=6, update_every=3)
+    kinds = set()
+    for _ in range(30):
+        sim.active_joints = int(rng.integers(0, 12))
+        sim.step(1e-3, 4)
+        nodes, live = sim._plan.nodes, sim._live
+        active = set(live.active[: live.tally[ACTIVE_COUNT]].tolist())
+        assert all(nodes[n, 4] < 0 or nodes[n, 4] in active for n in active)
+        front = set(live.front[: live.tally[FRONT_COUNT]].tolist())
+        children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
+        assert front == children - active
+        kinds |= {int(nodes[n, NODE_KIND]) for n in active | front}
+    assert kinds >= {BODY, JOIN, HANG}
+    assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches

@@ -1,0 +1,187 @@
+"""Velocity columns and moving roots of every rigid node against the plain algorithm at real velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.adaptive.moving_root import OF_F2, OF_M, ROW_1, ROW_2
+from linkwork.adaptive.region_workspace import OPEN, STALE
+from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.dynamics import node_equations as eq
+from linkwork.dynamics.plain_dca import PlainDca
+
+# Chains of 6x6 solves: ε times their condition (1e3), relative to the same sums over absolute values.
+SAME = 1e-11
+
+
+def products(w):
+    return np.array([w[0] ** 2, w[1] ** 2, w[2] ** 2, w[0] * w[1], w[0] * w[2], w[1] * w[2]])
+
+
+def classical_part(V):
+    """Classical less spatial acceleration of a body that moves with V."""
+    return np.concatenate([np.zeros(3), np.cross(V[:3], V[3:])])
+
+
+class Motion:
+    """Velocities of the first and last bodies of nodes, and which nodes move as one rigid body."""
+
+    def __init__(self, model, state, nodes):
+        self.nodes, self.parent = nodes, model.parent
+        self.twists = lw.body_twists(model, state)
+        speed = [np.abs(state.v[model.v_slice(i)]).max(initial=0.0) for i in range(model.n_bodies)]
+        self.rigid = np.ones(len(nodes), dtype=bool)
+        for node, row in enumerate(nodes):
+            for child in row[[LEFT, RIGHT]]:
+                self.rigid[node] &= child < 0 or self.rigid[child]
+            if row[NODE_KIND] in (JOIN, HANG):
+                self.rigid[node] &= speed[row[INDEX]] == 0.0
+
+    def first(self, node):
+        """Of the first body of a cluster, of the carrier of a branch."""
+        kind, left, index = self.nodes[node, [NODE_KIND, LEFT, INDEX]]
+        if kind == BODY:
+            return self.twists[index]
+        if kind == HANG:
+            carrier = self.parent[index]
+            return self.twists[carrier] if carrier >= 0 else np.zeros(6)
+        return self.first(left)
+
+    def last(self, node):
+        return self.twists[self.nodes[node, INDEX]] if self.nodes[node, NODE_KIND] == BODY else self.last(
+            self.nodes[node, RIGHT]
+        )  # fmt: skip
+
+
+def column_bias(sim, node, V, second=False):
+    """Classical bias from the columns a simulation keeps, and the same over absolute values."""
+    at = sim._plan.columns_at[node] + (48 if second else 0)
+    rows = sim._coefficients.columns[at : at + 48].reshape(6, 8)[:, :7]
+    m = np.append(products(V[:3]), 1.0)
+    return rows @ m, np.abs(rows) @ np.abs(m)
+
+
+def assert_columns_fit(sim, dca, motion, node):
+    """Biases of one node; spatial ones of the judge, classical ones of ours."""
+    row, V = sim._plan.nodes[node], motion.first(node)
+    ours, scale = column_bias(sim, node, V)
+    judge = dca.nodes[node]
+    if row[NODE_KIND] in (HANG, SUM):
+        truth = judge.p - judge.K @ classical_part(V)
+        scale = scale + np.abs(judge.K) @ np.abs(classical_part(V))
+    else:
+        truth = judge.b1 + classical_part(V)
+    assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
+    if row[NODE_KIND] == JOIN and row[ROLE] != TOP:
+        ours, scale = column_bias(sim, node, V, second=True)
+        truth = judge.b2 + classical_part(motion.last(node))
+        assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
+
+
+def by_sum(dca, weights, node, f1, f2):
+    """A(C) the long way: substitutes down to the last joint and adds up q̈ᵀ A q̈."""
+    kind, left, right, i = dca.assembly.nodes[node, [NODE_KIND, LEFT, RIGHT, INDEX]].tolist()
+    nothing = np.zeros(6)
+    if kind == BODY:
+        cluster = dca.nodes[node]
+        return by_sum(dca, weights, left, cluster.phi11 @ (f1 + f2) + cluster.b1, nothing) if left >= 0 else 0.0
+    if kind == SUM:
+        return by_sum(dca, weights, left, f1, f2) + by_sum(dca, weights, right, f1, f2)
+    joint, rows = dca.joints[i], dca.model.v_slice(i)
+    if kind == HANG:
+        x, f = eq.pass_hang(dca.nodes[left], joint, f1)
+        return weights[rows] @ x**2 + by_sum(dca, weights, left, f, nothing)
+    x, f = eq.pass_join(dca.nodes[left], dca.nodes[right], joint, f1, f2)
+    below = by_sum(dca, weights, left, f1, -joint.X.T @ f) + by_sum(dca, weights, right, f, f2)
+    return weights[rows] @ x**2 + below
+
+
+def assert_root_fits(sim, dca, motion, node, rng):
+    """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
+    row, V = sim._plan.nodes[node], motion.first(node)
+    wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
+    branch = row[NODE_KIND] in (HANG, SUM)
+    width = ROW_2 if wide else ROW_1
+    f1 = rng.normal(size=6)
+    f2 = rng.normal(size=6) if wide else np.zeros(6)
+    truth = by_sum(dca, sim._mechanism.weight, node, f1, f2)
+    at = sim._plan.root_at[node]
+    R = sim._coefficients.root[at : at + sim._coefficients.rows[node] * width].reshape(-1, width)
+    x = np.zeros(width)
+    x[:6], x[6], x[OF_M : OF_M + 6] = f1 + (classical_part(V) if branch else 0.0), 1.0, products(V[:3])
+    if wide:
+        x[OF_F2 : OF_F2 + 6] = f2
+    scale = float(np.sum((np.abs(R) @ np.abs(x)) ** 2))
+    assert float(np.sum((R @ x) ** 2)) == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
+
+
+@pytest.fixture(params=["chain", "tree", "bush", "forest", "hinges", "figures"])
+def model(request, make_tree):
+    shape = {
+        "chain": {"branching": 0.0, "bodies": 25, "stiffness": True, "armature": True, "base": lw.Spherical()},
+        "tree": {"bodies": 30, "stiffness": True, "damping": True, "base": lw.Free()},
+        "bush": {"branching": 1.0, "bodies": 30, "armature": True, "base": lw.Free()},
+        "forest": {"branching": 0.7, "bodies": 25, "roots": 4, "stiffness": True, "armature": True},
+        "hinges": {"branching": 0.1, "bodies": 40, "kinds": ("revolute", "prismatic", "screw"), "base": lw.Free()},
+        "figures": {"branching": 0.2, "bodies": 30, "roots": 5, "kinds": ("free", "universal", "revolute", "planar")},
+    }[request.param]
+    return make_tree(seed=len(request.param), **shape)
+
+
+def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
+    """Some joints move, so that what lies between them turns and shifts as rigid bodies: all of these nodes, all kinds."""
+    state = model.random_state(rng)
+    keep = rng.uniform(size=model.n_bodies) < 0.25
+    keep[0] = True
+    for i in np.flatnonzero(~keep):
+        state.v[model.v_slice(int(i))] = 0.0
+    effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
+    weights = 10.0 ** rng.uniform(-1, 1, model.nv)
+    sim = lw.AdaptiveDynamics(model, state, acceleration_weights=weights)
+    for i, joint in enumerate(model.joints):
+        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
+        if joint.nv:
+            sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
+    sim._prepare()  # columns and roots of all nodes with these loads
+    dca = PlainDca(model, state, effort, wrenches)
+    assert (dca.assembly.nodes == sim._plan.nodes).all()
+    motion = Motion(model, state, sim._plan.nodes)
+    rigid = np.flatnonzero(motion.rigid)
+    assert set(sim._plan.nodes[rigid, NODE_KIND]) >= {BODY, JOIN}
+    assert max(np.abs(motion.first(node)[:3]).max() for node in rigid) > 0.3  # they do turn
+    for node in rigid.tolist():
+        assert_columns_fit(sim, dca, motion, node)
+        assert_root_fits(sim, dca, motion, node, rng)
+
+
+def test_columns_and_roots_stay_right_through_any_motion(model, rng):
+    """Joints come and go, loads and efforts change; whatever lies closed at the end still fits the present state."""
+    weights = 10.0 ** rng.uniform(-1, 1, model.nv)
+    sim = lw.AdaptiveDynamics(
+        model, model.random_state(rng, speed=0.3), active_joints=6, update_every=3, acceleration_weights=weights
+    )
+    effort, wrenches = np.zeros(model.nv), np.zeros((model.n_bodies, 6))
+    for _ in range(40):
+        i = int(rng.integers(model.n_bodies))
+        if model.joints[i].nv:
+            effort[model.v_slice(i)] = 3.0 * rng.normal(size=model.joints[i].nv)
+            sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
+        i = int(rng.integers(model.n_bodies))
+        wrenches[i] += (load := 3.0 * rng.normal(size=6))
+        sim.apply_wrench(i, force=load[3:], torque=load[:3])
+        sim.active_joints = int(rng.integers(2, 12))
+        sim.step(2e-3, int(rng.integers(1, 8)))
+    assert sim.report.region_changes > 40
+    sim.active_joints = 4
+    sim.update_region(1e-2)
+    state = sim.state
+    dca = PlainDca(model, state, effort, wrenches)
+    motion = Motion(model, state, sim._plan.nodes)
+    closed = np.flatnonzero(sim._live.flag & (OPEN | STALE) == 0)
+    assert closed.size > 0.2 * len(sim._plan.nodes)
+    assert motion.rigid[closed].all()
+    for node in closed.tolist():
+        assert_columns_fit(sim, dca, motion, node)
+        assert_root_fits(sim, dca, motion, node, rng)
