@@ -97,6 +97,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "coil": lambda: Picture(lw.library.coil(150), view=(-20, 10)),
     "bicycle_chain": lambda: Picture(lw.library.bicycle_chain(30), sagging, (22, -70)),
     "star": lambda: Picture(lw.library.star(60, 2), shaken(0.08)),
+    "ball_star": lambda: Picture(lw.library.ball_star(), shaken(0.22), (-14, -60)),
     "broom": lambda: Picture(lw.library.broom(6, 80), shaken(0.08), (10, -60)),
     "caterpillar": lambda: Picture(lw.library.caterpillar(14, 2, 2), shaken(0.12), (24, -50)),
     "binary_tree": lambda: Picture(lw.library.binary_tree(511), view=(10, -50)),
@@ -105,6 +106,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "molecule": lambda: Picture(lw.library.molecule(150, seed=5), width=1.5),
     "humanoid": lambda: Picture(lw.library.humanoid(), walking, (12, -35)),
     "compass_biped": lambda: Picture(lw.library.compass_biped(), lambda m: m.state([-0.2187, 0.5422]), (8, -80)),
+    "four_bar": lambda: Picture(lw.library.four_bar(), view=(12, -80)),
 }
 
 

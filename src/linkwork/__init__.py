@@ -50,8 +50,7 @@ from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.simulate.full_dynamics import FullDynamics
-from linkwork.simulate.scene import Scene
-from linkwork.simulate.scene_run import run_scene
+from linkwork.simulate.scene import Scene, run_scene
 from linkwork.spatial.pose import Pose
 
 if TYPE_CHECKING:

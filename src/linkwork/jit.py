@@ -3,17 +3,19 @@
 `kernel` marks what Python calls: compiled on first use, cached on disk, run without the GIL.
 `inlined` marks the small functions kernels are made of: always inlined, never compiled alone.
 
-Three choices need a reason:
+Four choices need a reason:
 - Numba's own cache looks only at the file of the kernel itself, but our kernels inline functions of other files. The
   stamp used here covers every source file a kernel could draw on, so an edit in any of them retires the cached code.
 - Kernels count no references to arrays, unless they make some: the caller holds them all while the kernel runs. Numba's
   counting put two atomic operations into every call that passes an array on, and took two thirds of an adaptive step.
+- Pieces of kernels are optimized where a kernel is, not on every level between (`_PieceCompiler`).
 - The floating-point flags allow fused multiply-add and reciprocal tricks, but keep NaN and infinity meaningful: kernels
   report failure through them.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -23,6 +25,8 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.registry import CPUDispatcher
 
 FASTMATH = {"contract", "nsz", "arcp"}
 KERNEL_FREE = (
@@ -82,6 +86,38 @@ class _Announcer(event.Listener):
 _announcer = _Announcer()
 
 
+class _Piece(CPUDispatcher):
+    """What only kernels call compiled; called from Python it is the Python function it was written as."""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+
+class _PieceCompiler(CompilerBase):
+    """Compiles what only kernels call: it can be linked into them, and nothing else.
+
+    Left to itself Numba optimizes a piece in every caller on the way up, makes machine code of it each time, and a way in
+    from Python. Optimized once, in the kernel, all kernels compile in two fifths of the time, to the same speed.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        state = self.state
+        state.flags.no_cpython_wrapper = True
+        state.flags.no_cfunc_wrapper = True
+        library = state.library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+        library._optimize_final_module = lambda: None
+        library._finalize_final_module = partial(_only_for_linking, library)
+        state.targetctx = copy.copy(state.targetctx)
+        # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
+        state.targetctx.get_executable = lambda library, fndesc, env: [].clear
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+def _only_for_linking(library: Any) -> None:
+    library._finalize_dynamic_globals()
+    library._finalized = True
+
+
 def _compile(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
     settings: dict[str, Any] = {
         "nogil": True,
@@ -113,9 +149,16 @@ def routine(function: Callable[..., Any] | None = None, *, allocates: bool = Fal
     """A piece of a kernel that is compiled once and called, not copied into every caller."""
     if function is None:
         return partial(routine, allocates=allocates)
-    return _compile(function, allocates)
+    return _piece(function, allocates)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel that is copied into its callers: tuples in, tuples out, no memory."""
-    return _compile(function, allocates=False, forceinline=True)
+    return _piece(function, allocates=False, forceinline=True)
+
+
+def _piece(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
+    dispatcher = _compile(function, allocates, pipeline_class=_PieceCompiler, **options)
+    if isinstance(dispatcher, CPUDispatcher):  # not so when Numba is switched off
+        dispatcher.__class__ = _Piece
+    return dispatcher

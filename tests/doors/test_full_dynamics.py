@@ -247,6 +247,42 @@ def test_bad_motors_are_refused(untouched):
             untouched.set_motor("elbow", **options)
 
 
+def test_motors_may_be_set_anew_and_cleared_in_any_order():
+    """Efforts by hand against those of a simulation, while motors come, change and go at random."""
+    model = lw.library.chain(12).compile()
+    sim = lw.FullDynamics(model, model.random_state(2))
+    q, v = sim.state
+    rng = np.random.default_rng(4)
+    motors = {}
+    for _ in range(120):
+        k = int(rng.integers(12))
+        if k in motors and rng.random() < 0.3:
+            sim.clear_motor(f"link_{k}")
+            del motors[k]
+        else:
+            motors[k] = position, velocity, stiffness, damping = rng.uniform(0.1, 1.0, size=4)
+            sim.set_motor(f"link_{k}", position, velocity, stiffness, damping)
+        expected = np.zeros(12)
+        for k, (position, velocity, stiffness, damping) in motors.items():
+            expected[k] = stiffness * (position - q[k]) + damping * (velocity - v[k])
+        assert sim.acceleration == pytest.approx(lw.forward_dynamics(model, sim.state, expected), rel=1e-9)
+
+
+def test_a_new_target_costs_the_same_however_many_motors_there_are():
+    """Counted, not timed: the table of all motors is made once, and not again for new targets."""
+    model = lw.library.chain(200).compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    for k in range(200):
+        sim.set_motor(f"link_{k}", position=0.0, stiffness=1.0)
+    sim.step(1e-3)
+    made = sim._motors._table
+    for k in range(200):
+        sim.set_motor(f"link_{k}", position=0.1, stiffness=2.0)
+    sim.step(1e-3)
+    assert sim._motors._table is made
+    assert (made[:, :1] == 2.0).all()
+
+
 def test_clearing_a_motor_that_is_not_there_is_refused(untouched):
     with pytest.raises(lw.StateError, match=r"joint 'elbow' has no motor to clear"):
         untouched.clear_motor("elbow")

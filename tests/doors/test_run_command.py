@@ -13,9 +13,8 @@ import pytest
 from linkwork.cli import main
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED, WRONG_USAGE
 from linkwork.record.recording import Recording
-from linkwork.simulate.ready_scenes import ready_scenes
-from linkwork.simulate.scene import Scene
-from linkwork.simulate.scene_run import run_scene
+from linkwork.simulate.scene import Scene, run_scene
+from linkwork.simulate.scene.ready import ready_scenes
 
 SMALL = """\
 title = "a small chain"
@@ -272,7 +271,7 @@ def test_ctrl_c_keeps_everything_and_resume_goes_on(long_scene):
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_killed_runs_resume_to_the_same_bits(long_scene):
     """Killed on the command line and in Python, at moments that nobody chose; each resumed run is killed again."""
-    code = "import linkwork.simulate.scene_run as s; s.run_scene(None, 'run', resume=True, checkpoint_every=0.05)"
+    code = "import linkwork as lw; lw.run_scene(None, 'run', resume=True, checkpoint_every=0.05)"
     process = start(long_scene, "run", "long.toml", "--out", "run")
     for k in range(3):
         before = len(Recording(long_scene / "run")) if k else 0

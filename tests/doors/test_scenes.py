@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import linkwork as lw
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.simulate.scene import Scene
-from linkwork.simulate.scene_lines import key_lines
-from linkwork.simulate.scene_overrides import parse_setting
-from linkwork.simulate.scene_schema import BODY, LISTS, METHOD, METHODS, TABLES, TOP
-from linkwork.simulate.scene_signals import make_signal
-from linkwork.simulate.scene_targets import nearest_bodies
+from linkwork.simulate.scene.lines import key_lines
+from linkwork.simulate.scene.schema import BODY, LISTS, METHOD, METHODS, TABLES, TOP
+from linkwork.simulate.scene.settings import parse_setting
+from linkwork.simulate.scene.signals import make_signal
+from linkwork.simulate.scene.targets import nearest_bodies
 
 GOOD = """\
 title = "a chain"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -110,7 +108,8 @@ def test_with_all_joints_active_it_equals_full_dynamics(model, rng):
         full.step(2e-4)
         report = ours.step(2e-4)
         scale = max(scale, np.abs(full.state.v).max())
-    assert report.active_joints == sum(j.nv > 0 for j in model.joints) - len(ours._bases())
+    bases = sum(isinstance(j, lw.Free) and model.parent[i] < 0 for i, j in enumerate(model.joints))
+    assert report.active_joints == sum(j.nv > 0 for j in model.joints) - bases
     assert report.error_bound == 0.0
     assert report.reached
     assert distance(model, full.state, ours.state) < 1e-9 * scale
@@ -276,9 +275,7 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
     for _ in range(60):
         show.go_on()
         twin.go_on()
-        mine, its = sim.step(1e-3, 5), other.step(1e-3, 5)
-        assert mine.error_bound == pytest.approx(its.error_bound, rel=1e-9)  # the metric may differ in its last bits
-        assert replace(mine, error_bound=its.error_bound) == its
+        assert sim.step(1e-3, 5) == other.step(1e-3, 5)
     sim.unpin(model.joint_names[-1])
     other.unpin(model.joint_names[-1])
     sim.step(1e-3, 50)

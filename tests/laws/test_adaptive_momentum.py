@@ -100,6 +100,26 @@ def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tr
     assert momenta(model, sim.state) == pytest.approx(expected, rel=1e-11, abs=1e-10)
 
 
+@pytest.mark.parametrize("how", ["body", "world", "spring"])
+def test_momentum_stays_from_the_moment_loads_are_gone(rng, how):
+    """Pushed, then let go, between two updates of the region."""
+    model = free_figures(rng, 2, 8)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), active_joints=8, update_every=50)
+    sim.step(1e-3, 5)
+    if how == "spring":
+        load = sim.attach(5, to=(1.0, 2.0, 3.0), stiffness=20.0)
+    else:
+        load = sim.apply_wrench(5, force=(10.0, 20.0, 5.0), torque=(1.0, 2.0, 3.0), frame=how)
+    before = momenta(model, sim.state)
+    sim.step(1e-3, 20)
+    after = momenta(model, sim.state)
+    assert np.abs(after - before).max() > 0.1  # it was pushed
+    sim.clear(load)
+    for _ in range(5):
+        sim.step(1e-3, 7)
+        assert momenta(model, sim.state) == pytest.approx(after, rel=0, abs=1e-11 * (1.0 + np.abs(after).max()))
+
+
 # ----------------------------------------------------------------------------------------------------------------- locking
 
 BASES = {

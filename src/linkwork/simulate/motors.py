@@ -13,13 +13,17 @@ FloatArray = NDArray[np.float64]
 
 
 class Motors:
-    """Effort = stiffness (position - q) + damping (velocity - q̇) on each driven joint."""
+    """Effort = stiffness (position - q) + damping (velocity - q̇) on each driven joint.
+
+    A new target for a joint that has a motor costs O(1), however many motors there are: controllers set them at every step.
+    """
 
     def __init__(self, model: Model):
         self.model = model
-        self._of_joint: dict[str, FloatArray] = {}
-        self._all = np.zeros((0, 4))
+        self._of_joint: dict[str, FloatArray] = {}  # once gathered, views of its rows in the table
+        self._table = np.zeros((0, 4))  # one row a driven degree of freedom
         self._q = self._v = np.zeros(0, dtype=np.int64)  # coordinate and velocity of each row
+        self._is_gathered = True
 
     def set(
         self,
@@ -29,27 +33,39 @@ class Motors:
         stiffness: ArrayLike,
         damping: ArrayLike,
     ) -> None:
-        self._of_joint[joint] = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        self._gather()
+        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
+        if joint in self._of_joint:
+            self._of_joint[joint][:] = rows
+        else:
+            self._of_joint[joint] = rows
+            self._is_gathered = False
 
     def clear(self, joint: str) -> None:
         self.model.joint(joint)  # an unknown name is a slip of the pen, a joint without a motor another
         if self._of_joint.pop(joint, None) is None:
             raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._gather()
+        self._is_gathered = False
 
     def add_to(self, effort: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
         """The efforts with those of the motors, shape (nv,); the same array where there are no motors."""
+        if not self._is_gathered:
+            self._gather()
         if not self._v.size:
             return effort
         total = effort.copy() if effort.size else np.zeros(self.model.nv)
-        stiffness, damping, position, velocity = self._all.T
+        stiffness, damping, position, velocity = self._table.T
         np.add.at(total, self._v, stiffness * (position - q[self._q]) + damping * (velocity - v[self._v]))
         return total
 
     def _gather(self) -> None:
-        self._all = np.concatenate([np.zeros((0, 4)), *self._of_joint.values()])
+        """Makes one table of the rows of all motors, and theirs the views of it."""
+        self._table = np.concatenate([np.zeros((0, 4)), *self._of_joint.values()])
         none = np.zeros(0, dtype=np.int64)
         slices = [(self.model.q_slice(joint), self.model.v_slice(joint)) for joint in self._of_joint]
         self._q = np.concatenate([none, *(np.arange(q.start, q.stop) for q, _ in slices)])
         self._v = np.concatenate([none, *(np.arange(v.start, v.stop) for _, v in slices)])
+        first = 0
+        for joint, rows in self._of_joint.items():
+            self._of_joint[joint] = self._table[first : first + len(rows)]
+            first += len(rows)
+        self._is_gathered = True

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from linkwork.model.library.ball_star import ball_star
 from linkwork.model.library.chains import bicycle_chain, chain, coil
 from linkwork.model.library.compass_biped import compass_biped
+from linkwork.model.library.four_bar import four_bar
 from linkwork.model.library.humanoid import humanoid
 from linkwork.model.library.millipede import millipede
 from linkwork.model.library.molecule import molecule
@@ -20,6 +22,7 @@ MODELS: dict[str, Callable[..., Linkage]] = {
     "coil": coil,
     "bicycle_chain": bicycle_chain,
     "star": star,
+    "ball_star": ball_star,
     "broom": broom,
     "caterpillar": caterpillar,
     "binary_tree": binary_tree,
@@ -28,11 +31,13 @@ MODELS: dict[str, Callable[..., Linkage]] = {
     "molecule": molecule,
     "humanoid": humanoid,
     "compass_biped": compass_biped,
+    "four_bar": four_bar,
 }
 
 __all__ = [
     "JOINT_KINDS",
     "MODELS",
+    "ball_star",
     "bicycle_chain",
     "binary_tree",
     "broom",
@@ -41,6 +46,7 @@ __all__ = [
     "coil",
     "compass_biped",
     "double_pendulum",
+    "four_bar",
     "humanoid",
     "millipede",
     "molecule",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from linkwork.errors import LinkworkError, StateError
@@ -154,6 +154,8 @@ class _Parser:
         node = self.comparison()
         if self.token.kind != "end":
             hint = " Powers are written with ^." if self.token.text == "*" else ""
+            if self.token.kind in ("number", "name") or self.token.text == "(":
+                hint = " A product needs its sign: 2*t."
             raise self.fail(f"'{self.token.text}' is not expected here.{hint}")
         return node
 
@@ -229,14 +231,14 @@ class _Parser:
         if name in FUNCTIONS:
             raise self.fail(f"{name} is a function: write {FUNCTIONS[name].usage}.", token)
         if name not in self.variables:
-            raise self.fail(f"there is no '{name}'{self.nearest(name)}", token)
+            raise self.fail(f"there is no '{name}'{_nearest(name, [*self.variables, *CONSTANTS])}", token)
         self.used.add(name)
         return lambda env: env[name]
 
     def call(self, token: Token) -> Node:
         function = FUNCTIONS.get(token.text)
         if function is None:
-            raise self.fail(f"there is no function '{token.text}'{self.nearest(token.text)}", token)
+            raise self.fail(f"there is no function '{token.text}'{_nearest(token.text, FUNCTIONS)}", token)
         self.take("(")
         arguments: list[Node] = []
         while not self.take(")"):
@@ -254,10 +256,11 @@ class _Parser:
             return lambda env: call(only(env))
         return lambda env: call(*[argument(env) for argument in arguments])
 
-    def nearest(self, name: str) -> str:
-        known = [*self.variables, *CONSTANTS, *FUNCTIONS]
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(known)}."
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(names)}."
 
 
 def _sum_of(parts: list[tuple[float, Node]]) -> Node:

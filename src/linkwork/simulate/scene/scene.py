@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 from linkwork.errors import FormatError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulate.ready_scenes import find_scene
-from linkwork.simulate.scene_faults import Faults
-from linkwork.simulate.scene_lines import Lines, Path, key_lines
-from linkwork.simulate.scene_loads import Action, find_actions
-from linkwork.simulate.scene_method import make_simulation
-from linkwork.simulate.scene_model import build_model
-from linkwork.simulate.scene_overrides import as_settings, override
-from linkwork.simulate.scene_schema import check_scene
-from linkwork.simulate.scene_simulation import SceneSimulation
-from linkwork.simulate.scene_state import build_state
-from linkwork.simulate.scene_targets import find_bodies, find_joints
+from linkwork.simulate.scene.actions import Action, find_actions
+from linkwork.simulate.scene.faults import Faults
+from linkwork.simulate.scene.lines import Lines, Path, key_lines
+from linkwork.simulate.scene.method import make_simulation
+from linkwork.simulate.scene.model import build_model
+from linkwork.simulate.scene.ready import find_scene
+from linkwork.simulate.scene.schema import check_scene
+from linkwork.simulate.scene.settings import as_settings, override
+from linkwork.simulate.scene.simulation import SceneSimulation
+from linkwork.simulate.scene.state import build_state
+from linkwork.simulate.scene.targets import find_bodies, find_joints
 from linkwork.walker.gait import Walker
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
-    from linkwork.simulate.scene_walker import WalkerSimulation
+    from linkwork.simulate.scene.walker import WalkerSimulation
 
 FRAMES = 200  # about, in a run that does not say how often it records
 Settings = Mapping[str, Any] | Sequence[str]
@@ -143,7 +143,7 @@ class Scene:
     def build(self) -> SceneSimulation | WalkerSimulation:
         """A simulation at its start, with its loads; those that change with time follow it as it steps."""
         if self.is_walker:
-            from linkwork.simulate.scene_walker import WalkerSimulation
+            from linkwork.simulate.scene.walker import WalkerSimulation
 
             return WalkerSimulation(self.walker, self.data["method"]["disturbance"])
         return SceneSimulation(make_simulation(self.data, self.model, self.state), self._actions, self.h)
@@ -179,7 +179,7 @@ class Scene:
 
     def _find_walker(self, faults: Faults) -> None:
         """The walker that [model] and [method] describe."""
-        from linkwork.simulate.scene_walker import recorded_model
+        from linkwork.simulate.scene.walker import recorded_model
 
         self._points, self._joints, self._actions = [], [], []
         model = self.data["model"]
@@ -202,4 +202,6 @@ def _no_toml(path: str, message: str, text: str) -> FormatError:
     where = re.search(r"\(at line (\d+), column \d+\)", message)
     line = int(where[1]) if where else max(1, text.count("\n"))
     said = re.sub(r" \(at .*\)$", "", message)
+    if said == "Invalid value":
+        said += "; text needs quotes, numbers a decimal point and no unit"
     return FormatError(f"{path}: 1 fault", [f"{path}:{line}: this is no TOML: {said}."])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.simulate.expression import Expression
+from linkwork.simulate.scene.expression import Expression
 
 FloatArray = NDArray[np.float64]
 

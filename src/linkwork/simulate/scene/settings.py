@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.errors import LinkworkError
-from linkwork.simulate.scene_lines import Path
+from linkwork.simulate.scene.lines import Path
 
 WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns, paths
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from linkwork.simulate.expression import Expression, ExpressionError
-from linkwork.simulate.scene_faults import Faults, dotted, nearest
-from linkwork.simulate.scene_lines import Path
+from linkwork.simulate.scene.expression import Expression, ExpressionError
+from linkwork.simulate.scene.faults import Faults, dotted, nearest
+from linkwork.simulate.scene.lines import Path
 
 Check = Callable[[Any, Path, Faults], Any]  # returns None after a fault
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.model.model import Model
-from linkwork.simulate.scene_checks import matching
-from linkwork.simulate.scene_faults import Faults, nearest
-from linkwork.simulate.scene_lines import Path
+from linkwork.simulate.scene.checks import matching
+from linkwork.simulate.scene.faults import Faults, nearest
+from linkwork.simulate.scene.lines import Path
 
 
 def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[str]:
@@ -67,3 +67,11 @@ def find_joints(model: Model, patterns: Sequence[str], path: Path, faults: Fault
             faults.add(path, f"no joint is called '{pattern}'{nearest(pattern, names)}")
         found.update(dict.fromkeys(some))
     return [name for name in found if (rows := model.v_slice(name)).stop > rows.start]
+
+
+def choose_joints(model: Model, patterns: Sequence[str]) -> list[str]:
+    """Joints by name or pattern, as a user of a plot or an export gives them; unknown ones are an error that names them."""
+    faults = Faults(f"model '{model.name}'")
+    found = find_joints(model, list(patterns), (), faults)
+    faults.raise_all()
+    return found

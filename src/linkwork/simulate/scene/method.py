@@ -7,8 +7,8 @@ from typing import Any
 
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulate.scene_faults import Faults
-from linkwork.simulate.scene_targets import find_joints
+from linkwork.simulate.scene.faults import Faults
+from linkwork.simulate.scene.targets import find_joints
 
 
 def make_simulation(scene: Mapping[str, Any], model: Model, state: State) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.running import run_simulation
-from linkwork.simulate.scene_loads import Action
+from linkwork.simulate.scene.actions import Action
 
 LOADS_AT = "scene_loads_at"  # key in checkpoints: the time the loads were last set for
 

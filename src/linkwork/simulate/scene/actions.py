@@ -13,10 +13,10 @@ from linkwork.dynamics.forward import body_poses
 from linkwork.model.joints import Free, Spherical
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulate.scene_faults import Faults
-from linkwork.simulate.scene_lines import Path
-from linkwork.simulate.scene_signals import Signal, constant, make_signal
-from linkwork.simulate.scene_targets import find_bodies, find_joints
+from linkwork.simulate.scene.faults import Faults
+from linkwork.simulate.scene.lines import Path
+from linkwork.simulate.scene.signals import Signal, constant, make_signal
+from linkwork.simulate.scene.targets import find_bodies, find_joints
 
 FloatArray = NDArray[np.float64]
 

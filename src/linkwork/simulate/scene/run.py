@@ -10,8 +10,8 @@ from linkwork.errors import LinkworkError
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.running import CHECKPOINT_EVERY, RunInterrupted, resume_run, run_simulation
-from linkwork.simulate.scene import Scene, Settings
-from linkwork.simulate.scene_overrides import as_settings
+from linkwork.simulate.scene.scene import Scene, Settings
+from linkwork.simulate.scene.settings import as_settings
 
 Callback = Callable[[Any, Any], object]
 LENGTH_KEYS = (("run", "steps"), ("run", "duration"))  # all that may change when a run goes on

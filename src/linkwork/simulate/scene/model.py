@@ -9,16 +9,22 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkwork.errors import FaultListError, LinkworkError
-from linkwork.model.joints import Compound, Fixed, Free, Joint
+from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical, Universal
+from linkwork.model.library import MODELS
 from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Model
-from linkwork.simulate.scene_checks import matching
-from linkwork.simulate.scene_faults import Faults, nearest
-from linkwork.simulate.scene_lines import Path
-from linkwork.simulate.scene_mechanisms import JOINTS, MECHANISMS
+from linkwork.simulate.scene.checks import matching
+from linkwork.simulate.scene.faults import Faults, nearest
+from linkwork.simulate.scene.lines import Path
 from linkwork.spatial.pose import Pose
 
 OPTIONS = ("stiffness", "damping", "rest", "armature")
+# What a parameter `joint = "..."` of a library model may say: hinges need an axis, and these have the usual one.
+JOINTS: dict[str, Joint] = {
+    "spherical": Spherical(),
+    "universal": Universal((0.0, 1.0, 0.0), (1.0, 0.0, 0.0)),
+    "revolute": Revolute((0.0, 1.0, 0.0)),
+}
 
 
 def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> Model | None:
@@ -69,9 +75,9 @@ def _linkage(model: Mapping[str, Any], folder: FilePath, faults: Faults) -> Link
 
 
 def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Linkage | None:
-    builder = MECHANISMS.get(name)
+    builder = MODELS.get(name)
     if builder is None:
-        faults.add(("model", "library"), f"there is no library model '{name}'{nearest(name, MECHANISMS, 20)}")
+        faults.add(("model", "library"), f"there is no library model '{name}'{nearest(name, MODELS, 20)}")
         return None
     known = inspect.signature(builder).parameters
     before = len(faults)

@@ -8,11 +8,11 @@ from typing import Any
 
 from linkwork.adaptive.quasi_statics import MEASURES
 from linkwork.dynamics.forward import ALGORITHMS
-from linkwork.simulate import scene_checks as must_be
 from linkwork.simulate.integrators import INTEGRATORS
-from linkwork.simulate.scene_checks import Check, kind_of
-from linkwork.simulate.scene_faults import Faults, dotted, nearest
-from linkwork.simulate.scene_lines import Path
+from linkwork.simulate.scene import checks as must_be
+from linkwork.simulate.scene.checks import Check, kind_of
+from linkwork.simulate.scene.faults import Faults, dotted, nearest
+from linkwork.simulate.scene.lines import Path
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ METHODS: Mapping[str, Keys] = {
         "disturbance": Key(must_be.number(-0.2, 0.2), "of the start, relative to the gait", default=0.01),
     },
 }
-METHOD: Keys = {"kind": Key(must_be.choice(*METHODS), "how the motion is computed", required=True)}
+METHOD: Keys = {
+    "kind": Key(must_be.choice(*METHODS), "how the motion is computed: " + ", ".join(METHODS), required=True)
+}
 
 TABLES: Mapping[str, Keys] = {"model": MODEL, "run": RUN, "state": STATE, "method": METHOD, "record": RECORD}
 LISTS: Mapping[str, Keys] = {"load": LOAD, "spring": SPRING, "joint": JOINT, "motor": MOTOR, "pin": PIN}
@@ -232,7 +234,8 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
 
 def _not_both(table: Mapping[str, Any], path: Path, a: str, b: str, faults: Faults) -> None:
     if a in table and b in table:
-        faults.add((*path, b), f"{dotted(path)} has both '{a}' and '{b}'; give one of them.")
+        both = f"{dotted(path)} has both '{a}' and '{b}'"
+        faults.add((*path, b), f"{both}; give one of them (--set {dotted(path)}.{a}= removes the other).")
 
 
 def _check_force(load: dict[str, Any], path: Path, faults: Faults) -> None:

@@ -13,10 +13,10 @@ from linkwork.errors import LinkworkError
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulate.expression import Expression, ExpressionError
-from linkwork.simulate.scene_checks import is_number, matching, shown
-from linkwork.simulate.scene_faults import Faults, dotted, nearest
-from linkwork.simulate.scene_lines import Path
+from linkwork.simulate.scene.checks import is_number, matching, shown
+from linkwork.simulate.scene.expression import Expression, ExpressionError
+from linkwork.simulate.scene.faults import Faults, dotted, nearest
+from linkwork.simulate.scene.lines import Path
 
 
 def build_state(model: Model, table: Mapping[str, Any], folder: FilePath, faults: Faults) -> State | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkwork.errors import FormatError
 
-FOLDER = Path(__file__).parents[1] / "scenes"
+FOLDER = Path(__file__).parents[2] / "scenes"
 
 
 def ready_scenes() -> dict[str, Path]:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from linkwork.errors import FormatError
-from linkwork.simulate.scene_lines import Lines, Path
+from linkwork.simulate.scene.lines import Lines, Path
 
 
 def dotted(path: Path) -> str:
