@@ -319,7 +319,7 @@ def test_plots_of_ready_scenes(run, tmp_path, name):
     settings = {
         "compass_walker": {"run.duration": 1.6},
         "crowd": {"model.copies": 2, "run.duration": 0.02},
-        "molecule_one_force": {"model.parameters.joints": 300, "run.steps": 20, "record.points": []},
+        "molecule_one_force": {"model.parameters.joints": 300, "run.steps": 60, "record.points": []},
         "falling_humanoid": {"run.duration": 0.05, "record.joints": ["head"]},
     }[name]
     run_scene(name, "run", settings, progress=False)

@@ -9,10 +9,10 @@ from linkwork.simulate.scene.ready import ready_scenes, scene_titles
 
 # Settings that make a scene short or small enough for the tests; a law of its own stands below where there is one.
 SMALLER = {
-    "molecule_one_force": {"model.parameters.joints": 2000, "run.steps": 40},
-    "molecule_100_forces": {"model.parameters.joints": 2000, "run.steps": 40},
+    "molecule_one_force": {"model.parameters.joints": 2000, "run.steps": 200},
+    "molecule_100_forces": {"model.parameters.joints": 2000, "run.steps": 200},
     "bicycle_chain": {"run.steps": 200},
-    "millipede": {"model.parameters.segments": 20, "model.parameters.spine": 60, "run.steps": 40},
+    "millipede": {"model.parameters.segments": 20, "model.parameters.spine": 60, "run.steps": 400},
     "cable_push": {"model.parameters.joints": 300, "run.steps": 40},
     "ball_chain": {"run.duration": 0.1},
     "ball_star": {"run.duration": 0.1},

@@ -349,8 +349,8 @@ def test_solids_of_revolution_have_the_moments_of_their_volume():
     for body, moments in cases:
         # Squaring a square root costs a few ulp at each of 20 points; nothing else is inexact.
         assert body.matrix == pytest.approx(np.diag(moments), rel=1e-13, abs=1e-15)
-        assert inertia.mass == m
-        assert inertia.com == (0.0, 0.0, 0.0)
+        assert body.mass == m
+        assert body.com == (0.0, 0.0, 0.0)
 
 
 def test_a_box_has_the_moments_of_its_volume():

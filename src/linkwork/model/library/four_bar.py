@@ -23,9 +23,9 @@ def four_bar(
 
     ground: between the two pins that stand in the world [m].
     crank, coupler, rocker: lengths of the bars [m]; density: their mass a length [kg/m].
-    The tree is cut at the pin between coupler and rocker, the loop "pin". At q = 0 it is closed, the crank upright or as near
-    to that as the lengths allow. The crank goes round if it or the ground is the shortest of the four, and the shortest and
-    the longest are together less than the other two.
+    The tree is cut at the pin between coupler and rocker, the loop "pin". At q = 0 it is closed, the crank upright or as
+    near to that as the lengths allow. The crank goes round if it or the ground is the shortest of the four, and the
+    shortest and the longest are together less than the other two.
     """
     lengths = {"ground": ground, "crank": crank, "coupler": coupler, "rocker": rocker}
     g, c, b, r = (positive(value, f"four_bar: {name}") for name, value in lengths.items())

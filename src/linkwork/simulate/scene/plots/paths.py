@@ -51,7 +51,7 @@ def _over_time(recording: Recording, paths: dict[str, FloatArray], axis: int) ->
     def draw(axes: Any) -> None:
         draw_lines(axes, recording.times, lines, f"{'xyz'[axis]}, from the start", "m")
 
-    return Panel("ways of points", draw)
+    return Panel("paths over time", draw)
 
 
 def _plane(paths: dict[str, FloatArray], across: int, up: int, from_start: bool) -> Panel:
