@@ -5,8 +5,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork.adaptive.adaptive_dynamics import AdaptiveDynamics
+from linkwork.adaptive.adaptive_dynamics import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics import QuasiStatics
+from linkwork.adaptive.quasi_statics import Report as QuasiStaticsReport
 from linkwork.dynamics.forward import (
     Energy,
     Momentum,
@@ -49,7 +50,8 @@ from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
-from linkwork.simulate.full_dynamics import FullDynamics
+from linkwork.running import RunInterrupted, resume_run
+from linkwork.simulate.full_dynamics import FullDynamics, FullReport
 from linkwork.simulate.scene import Scene, run_scene
 from linkwork.spatial.pose import Pose
 
@@ -72,6 +74,7 @@ def load(path: "str | Path", **options: Any) -> Linkage:
 
 __all__ = [
     "AdaptiveDynamics",
+    "AdaptiveReport",
     "Body",
     "Box",
     "Capsule",
@@ -84,6 +87,7 @@ __all__ = [
     "Frame",
     "Free",
     "FullDynamics",
+    "FullReport",
     "Inertia",
     "Joint",
     "Linkage",
@@ -102,11 +106,13 @@ __all__ = [
     "Pose",
     "Prismatic",
     "QuasiStatics",
+    "QuasiStaticsReport",
     "Recorder",
     "Recording",
     "Rerooted",
     "Response",
     "Revolute",
+    "RunInterrupted",
     "Scene",
     "Screw",
     "Shape",
@@ -132,5 +138,6 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "reroot",
+    "resume_run",
     "run_scene",
 ]

@@ -25,12 +25,14 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
 
 FASTMATH = {"contract", "nsz", "arcp"}
 KERNEL_FREE = (
     "__init__",
+    "checks",
     "cli",
     "errors",
     "importers",
@@ -113,6 +115,14 @@ class _PieceCompiler(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
+# Private parts of Numba (0.60 to 0.68 have them); without them pieces compile as Numba sees fit, which takes longer.
+_LINKING = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
+
+
+def pieces_can_be_linked() -> bool:
+    return all(hasattr(JITCodeLibrary, name) for name in _LINKING)
+
+
 def _only_for_linking(library: Any) -> None:
     library._finalize_dynamic_globals()
     library._finalized = True
@@ -158,6 +168,8 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def _piece(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
+    if not pieces_can_be_linked():
+        return _compile(function, allocates, **options)
     dispatcher = _compile(function, allocates, pipeline_class=_PieceCompiler, **options)
     if isinstance(dispatcher, CPUDispatcher):  # not so when Numba is switched off
         dispatcher.__class__ = _Piece

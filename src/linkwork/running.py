@@ -7,7 +7,6 @@ killed and resumed takes the same pieces as one that was not, and ends in the sa
 
 from __future__ import annotations
 
-import math
 import re
 import signal
 import threading
@@ -18,8 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
+from linkwork.checks import positive, whole
 from linkwork.errors import StateError
 from linkwork.progress import progress_bar
 from linkwork.record.recorder import Recorder
@@ -66,14 +64,14 @@ def run_simulation(
     force: replace an existing recording. Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted;
     a second one interrupts at once.
     """
-    steps, every = _whole(steps, "the number of steps", 1), _whole(every, "every", 0)
-    h = _positive(h)
+    steps, every = whole(steps, 1, "the number of steps"), whole(every, 0, "every")
+    h = positive(h, "h")
     recorder = None if record is None else _recorder(record, every, force)
     if every == 0 and recorder is not None:
         every = recorder.every
     every = every or max(1, round(steps / FRAMES_BY_DEFAULT))
     run = {"start": sim.steps_done, "target": sim.steps_done + steps, "h": h, "every": every}
-    run["on_step_every"] = _whole(on_step_every, "on_step_every", 1)
+    run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
     if recorder is not None:
 
         def first(recorder: Recorder) -> None:
@@ -120,12 +118,37 @@ def resume_run(
             )
         sim.restore(recorder.saved)
         if steps is not None:
-            run["target"] = run["start"] + _whole(steps, "the number of steps", 1)  # type: ignore[operator]
+            run["target"] = run["start"] + whole(steps, 1, "the number of steps")  # type: ignore[operator]
     except BaseException:
         recorder.close("interrupted")
         raise
     loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
     return loop.go(progress, label, close=not isinstance(record, Recorder))
+
+
+class Runs:
+    """Gives a simulation its `run`."""
+
+    def run(
+        self,
+        steps: int,
+        h: float,
+        *,
+        record: str | Path | Recorder | None = None,
+        every: int = 0,
+        callback: Callback | None = None,
+        progress: bool | None = None,
+        **options: Any,
+    ) -> Any:
+        """Many steps of h [s], shown, recorded and looked at as they go; returns the last report.
+
+        record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
+        callback: called with the simulation and its report; a true result stops the run.
+        progress: show a bar; by default only on a terminal. options: see `linkwork.running.run_simulation`.
+        """
+        return run_simulation(
+            self, steps, h, record=record, every=every, callback=callback, progress=progress, **options
+        )
 
 
 class _Loop:
@@ -258,15 +281,3 @@ def _note(report: Any, rate: float) -> str:
         if value is not None and not (name == "joints_computed" and hasattr(report, "active_joints")):
             parts.append(text.format(value))
     return ", ".join(parts)
-
-
-def _whole(value: Any, what: str, least: int) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise StateError(f"{what} is {value!r}; it must be a whole number ≥ {least}.")
-    return int(value)
-
-
-def _positive(value: Any) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0.0:
-        raise StateError(f"h is {value!r}; it must be a finite number > 0.")
-    return float(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +19,14 @@ from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENC
 from linkwork.adaptive.regions import keep_path, open_moving, touch_region_path
 from linkwork.adaptive.workspace import JOINT_COUNT, LOAD_COUNT, SUM_JOINT, SUM_QUEUE
 from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.checks import not_negative, positive, whole
 from linkwork.dynamics.forward import Energy, Momentum
 from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
 from linkwork.errors import StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.running import Runs
 
 FloatArray = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class AdaptiveReport:
     active_joints: joints that move; the bases of floating figures always do and are not counted.
     joints_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven at the last region update.
+        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
     reached: whether that is within the tolerance (a number of joints may have been asked for instead).
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity and joint springs [J].
@@ -56,7 +57,7 @@ class AdaptiveReport:
     energy: float
 
 
-class AdaptiveDynamics(Loads):
+class AdaptiveDynamics(Loads, Runs):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -99,10 +100,10 @@ class AdaptiveDynamics(Loads):
         if tolerance is None and active_joints is None:
             tolerance = DEFAULT_TOLERANCE
         self.measure = measure
-        self.tolerance = None if tolerance is None else _at_least(tolerance, 0.0, "tolerance")
-        self.active_joints = None if active_joints is None else _whole(active_joints, 0, "active_joints")
-        self.update_every = _whole(update_every, 1, "update_every")
-        self.horizon = None if horizon is None else _positive(horizon, "horizon")
+        self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
+        self.active_joints = None if active_joints is None else whole(active_joints, 0, "active_joints")
+        self.update_every = whole(update_every, 1, "update_every")
+        self.horizon = None if horizon is None else positive(horizon, "horizon")
         self.keep_momentum = bool(keep_momentum)
         if integrator not in INTEGRATORS:
             raise StateError(f"there is no integrator '{integrator}' here; choose one of {', '.join(INTEGRATORS)}.")
@@ -119,6 +120,7 @@ class AdaptiveDynamics(Loads):
         tree = model.arrays.tree
         self._bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
         self._since_update = self.update_every  # the first step begins with an update
+        self._is_proven = False  # before the first update nothing is
         self._keeping = True  # whether the momentum on record is the present one
         self._prepare()
         open_moving(*self._some(), self._live)
@@ -169,7 +171,7 @@ class AdaptiveDynamics(Loads):
     @property
     def report(self) -> AdaptiveReport:
         """Where the simulation stands."""
-        bound = float(stepping.error_bound(self._live, MEASURES[self.measure]))
+        bound = float(stepping.error_bound(self._live, MEASURES[self.measure])) if self._is_proven else math.nan
         kinetic, potential = self.energy
         return AdaptiveReport(
             active_joints=int(region_figures.count_active(*self._some(), self._live)),
@@ -197,7 +199,7 @@ class AdaptiveDynamics(Loads):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
-        h, n = _positive(h, "h"), _whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         keeps = self.keep_momentum and self.integrator == "semi_implicit_euler"
         if keeps and not self._keeping:
             self._perform(KEEP_MOMENTUM)
@@ -205,32 +207,12 @@ class AdaptiveDynamics(Loads):
         self._perform(RUN, steps=n, h=h)
         return self.report
 
-    def run(
-        self,
-        steps: int,
-        h: float,
-        *,
-        record: Any = None,
-        every: int = 0,
-        callback: Callable[[AdaptiveDynamics, AdaptiveReport], object] | None = None,
-        progress: bool | None = None,
-    ) -> AdaptiveReport:
-        """Many steps, shown, recorded and looked at as they go.
-
-        record: a path or a Recorder. every: steps between two frames and calls of the callback (a hundred in the run by
-        default). callback: called with the simulation and its report; a true result stops the run. progress: show a bar;
-        by default only on a terminal.
-        """
-        from linkwork.running import run_simulation
-
-        return run_simulation(self, steps, h, record=record, every=every, callback=callback, progress=progress)
-
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""
         time = horizon if horizon is not None else self.horizon
         if time is None:
             raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
-        self._perform(UPDATE, horizon=_positive(time, "horizon"))
+        self._perform(UPDATE, horizon=positive(time, "horizon"))
         return self.report
 
     def _perform(
@@ -243,18 +225,19 @@ class AdaptiveDynamics(Loads):
         h: float = 0.0,
         horizon: float | None = None,
     ) -> None:
-        most = stepping.NO_LIMIT if self.active_joints is None else _whole(self.active_joints, 0, "active_joints")
-        tolerance = 0.0 if self.tolerance is None else _at_least(self.tolerance, 0.0, "tolerance")
-        every = _whole(self.update_every, 1, "update_every")
+        most = stepping.NO_LIMIT if self.active_joints is None else whole(self.active_joints, 0, "active_joints")
+        tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
+        every = whole(self.update_every, 1, "update_every")
         if horizon is None:
-            horizon = every * h if self.horizon is None else _positive(self.horizon, "horizon")
+            horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
         bad, done, self._since_update = adaptive_step.perform(
             *self._bundles, task, joint, opened, flags, steps, h, self._since_update, every,
             MEASURES[self.measure], tolerance, most, horizon, INTEGRATORS[self.integrator], self.keep_momentum,
         )  # fmt: skip
         self.steps_done += done
         self.time += h * done
-        self._check(bad)
+        self._is_proven = self._is_proven or (bad == -1 and task in (RUN, UPDATE))
+        self._check(bad, task)
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -384,31 +367,14 @@ class AdaptiveDynamics(Loads):
             raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
         return i
 
-    def _check(self, bad: int) -> None:
+    def _check(self, bad: int, task: int) -> None:
         figure = self._live.figure
         if bad == -1 and math.isfinite(figure[SUM_JOINT] + figure[SUM_QUEUE]):
             return
         vectors = {"state.q": self._live.q, "state.v": self._live.v, "effort": self._live.effort}
         cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._live.wrench)
-        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause} Take a smaller step.")
-
-
-def _at_least(value: float, least: float, what: str) -> float:
-    if not isinstance(value, (int, float)) or math.isnan(value) or value < least:
-        raise StateError(f"{what} is {value!r}; it must be a number ≥ {least:g}.")
-    return float(value)
-
-
-def _positive(value: float, what: str) -> float:
-    if not isinstance(value, (int, float, np.floating)) or not math.isfinite(value) or value <= 0.0:
-        raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
-    return float(value)
-
-
-def _whole(value: int, least: int, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise StateError(f"{what} is {value!r}; it must be a whole number ≥ {least}.")
-    return int(value)
+        advice = " Take a smaller step." if bad == adaptive_step.OVERFLOW else ""
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
 
 def _weights(model: Model, weights: ArrayLike | None, what: str) -> FloatArray:

@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive import stepping
 from linkwork.adaptive.lazy_update import prepare_all
-from linkwork.adaptive.workspace import CLOSING, DIRTY, LOAD_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
-from linkwork.errors import StateError
+from linkwork.adaptive.load_checkpoint import check_same, restore_loads, saved_loads
+from linkwork.adaptive.workspace import CLOSING, DIRTY, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
 
 if TYPE_CHECKING:
-    from linkwork.adaptive.load_verbs import Load
-    from linkwork.adaptive.loads import Loads
     from linkwork.adaptive.quasi_statics import QuasiStatics
 
 LIVE = ("q", "kept_q", "qdd", "glide", "effort", "wrench", "tally", "figure")  # kept whole
 COUNTERS = ("_steps_since_floor", "_warned", "_loads_changed", "steps_done", "time")
-LOAD_NUMBERS = 18  # of a load: axes (9), at, force, torque (3 each)
 SETTINGS = ("tolerance", "measure", "max_joints")  # on which the course depends
 
 
@@ -49,7 +46,9 @@ def save(sim: QuasiStatics) -> dict[str, object]:
 
 def restore(sim: QuasiStatics, saved: dict[str, Any]) -> None:
     """See `QuasiStatics.restore`."""
-    _check(sim, saved)
+    check_same(
+        sim, saved, {name: getattr(sim._live, name) for name in LIVE}, SETTINGS, {"weight": sim._mechanism.weight}
+    )
     restore_loads(sim, saved)
     _put_back(sim, saved)
     sim._check(form_coefficients(sim, saved["opened"]))
@@ -91,70 +90,3 @@ def form_coefficients(sim: QuasiStatics, opened: NDArray[np.int64]) -> int:
         *sim._bundles, 1, 0.0, stepping.ABSOLUTE_JOINT, math.inf, stepping.NO_LIMIT, stepping.NO_LIMIT
     )
     return int(bad)
-
-
-def _check(sim: QuasiStatics, saved: dict[str, Any]) -> None:
-    if saved.get("simulation") != type(sim).__name__:
-        raise StateError(f"this is a checkpoint of {saved.get('simulation')!r}, not of {type(sim).__name__}.")
-    for name in LIVE:
-        shape = getattr(sim._live, name).shape
-        if saved[name].shape != shape:
-            raise StateError(
-                f"the checkpoint belongs to another model: its {name} has shape {saved[name].shape}, not {shape}."
-            )
-    for name in SETTINGS:
-        if saved[name] != getattr(sim, name):
-            raise StateError(
-                f"the checkpoint was made with {name}={saved[name]!r}, the simulation with {getattr(sim, name)!r}; make it "
-                "with the same arguments, or it would take another course."
-            )
-    if not np.array_equal(saved["weight"], sim._mechanism.weight):
-        raise StateError("the checkpoint was made with other metric weights; make the simulation with the same ones.")
-
-
-def saved_loads(sim: Loads) -> dict[str, object]:
-    """All loads on bodies, and the table of those fixed in the world; wrenches and efforts are kept beside them."""
-    loads = sim.loads
-    return {
-        "world_loads": sim._live.load[: len(sim._rows)].copy(),
-        "load_body": np.array([load.body for load in loads], dtype=np.int64),
-        "load_row": np.array([load.row for load in loads], dtype=np.int64),
-        "load_vectors": np.array([_vectors(load) for load in loads]).reshape(len(loads), LOAD_NUMBERS),
-    }
-
-
-def _vectors(load: Load) -> NDArray[np.float64]:
-    return np.concatenate([load.axes.ravel(), load.at, load.force, load.torque])
-
-
-def restore_loads(sim: Loads, saved: dict[str, Any]) -> None:
-    """Loads that were applied again keep their handles; a simulation without any gets them from the checkpoint.
-
-    Touches paths of the tree on the way; which nodes are open and pinned is for the caller to restore after it.
-    """
-    bodies, rows = saved["load_body"], saved["load_row"]
-    if not sim.loads:
-        for body, row, vectors in zip(bodies.tolist(), rows.tolist(), saved["load_vectors"], strict=True):
-            if row >= 0:
-                sim._add_world_load(body, saved["world_loads"][row].copy())
-            else:
-                sim.apply_wrench(body, vectors[12:15], vectors[15:18], "body", vectors[9:12])
-    loads = sim.loads
-    same = len(loads) == bodies.size and all(
-        load.body == body and (load.row >= 0) == (row >= 0)
-        for load, body, row in zip(loads, bodies.tolist(), rows.tolist(), strict=True)
-    )
-    if not same:
-        raise StateError(
-            f"the checkpoint has {bodies.size} loads, the simulation {len(loads)} or on other bodies; apply the same loads "
-            "in the same order before restoring, or none."
-        )
-    for load, row, vectors in zip(loads, rows.tolist(), saved["load_vectors"], strict=True):
-        load.row = row
-        load.axes = vectors[:9].reshape(3, 3).copy()
-        load.at, load.force, load.torque = vectors[9:12].copy(), vectors[12:15].copy(), vectors[15:18].copy()
-    sim._rows[:] = sorted((load for load in loads if load.row >= 0), key=lambda load: load.row)
-    count = len(sim._rows)
-    sim._live.load[:count] = saved["world_loads"]
-    sim._live.load_body[:count] = [load.body for load in sim._rows]
-    sim._live.tally[LOAD_COUNT] = count

@@ -101,7 +101,7 @@ class LoadVerbs:
     ) -> Load:
         """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
 
-        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world".
+        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world" (the default in scene files).
         at: the point, in the body's frame [m]; it follows the body.
         Cost: O(log n).
         """

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,15 +26,17 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.assembly import node_depths
+from linkwork.checks import not_negative, positive, whole
 from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.running import Runs
 from linkwork.spatial.pose import Pose
 
 if TYPE_CHECKING:
-    from linkwork.record.recorder import Recorder
+    pass
 
 FloatArray = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class Report:
     max_acceleration: float
 
 
-class QuasiStatics(Loads):
+class QuasiStatics(Loads, Runs):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
     tolerance: error allowed by `measure`; or None with max_joints (joints computed a solve) or deadline [s] alone.
@@ -95,9 +95,9 @@ class QuasiStatics(Loads):
         refuse_loops(model, "QuasiStatics")
         self.model = model
         self.measure = measure
-        self.tolerance = None if tolerance is None else self._checked_tolerance(tolerance)
-        self.max_joints = self._checked_count(max_joints)
-        self.deadline = None if deadline is None else self._checked_positive(deadline, "deadline")
+        self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
+        self.max_joints = None if max_joints is None else whole(max_joints, 1, "max_joints")
+        self.deadline = None if deadline is None else positive(deadline, "deadline")
         q, v = as_state(model, state)
         if v.any():
             raise StateError("a quasi-static simulation begins at rest; give a state with v = 0.")
@@ -161,40 +161,17 @@ class QuasiStatics(Loads):
         """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
         if not self._solved or self._loads_changed:
             return self.solve(tolerance)
-        reached = self._expand(self._checked_tolerance(tolerance), self.max_joints, self.deadline)
+        reached = self._expand(not_negative(tolerance, "tolerance", finite=True), self.max_joints, self.deadline)
         self._steps_since_floor = FLOOR_EVERY
         return self._report(reached, self._live.tally[JOINT_COUNT], 0, tolerance)
 
     def step(self, h: float, n: int = 1) -> Report:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s]."""
-        steps, length = self._checked_steps(n), self._checked_positive(h, "h")
+        steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
         report = self._advance(steps, length, None)
         self.steps_done += steps
         self.time += steps * length
         return report
-
-    def run(
-        self,
-        steps: int,
-        h: float,
-        *,
-        record: str | Path | Recorder | None = None,
-        every: int = 0,
-        callback: Callable[[QuasiStatics, Report], object] | None = None,
-        progress: bool | None = None,
-        **options: Any,
-    ) -> Report:
-        """Many steps, returning to Python only for frames, callbacks and the progress bar.
-
-        record: a path or a Recorder; every: steps between frames and callbacks (0: about 100 in the run).
-        callback: called with the simulation and the report of the last step; a true result stops the run.
-        progress: show a bar; by default only on a terminal. options: see `linkwork.running.run_simulation`.
-        """
-        from linkwork.running import run_simulation
-
-        return run_simulation(
-            self, steps, h, record=record, every=every, callback=callback, progress=progress, **options
-        )
 
     def figures(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
@@ -215,7 +192,7 @@ class QuasiStatics(Loads):
         checkpoint.restore(self, checkpoint_)
 
     def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
-        goal = self.tolerance if tolerance is None else self._checked_tolerance(tolerance)
+        goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         limit = math.inf if goal is None and self.max_joints is None and self.deadline is None else goal
         if self.deadline is not None and (steps > 1 or h > 0.0):
             return self._advance_with_deadline(steps, h, goal)
@@ -307,8 +284,8 @@ class QuasiStatics(Loads):
         (gravity, springs, world-fixed forces, constant efforts), which is then undone. Torques fixed in the world and
         wrenches fixed in a body have no potential and are left out of it.
         """
-        threshold = self._checked_positive(acceleration, "acceleration")
-        return settle(self, threshold, self._checked_positive(h, "h"), self._checked_steps(max_steps), progress)
+        threshold = positive(acceleration, "acceleration")
+        return settle(self, threshold, positive(h, "h"), whole(max_steps, 1, "the number of steps"), progress)
 
     def reroot(
         self, body: str | int, at: ArrayLike | Pose | None = None, joint: Joint | None = None, **options: Any
@@ -319,25 +296,3 @@ class QuasiStatics(Loads):
         Cost: O(n), as for a new simulation.
         """
         return go_on_from(self, body, at, joint, options)
-
-    # --------------------------------------------------------------------------------------------------------------- door
-
-    def _checked_tolerance(self, value: float) -> float:
-        if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0.0:
-            raise StateError(f"tolerance is {value!r}; it must be a finite number ≥ 0.")
-        return float(value)
-
-    def _checked_positive(self, value: float, what: str) -> float:
-        if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0.0:
-            raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
-        return float(value)
-
-    def _checked_steps(self, value: int) -> int:
-        if not isinstance(value, (int, np.integer)) or value < 1:
-            raise StateError(f"the number of steps is {value!r}; it must be a whole number ≥ 1.")
-        return int(value)
-
-    def _checked_count(self, value: int | None) -> int | None:
-        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise StateError(f"max_joints is {value!r}; it must be a whole number ≥ 1.")
-        return None if value is None else int(value)

@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.adaptive.adaptive_step import REOPEN
-from linkwork.adaptive.checkpoint import restore_loads, saved_loads
+from linkwork.adaptive.load_checkpoint import check_same, restore_loads, saved_loads
 from linkwork.adaptive.regions import keep_path
 from linkwork.adaptive.workspace import OPEN_COUNT
-from linkwork.errors import StateError
 
 if TYPE_CHECKING:
     from linkwork.adaptive.adaptive_dynamics import AdaptiveDynamics
 
 LIVE = ("q", "v", "qdd", "effort", "motor", "wrench", "figure", "figures", "tally")  # kept whole
-COUNTERS = ("_since_update", "_keeping", "steps_done", "time")
+COUNTERS = ("_since_update", "_keeping", "_is_proven", "steps_done", "time")
 SETTINGS = ("tolerance", "active_joints", "update_every", "measure", "horizon", "integrator", "keep_momentum")
 
 
@@ -31,8 +31,7 @@ def save(sim: AdaptiveDynamics) -> dict[str, object]:
     return {
         "simulation": type(sim).__name__,
         **{name: getattr(live, name).copy() for name in LIVE},
-        "acceleration_weight": sim._mechanism.weight.copy(),
-        "velocity_weight": sim._mechanism.velocity_weight.copy(),
+        **_weights(sim),
         "opened": opened,
         "flag": live.flag[opened],
         "pins": np.array(sorted(sim._pins.items()), dtype=np.int64).reshape(-1, 2),
@@ -43,8 +42,9 @@ def save(sim: AdaptiveDynamics) -> dict[str, object]:
 
 def restore(sim: AdaptiveDynamics, saved: dict[str, Any]) -> None:
     """See `AdaptiveDynamics.restore`."""
-    _check(sim, saved)
     live = sim._live
+    arrays = {name: getattr(live, name) for name in LIVE}
+    check_same(sim, saved, arrays, SETTINGS, _weights(sim))
     restore_loads(sim, saved)
     for joint in list(sim._pins):
         sim.unpin(sim.model.joint_names[joint])
@@ -68,25 +68,6 @@ def restore(sim: AdaptiveDynamics, saved: dict[str, Any]) -> None:
         setattr(sim, name, saved[name.lstrip("_")])
 
 
-def _check(sim: AdaptiveDynamics, saved: dict[str, Any]) -> None:
-    if saved.get("simulation") != type(sim).__name__:
-        raise StateError(f"this is a checkpoint of {saved.get('simulation')!r}, not of {type(sim).__name__}.")
-    for name in LIVE:
-        shape = getattr(sim._live, name).shape
-        if saved[name].shape != shape:
-            raise StateError(
-                f"the checkpoint belongs to another model: its {name} has shape {saved[name].shape}, not {shape}."
-            )
-    for name in SETTINGS:
-        if saved[name] != getattr(sim, name):
-            raise StateError(
-                f"the checkpoint was made with {name}={saved[name]!r}, the simulation with {getattr(sim, name)!r}; make it "
-                "with the same arguments, or it would take another course."
-            )
-    for name in ("weight", "velocity_weight"):
-        if not np.array_equal(
-            saved["acceleration_" + name if name == "weight" else name], getattr(sim._mechanism, name)
-        ):
-            raise StateError(
-                "the checkpoint was made with other metric weights; make the simulation with the same ones."
-            )
+def _weights(sim: AdaptiveDynamics) -> dict[str, NDArray[np.float64]]:
+    metric = sim._mechanism
+    return {"acceleration_weights": metric.weight.copy(), "velocity_weights": metric.velocity_weight.copy()}

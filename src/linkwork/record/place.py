@@ -1,17 +1,17 @@
-"""How a recording comes to its place: made beside it under a hidden name, and renamed when it stands."""
+"""How a recording comes to its place: made beside it under a hidden name, and renamed when it stands.
+
+Whoever begins or replaces a recording holds the lock of its place (`lock.py`); what lies beside it is then nobody else's.
+"""
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 from pathlib import Path
 
 from linkwork.errors import FormatError, LinkworkError
-from linkwork.record.container import PARTIAL, read_root, synchronize
-from linkwork.record.lock import WriterLock
-
-ASIDE = f".old{PARTIAL}"  # how a recording is called while it is being replaced
+from linkwork.record.container import ASIDE, PARTIAL, left_beside, read_root, synchronize
+from linkwork.record.lock import refuse_writer
 
 
 def partial_folder(path: Path) -> Path:
@@ -28,35 +28,40 @@ def refuse_existing(path: Path, force: bool) -> None:
     if not force:
         raise LinkworkError(f"'{path}' exists already; choose another place, or replace it with force=True (--force).")
     try:
-        last = read_root(path)
+        read_root(path)
     except FormatError:
         raise LinkworkError(
             f"'{path}' exists and is no recording that could be replaced; choose another place."
         ) from None
-    WriterLock(path, last.get("writer")).release()
+
+
+def refuse_existing_or_written(path: Path, force: bool) -> None:
+    """The same, for one who does not hold the lock: nor may a run be writing there."""
+    refuse_existing(path, force)
+    refuse_writer(path)
 
 
 def put_in_place(partial: Path, path: Path, force: bool) -> None:
     """The new recording takes its place; an old one goes when it has."""
     refuse_existing(path, force)
-    if not path.exists() or not any(path.iterdir()):
-        os.replace(partial, path)
+    if path.exists() and any(path.iterdir()):
+        aside = partial.with_name(f".{path.name}.{os.getpid()}{ASIDE}")
+        os.rename(path, aside)
+        os.rename(partial, path)
         synchronize(path.parent)
+        shutil.rmtree(aside, ignore_errors=True)
         return
-    aside = partial.with_name(f".{path.name}.{os.getpid()}{ASIDE}")
-    os.rename(path, aside)
+    if path.exists():
+        path.rmdir()  # Windows renames nothing onto a folder, not even onto an empty one
     os.rename(partial, path)
     synchronize(path.parent)
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def remove_stale(path: Path) -> None:
-    """Beginnings of runs that were killed before their recording appeared. What was set aside for one stays."""
-    for folder in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
-        if folder.name.endswith(ASIDE):
-            continue
-        try:
-            WriterLock(folder).release()
-        except LinkworkError:
-            continue  # another run is about to begin here; the one whose rename comes first has the place
-        shutil.rmtree(folder, ignore_errors=True)
+    """Beginnings of runs that were killed before their recording appeared. What was set aside for one stays.
+
+    Only for the holder of the lock: then no other run can be beginning here.
+    """
+    for folder in left_beside(path):
+        if not folder.name.endswith(ASIDE):
+            shutil.rmtree(folder, ignore_errors=True)

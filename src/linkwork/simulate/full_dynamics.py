@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.load_checkpoint import check_same, restore_loads, saved_loads
+from linkwork.checks import positive, whole
 from linkwork.dynamics.forward import ALGORITHMS, energy
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
@@ -17,11 +19,15 @@ from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import constrained_dynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.running import Runs
 from linkwork.simulate.full_loads import FullLoads
 from linkwork.simulate.integrators import DEFAULTS, INTEGRATORS, Settings, Step
 from linkwork.simulate.momentum import FreeFigures
 
 FloatArray = NDArray[np.float64]
+
+SETTINGS = ("algorithm", "integrator", "keep_momentum", "rtol", "atol")  # on which the course depends
+COUNTERS = ("time", "steps_done", "_substep")
 
 CLOSED = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
@@ -44,7 +50,7 @@ class FullReport:
     energy: float
 
 
-class FullDynamics(FullLoads):
+class FullDynamics(FullLoads, Runs):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`. Models with loops are solved by `constrained_dynamics` and
@@ -77,7 +83,7 @@ class FullDynamics(FullLoads):
                 f"algorithm='{algorithm}'."
             )
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
-        self.rtol, self.atol = (_checked_positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
+        self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = as_finite_state(model, state)
         self._state = State(q.copy(), v.copy())
         if model.loops:
@@ -115,7 +121,7 @@ class FullDynamics(FullLoads):
         Raises StateError where accelerations do not exist, numbers overflow or an integrator gives up; the simulation then
         stays at its last good state.
         """
-        h, n = _checked_positive(h, "h"), _checked_steps(n)
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         taken, evaluations, error = 0, 0, 0.0
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
             for _ in range(n):
@@ -124,30 +130,6 @@ class FullDynamics(FullLoads):
                 evaluations += done.evaluations
                 error += done.error
         return FullReport(taken, evaluations, error, energy(self.model, self._state).total)
-
-    def run(
-        self,
-        steps: int,
-        h: float,
-        *,
-        record: Any = None,
-        every: int = 0,
-        callback: Callable[[FullDynamics, FullReport], object] | None = None,
-        progress: bool | None = None,
-    ) -> FullReport:
-        """Many steps, with a progress bar, a recording and a callback.
-
-        record: a path or a Recorder. every: steps between frames and callbacks; 0 makes about 100 of them in the run.
-        callback: called with the simulation and the last report; a true result stops the run.
-        progress: show a bar; by default only on a terminal.
-        """
-        from linkwork.running import run_simulation
-
-        steps, h = _checked_steps(steps), _checked_positive(h, "h")
-        report: FullReport = run_simulation(
-            self, steps, h, record=record, every=every, callback=callback, progress=progress
-        )
-        return report
 
     def _advance(self, h: float) -> Step:
         """One step; the state changes only where all of it succeeded."""
@@ -180,32 +162,27 @@ class FullDynamics(FullLoads):
     # -------------------------------------------------------------------------------------------------------- checkpoints
 
     def checkpoint(self) -> dict[str, object]:
-        """Everything that depends on history. Loads, efforts and motors are the caller's, and not part of it."""
+        """Everything that depends on history, loads, efforts and motors included."""
         return {
-            "kind": "full_dynamics",
-            "integrator": self.integrator,
+            "simulation": type(self).__name__,
             "q": self._state.q.copy(),
             "v": self._state.v.copy(),
-            "time": self.time,
-            "steps_done": self.steps_done,
-            "substep": self._substep,
+            "effort": self._effort.copy(),
+            **self._motors.saved(),
+            **saved_loads(self),
+            **{name.lstrip("_"): getattr(self, name) for name in (*COUNTERS, *SETTINGS)},
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Goes back (or on) to a checkpoint of a simulation made with the same arguments; bit-identical from there."""
-        kind, integrator = checkpoint.get("kind"), checkpoint.get("integrator")
-        if (kind, integrator) != ("full_dynamics", self.integrator):
-            raise StateError(
-                f"this checkpoint is of kind {kind!r} with integrator {integrator!r}; this simulation is of kind "
-                f"'full_dynamics' with '{self.integrator}'."
-            )
-        missing = [name for name in ("q", "v", "time", "steps_done", "substep") if name not in checkpoint]
-        if missing:
-            raise StateError(f"this checkpoint lacks {', '.join(missing)}.")
+        """Goes back (or on) to a checkpoint of a simulation made in the same way, with the same loads applied, or none."""
+        check_same(self, checkpoint, {"q": self._state.q, "v": self._state.v}, SETTINGS, {})
         q, v = as_finite_state(self.model, State(checkpoint["q"], checkpoint["v"]))
+        restore_loads(self, checkpoint)
+        self._motors.restore(checkpoint)
+        self._effort = checkpoint["effort"].copy()
         self._state = State(q.copy(), v.copy())
-        self.time, self.steps_done = float(checkpoint["time"]), int(checkpoint["steps_done"])
-        self._substep = float(checkpoint["substep"])
+        for name in COUNTERS:
+            setattr(self, name, checkpoint[name.lstrip("_")])
 
 
 def _constrained(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
@@ -220,15 +197,3 @@ def _refuse_open(model: Model, state: State) -> None:
             f"loops of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at {gaps.worst_slip:.3g} "
             f"(rad/s or m/s); at most {CLOSED:g} passes. Begin at lw.close_loops(model, state)."
         )
-
-
-def _checked_positive(value: float, what: str) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0.0:
-        raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
-    return float(value)
-
-
-def _checked_steps(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise StateError(f"the number of steps is {value!r}; it must be a whole number ≥ 1.")
-    return int(value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.motor_rows import motor_rows
+from linkwork.adaptive.motor_rows import driven_freedoms, motor_rows
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 
@@ -56,6 +58,18 @@ class Motors:
         stiffness, damping, position, velocity = self._table.T
         np.add.at(total, self._v, stiffness * (position - q[self._q]) + damping * (velocity - v[self._v]))
         return total
+
+    def saved(self) -> dict[str, object]:
+        """The motors for a checkpoint: body of each driven joint, and the rows of all of them."""
+        joints = np.array([self.model.joint(joint) for joint in self._of_joint], dtype=np.int64)
+        return {"motor_joints": joints, "motor_rows": np.concatenate([np.zeros((0, 4)), *self._of_joint.values()])}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        names = [self.model.joint_names[i] for i in saved["motor_joints"].tolist()]
+        ends = np.cumsum([driven_freedoms(self.model, name) for name in names], dtype=np.int64)
+        parts = np.split(saved["motor_rows"], ends[:-1]) if names else []
+        self._of_joint = {name: rows.copy() for name, rows in zip(names, parts, strict=True)}
+        self._is_gathered = False
 
     def _gather(self) -> None:
         """Makes one table of the rows of all motors, and theirs the views of it."""

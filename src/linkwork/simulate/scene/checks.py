@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,12 +23,15 @@ def kind_of(value: object) -> str:
 
 
 def shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) >= 10**60:
+        return "a whole number of more than 60 digits"
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Finite, and within what a float can hold: TOML has whole numbers of any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def number(low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> Check:
@@ -48,11 +52,13 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
     return check
 
 
-def whole(low: int = 0) -> Check:
+def whole(low: int = 0, high: int | None = None) -> Check:
+    rule = f"a whole number of at least {low}" + (f" and at most {high:,}" if high is not None else "")
+
     def check(value: Any, path: Path, faults: Faults) -> int | None:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= low:
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high):
             return value
-        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be a whole number of at least {low}.")
+        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {rule}.")
         return None
 
     return check
@@ -94,9 +100,9 @@ def vector(size: int) -> Check:
     return check
 
 
-def numbers(low: float = -math.inf) -> Check:
+def numbers(low: float = -math.inf, *, above: bool = False) -> Check:
     """One number for all degrees of freedom of a joint, or a list of one each."""
-    one = number(low)
+    one = number(low, above=above)
 
     def check(value: Any, path: Path, faults: Faults) -> Any:
         if not isinstance(value, list):
@@ -106,6 +112,15 @@ def numbers(low: float = -math.inf) -> Check:
         return found if len(faults) == before else None
 
     return check
+
+
+def weights(value: Any, path: Path, faults: Faults) -> Any:
+    """One number > 0 for all joints, or a table of numbers by joint name or pattern."""
+    if not isinstance(value, dict):
+        return number(0.0, above=True)(value, path, faults)
+    before = len(faults)
+    found = {name: numbers(0.0, above=True)(part, (*path, name), faults) for name, part in value.items()}
+    return found if len(faults) == before else None
 
 
 def texts(value: Any, path: Path, faults: Faults) -> list[str] | None:

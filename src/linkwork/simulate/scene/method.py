@@ -9,12 +9,16 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulate.scene.faults import Faults
 from linkwork.simulate.scene.targets import find_joints
+from linkwork.simulate.scene.weights import WEIGHTS, metric_weights
 
 
 def make_simulation(scene: Mapping[str, Any], model: Model, state: State) -> Any:
     """A simulation without its loads."""
     method = scene["method"]
     options = {name: value for name, value in method.items() if name != "kind"}
+    for name in WEIGHTS:
+        if name in options:  # checked when the scene was read
+            options[name] = metric_weights(model, options[name], ("method", name), Faults("scene"))
     return MAKERS[method["kind"]](scene, model, state, options)
 
 

@@ -86,7 +86,7 @@ def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Link
         if key not in known:
             faults.add(path, f"library model '{name}' has no parameter '{key}'{nearest(key, known)}")
         elif key == "joint":
-            if value not in JOINTS:
+            if not isinstance(value, str) or value not in JOINTS:
                 faults.add(path, f"there is no joint {value!r}{nearest(value, JOINTS)}")
             else:
                 parameters[key] = JOINTS[value]
@@ -94,7 +94,7 @@ def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Link
         return None
     try:
         return builder(**parameters)
-    except (LinkworkError, TypeError, ValueError) as error:
+    except (LinkworkError, TypeError, ValueError, OverflowError) as error:
         blamed = [key for key in parameters if f" {key} " in f"{error} "]  # "chain: joints must be ..."
         faults.add(("model", "parameters", *blamed[:1]), str(error))
         return None

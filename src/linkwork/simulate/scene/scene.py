@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from linkwork.simulate.scene.faults import Faults
 from linkwork.simulate.scene.lines import Lines, Path, key_lines
 from linkwork.simulate.scene.method import make_simulation
 from linkwork.simulate.scene.model import build_model
+from linkwork.simulate.scene.plain import plain
 from linkwork.simulate.scene.ready import find_scene
-from linkwork.simulate.scene.schema import check_scene
-from linkwork.simulate.scene.settings import as_settings, override
+from linkwork.simulate.scene.schema import MOST_STEPS, check_scene
+from linkwork.simulate.scene.settings import Settings, as_settings, override
 from linkwork.simulate.scene.simulation import SceneSimulation
 from linkwork.simulate.scene.state import build_state
 from linkwork.simulate.scene.targets import find_bodies, find_joints
+from linkwork.simulate.scene.weights import check_weights
 from linkwork.walker.gait import Walker
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from linkwork.simulate.scene.walker import WalkerSimulation
 
 FRAMES = 200  # about, in a run that does not say how often it records
-Settings = Mapping[str, Any] | Sequence[str]
 
 
 class Scene:
@@ -54,9 +55,12 @@ class Scene:
         model: Model | None = None,
         state: State | None = None,
     ):
-        self.given, self.source, self.name, self.text = dict(given), source, name, text
         faults = Faults(source, lines, told)
-        self.data = check_scene(given, faults)
+        self.given: dict[str, Any] = plain(given, (), faults) if isinstance(given, Mapping) else {}
+        if not isinstance(given, Mapping):
+            faults.add((), f"a scene is a table of tables, not {given!r}; Scene.read(path) reads a file.")
+        self.source, self.name, self.text = source, name, text
+        self.data = check_scene(self.given, faults)
         self.is_walker = self.data["method"].get("kind") == "walker"
         if self.is_walker:
             self._find_walker(faults)
@@ -68,11 +72,11 @@ class Scene:
     def read(cls, path: str | FilePath, settings: Settings = ()) -> Scene:
         """Reads a scene file, or the ready scene of that name.
 
-        settings: overrides, as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4".
+        settings: overrides, as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4", one or several.
         """
         file = find_scene(path)
         try:
-            text = file.read_bytes().decode("utf-8")
+            text = file.read_bytes().decode("utf-8-sig")  # some editors begin with a mark
             found = tomllib.loads(text)
         except OSError as error:
             raise FormatError(f"{path}: cannot be read, {error.strerror}.") from None
@@ -127,7 +131,7 @@ class Scene:
         """Steps between recorded frames."""
         record = self.data["record"]
         if "every" in record:
-            return max(1, round(record["every"] / self.h))
+            return max(1, round(min(record["every"] / self.h, MOST_STEPS)))
         return int(record.get("every_steps", max(1, round(self.steps / FRAMES))))
 
     def points(self) -> list[dict[str, Any]]:
@@ -162,6 +166,7 @@ class Scene:
             faults.add(("state",), "a quasi-static run begins at rest; leave velocities out, or choose another method.")
         if kind in ("quasi-statics", "adaptive") and found.loops:
             faults.add(("method", "kind"), f"'{kind}' computes no closed loops, and the model has some; choose 'full'.")
+        check_weights(found, data["method"], faults)
         self._actions = find_actions(data, found, begin, faults)
         for k, table in enumerate(data["pin"]):
             find_joints(found, table.get("joint", ()), ("pin", k, "joint"), faults)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.adaptive.adaptive_dynamics import INTEGRATORS as ADAPTIVE_INTEGRATORS
 from linkwork.adaptive.quasi_statics import MEASURES
 from linkwork.dynamics.forward import ALGORITHMS
 from linkwork.simulate.integrators import INTEGRATORS
@@ -28,6 +29,7 @@ class Key:
 
 Keys = Mapping[str, Key]
 
+MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
 PICKS = ("only", "all", "first", "middle", "last")
 
 TOP: Keys = {
@@ -46,7 +48,7 @@ MODEL: Keys = {
 RUN: Keys = {
     "h": Key(must_be.number(0.0, above=True), "time step", "s", required=True),
     "duration": Key(must_be.number(0.0, above=True), "simulated time", "s"),
-    "steps": Key(must_be.whole(1), "how many steps, instead of a duration"),
+    "steps": Key(must_be.whole(1, MOST_STEPS), "how many steps, instead of a duration"),
 }
 STATE: Keys = {
     "kind": Key(must_be.choice("neutral", "random", "file"), "where coordinates begin", default="neutral"),
@@ -97,23 +99,29 @@ PIN: Keys = {
 }
 RECORD: Keys = {
     "every": Key(must_be.number(0.0, above=True), "time between frames; about 200 in a run without it", "s"),
-    "every_steps": Key(must_be.whole(1), "steps between frames, instead"),
+    "every_steps": Key(must_be.whole(1, MOST_STEPS), "steps between frames, instead"),
     "points": Key(must_be.anything, "points that plots follow: a list of { body, at }", default=[]),
     "joints": Key(must_be.texts, "joints that plots show: names or patterns", default=[]),
 }
 
 
+KEEP_MOMENTUM = (
+    "semi_implicit_euler corrects the bases of floating figures, so that momentum changes by external impulses only"
+)
 METHODS: Mapping[str, Keys] = {
     "quasi-statics": {
         "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
         "measure": Key(must_be.choice(*MEASURES), "of the error"),
         "max_joints": Key(must_be.whole(1), "joints computed a step at most"),
         "deadline": Key(must_be.number(0.0, above=True), "time a step may take", "s"),
+        "weights": Key(must_be.weights, "of squared accelerations in the measure: a number, or numbers by joint"),
     },
     "full": {
         "algorithm": Key(must_be.choice(*ALGORITHMS), "of forward dynamics"),
         "integrator": Key(must_be.choice(*INTEGRATORS), "of the step"),
-        "tolerance": Key(must_be.number(0.0, above=True), "error allowed a step, where the integrator controls it"),
+        "tolerance": Key(must_be.number(0.0, above=True), "relative error allowed a substep of dormand_prince"),
+        "atol": Key(must_be.number(0.0, above=True), "absolute error allowed a substep of dormand_prince"),
+        "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
     },
     "adaptive": {
         "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
@@ -121,7 +129,10 @@ METHODS: Mapping[str, Keys] = {
         "active_joints": Key(must_be.whole(0), "how many joints move at most"),
         "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
         "horizon": Key(must_be.number(0.0, above=True), "time over which accelerations count as velocities", "s"),
-        "keep_momentum": Key(must_be.boolean, "locking a joint keeps momentum"),
+        "integrator": Key(must_be.choice(*ADAPTIVE_INTEGRATORS), "of the step"),
+        "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
+        "acceleration_weights": Key(must_be.weights, "of squared accelerations: a number, or numbers by joint"),
+        "velocity_weights": Key(must_be.weights, "of squared velocities, likewise"),
     },
     "walker": {
         "slope": Key(must_be.number(0.0, 0.5, above=True), "of the ground, downwards along x", "rad", default=0.0524),
@@ -211,6 +222,7 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
     if not {"duration", "steps"} & set(data["run"]):
         faults.add(("run",), "run needs 'duration' [s] or 'steps'.")
     _not_both(run, ("run",), "duration", "steps", faults)
+    check_length(run, faults)
     _not_both(record, ("record",), "every", "every_steps", faults)
     if method.get("kind") == "walker":
         for name in NO_LOADS:
@@ -230,6 +242,16 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
     for k, motor in enumerate(scene["motor"]):
         _check_motor(motor, data["motor"][k], ("motor", k), faults)
     _check_points(record, faults)
+
+
+def check_length(run: Mapping[str, Any], faults: Faults) -> None:
+    """Refuses a duration of more steps than anybody waits for."""
+    if "duration" in run and "h" in run and run["duration"] > MOST_STEPS * run["h"]:
+        faults.add(
+            ("run", "duration"),
+            f"run.duration is {run['duration']:g} s, with steps of {run['h']:g} s more than {MOST_STEPS:,} steps; give a "
+            "shorter duration or a larger run.h.",
+        )
 
 
 def _not_both(table: Mapping[str, Any], path: Path, a: str, b: str, faults: Faults) -> None:

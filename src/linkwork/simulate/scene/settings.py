@@ -11,6 +11,7 @@ from typing import Any
 from linkwork.errors import LinkworkError
 from linkwork.simulate.scene.lines import Path
 
+Settings = Mapping[str, Any] | Sequence[str] | str
 WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns, paths
 
 
@@ -24,17 +25,25 @@ class Setting:
 def parse_setting(words: str) -> Setting:
     """`key=value`: the key dotted as in TOML (elements of lists by number), the value in TOML; nothing removes the key."""
     key, equals, value = words.partition("=")
+    path = _key_path(key)
+    if not equals or path is None:
+        raise LinkworkError(f"--set {words}: write key=value, such as method.tolerance=1e-4 or load.0.force=[0, 0, 1].")
+    return Setting(path, _value(value.strip(), words), words)
+
+
+def _key_path(key: str) -> Path | None:
+    """The path of a dotted key, or None where it is anything else; TOML itself says which."""
     try:
         parsed: Any = tomllib.loads(f"{key.strip()} = 0")
     except tomllib.TOMLDecodeError:
-        parsed = None
-    if not equals or not parsed:
-        raise LinkworkError(f"--set {words}: write key=value, such as method.tolerance=1e-4 or load.0.force=[0, 0, 1].")
+        return None
     path: list[str | int] = []
     while isinstance(parsed, dict):
+        if len(parsed) != 1:
+            return None
         ((name, parsed),) = parsed.items()
         path.append(name)
-    return Setting(tuple(path), _value(value.strip(), words), words)
+    return tuple(path) if parsed == 0 else None  # a table header with a comment behind it is TOML too
 
 
 def _value(text: str, words: str) -> Any:
@@ -48,9 +57,14 @@ def _value(text: str, words: str) -> Any:
         raise LinkworkError(f"--set {words}: the value is no TOML ({error}); put text into quotes.") from None
 
 
-def as_settings(settings: Mapping[str, Any] | Sequence[str]) -> list[Setting]:
-    """Settings given as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4"."""
+def as_settings(settings: Settings) -> list[Setting]:
+    """Settings given as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4", one or several."""
+    if isinstance(settings, str):
+        return [parse_setting(settings)]
     if not isinstance(settings, Mapping):
+        strange = [words for words in settings if not isinstance(words, str)]
+        if strange:
+            raise LinkworkError(f'settings has {strange[0]!r}; give words "key=value", or a table {{"key": value}}.')
         return [parse_setting(words) for words in settings]
     made = []
     for key, value in settings.items():
