@@ -24,6 +24,9 @@ from linkwork.record.recorder import Recorder
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
 LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
+PIECE_JOINT_STEPS = (
+    2_000_000  # joints times steps in such a piece: a third of a second of full steps, a second of adaptive
+)
 CHECKPOINT_EVERY = 10.0  # [s] of the wall clock
 
 Callback = Callable[[Any, Any], object]
@@ -59,10 +62,11 @@ def run_simulation(
     """Runs `steps` steps of h [s] and returns the last report.
 
     record: a path or a Recorder; every: steps between frames and callbacks (0: the recorder's, or about 100 in the run).
-    callback(sim, report): after every frame; a true result stops the run. progress: None shows a bar on a terminal only.
+    callback(sim, report): after every frame; a true result stops the run.
+    progress: None shows a bar on a terminal and in a notebook.
     on_step(sim): before every `on_step_every` steps, to set loads that change with time.
-    force: replace an existing recording. Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted;
-    a second one interrupts at once.
+    force: replace an existing recording. Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted,
+    unless that piece was the last; a second one interrupts at once.
     """
     steps, every = whole(steps, 1, "the number of steps"), whole(every, 0, "every")
     h = positive(h, "h")
@@ -83,7 +87,7 @@ def run_simulation(
             if sim.steps_done < recorder.last_step:
                 raise StateError(
                     f"recording '{recorder.path}' ends at step {recorder.last_step}, the simulation stands at step "
-                    f"{sim.steps_done}; go on with linkwork.running.resume_run, or restore(recorder.saved) first."
+                    f"{sim.steps_done}; go on with lw.resume_run, or restore(recorder.saved) first."
                 )
             first(recorder)
         else:
@@ -144,7 +148,7 @@ class Runs:
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
-        progress: show a bar; by default only on a terminal. options: see `linkwork.running.run_simulation`.
+        progress: show a bar; by default on a terminal and in a notebook. options: see `linkwork.running.run_simulation`.
         """
         return run_simulation(
             self, steps, h, record=record, every=every, callback=callback, progress=progress, **options
@@ -191,22 +195,27 @@ class _Loop:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
             self.report = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
+            self.run["joints_a_step"] = joints_a_step(sim, self.report)
             done = sim.steps_done - start
             seconds = max(time.monotonic() - began, 1e-9)
             bar(done, _note(self.report, (sim.steps_done - first) / seconds))
             at_frame = done % self.run["every"] == 0 or sim.steps_done >= target
             if at_frame and self._frame():
                 return "stopped"
-            if interrupted:
+            if interrupted and sim.steps_done < target:
                 return "interrupted"
             if self.recorder is not None and time.monotonic() - self.saved_at >= self.checkpoint_every_s:
                 self._save()
         return "finished"
 
     def _piece(self, done: int, total: int) -> int:
-        """Steps until the next frame, change of loads or end, whichever comes first."""
+        """Steps until the next frame, change of loads or end, whichever comes first; fewer where many joints are at work.
+
+        How many are, is noted in the run, and so in its checkpoints: a run that resumes takes the same pieces.
+        """
         every, change = self.run["every"], self.run["on_step_every"]
-        piece = min(every - done % every, total - done, LARGEST_PIECE)
+        joints = self.run.get("joints_a_step", joints_a_step(self.sim, None))
+        piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // joints))
         return piece if self.on_step is None else min(piece, change - done % change)
 
     def _frame(self) -> bool:
@@ -251,6 +260,12 @@ def _interrupts() -> Iterator[list[bool]]:
         yield heard
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def joints_a_step(sim: Any, report: Any) -> int:
+    """Joints a step works on: of an adaptive simulation what its last report says, otherwise all."""
+    told = [getattr(report, name) for name in ("active_joints", "joints_computed") if hasattr(report, name)]
+    return max(1, *map(int, told)) if told else max(1, int(sim.model.n_bodies))
 
 
 def settings_of(sim: Any) -> dict[str, Any]:

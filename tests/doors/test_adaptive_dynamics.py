@@ -349,3 +349,14 @@ def test_numbers_that_grow_slowly_stop_a_run_at_a_finite_state():
     assert 0 < sim.steps_done < 100_000
     assert np.isfinite(sim.state.q).all()
     assert np.isfinite(sim.state.v).all()
+
+
+def test_nothing_is_proven_before_the_first_update():
+    model = lw.library.chain(joints=20).compile()
+    sim = lw.AdaptiveDynamics(model, model.random_state(1), tolerance=1.0)
+    assert math.isnan(sim.report.error_bound)
+    assert not sim.report.reached
+    assert math.isnan(sim.figures()["error_bound"])
+    sim.step(1e-4)
+    assert sim.report.error_bound <= 1.0
+    assert sim.report.reached

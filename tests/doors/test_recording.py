@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import os
-import signal
+import platform
 import subprocess
 import sys
+import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.record import Recorder, Recording, container
+from linkwork.record import Recorder, Recording, container, lock, place
 from linkwork.running import resume_run, run_simulation
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
@@ -97,6 +100,23 @@ def test_an_empty_folder_is_no_obstacle(tmp_path, model):
     assert len(Recording(tmp_path / "run")) == 5
 
 
+def test_an_empty_folder_is_no_obstacle_where_nothing_is_renamed_onto_folders(tmp_path, model, monkeypatch):
+    """As on Windows."""
+    real = os.rename
+
+    def rename(old, new):
+        if Path(new).exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        real(old, new)
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "replace", lambda old, new: rename(old, new) if Path(old).is_dir() else real(old, new))
+    (tmp_path / "run").mkdir()
+    record(tmp_path / "run", model)
+    record(tmp_path / "run", model, frames=2, force=True)
+    assert len(Recording(tmp_path / "run")) == 2
+
+
 def test_what_appears_meanwhile_is_not_replaced(tmp_path, model):
     recorder = Recorder(tmp_path / "run")
     record(tmp_path / "run", model, frames=3)
@@ -123,6 +143,32 @@ def test_beginnings_of_killed_runs_are_cleared_away(tmp_path, model):
     assert aside.exists()  # it may be all that is left of somebody's recording
 
 
+def test_beginnings_of_other_runs_stay(tmp_path, model):
+    """A run that is just beginning has its folder to itself, also before it wrote anything into it."""
+    ours = tmp_path / f".run.{os.getpid()}.partial"
+    alike = [tmp_path / ".run.b.999999.partial", tmp_path / ".run.5.999999.partial"]  # of recordings run.b and run.5
+    for folder in alike:
+        folder.mkdir()
+    beginning = lock.WriterLock(tmp_path / "run")
+    ours.mkdir()
+    for second in (lambda: Recorder(tmp_path / "run"), lambda: begin_late(tmp_path / "run", model)):
+        with pytest.raises(lw.LinkworkError, match="being written by another run"):
+            second()
+    assert ours.exists()
+    beginning.release()
+    record(tmp_path / "run", model)
+    assert not ours.exists()
+    assert all(folder.exists() for folder in alike)
+    assert place.left_beside(tmp_path / "run.5") == [alike[1]]
+
+
+def begin_late(path, model):
+    """Begins although somebody else came between the check and the beginning."""
+    recorder = Recorder.__new__(Recorder)
+    recorder.__dict__.update(Recorder(path.with_name("elsewhere")).__dict__, path=path)
+    recorder.begin(model)
+
+
 # -------------------------------------------------------------------------------------------------------------- the disk
 
 
@@ -133,8 +179,9 @@ def test_read_only_folders_are_named(tmp_path, model):
     try:
         if os.access(folder, os.W_OK):
             pytest.skip(reason="this user may write everywhere")
-        with pytest.raises(lw.LinkworkError, match=r"cannot begin recording '.*run': Permission denied"):
+        with pytest.raises(lw.LinkworkError, match=r"cannot begin recording '.*run': Permission denied") as refusal:
             record(folder / "run", model)
+        assert "resume" not in str(refusal.value)
         assert os.listdir(folder) == []
     finally:
         folder.chmod(0o700)
@@ -147,12 +194,29 @@ def test_a_refused_write_names_the_place(tmp_path, model, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
-    with pytest.raises(lw.LinkworkError, match=r"cannot begin recording '.*run': Permission denied"):
+    with pytest.raises(lw.LinkworkError, match=r"cannot begin recording '.*run': Permission denied") as refusal:
         record(tmp_path / "run", model)
+    assert "Nothing was recorded" in str(refusal.value)
+    assert "resume" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("where", ["write_bundle", "write_model"])
+def test_a_run_that_cannot_begin_is_not_told_to_resume(tmp_path, model, monkeypatch, where):
+    """Also when the disk is full at its first frame or checkpoint, before the recording stands."""
+
+    def refuse(*anything, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"linkwork.record.recorder.{where}", refuse)
+    with pytest.raises(lw.LinkworkError, match=r"cannot begin .*No space left.*Nothing was recorded") as refusal:
+        simulation(model).run(10, 1e-3, record=tmp_path / "run")
+    assert "resume" not in str(refusal.value)
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path, model):
     """The system itself refuses to let files grow beyond a limit, as a full disk would, in the middle of a run."""
+    pytest.importorskip("resource", reason="this system limits no files")
     program = f"""
 import resource, signal, sys
 import numpy as np
@@ -224,6 +288,100 @@ def test_two_writers_are_one_too_many(tmp_path, model):
             second()
     recorder.close()
     Recorder.resume(tmp_path / "run").close()
+    assert os.listdir(tmp_path) == ["run"]  # the lock left nothing
+
+
+def test_no_name_of_a_machine_stays_in_a_recording(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(platform, "node", lambda: "somebodys-laptop")
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.begin(model)
+        recorder.checkpoint({})
+        with pytest.raises(lw.LinkworkError, match="on somebodys-laptop"):
+            Recorder.resume(tmp_path / "run")
+    Recorder.resume(tmp_path / "run").close()
+    assert not [name for name, data in contents(tmp_path).items() if b"somebodys-laptop" in data]
+
+
+def test_a_forked_child_does_not_take_the_lock_with_it(tmp_path, model):
+    if not hasattr(os, "fork"):
+        pytest.skip(reason="this system forks no processes")
+    held = lock.WriterLock(tmp_path / "run")
+    child = os.fork()
+    if child == 0:
+        held.release()
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(lw.LinkworkError, match="being written"):
+        lock.refuse_writer(tmp_path / "run")
+    held.release()
+    lock.refuse_writer(tmp_path / "run")
+
+
+def test_a_lock_that_went_while_it_was_waited_for(tmp_path, monkeypatch):
+    """The file was removed between opening and locking: what was locked is no longer what others will find."""
+    file = lock.lock_file(tmp_path / "run")
+    real, calls = lock._lock, []
+
+    def slow(handle):
+        calls.append(handle)
+        if len(calls) == 1:
+            file.unlink()
+        return real(handle)
+
+    monkeypatch.setattr(lock, "_lock", slow)
+    held = lock.WriterLock(tmp_path / "run")
+    assert len(calls) == 2
+    assert file.exists()
+    with pytest.raises(lw.LinkworkError, match=f"process {os.getpid()}"):
+        lock.WriterLock(tmp_path / "run")
+    held.release()
+
+
+class WindowsLocks(types.ModuleType):
+    """Stands in for `msvcrt`: a byte of a file is locked by one handle at most, until that is closed."""
+
+    LK_NBLCK = 2
+
+    def __init__(self):
+        super().__init__("msvcrt")
+        self.held = {}
+
+    def locking(self, handle, mode, count):
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        assert os.lseek(handle, 0, os.SEEK_CUR) > 100, "the name of the writer must stay readable"
+        file = os.fstat(handle).st_ino
+        if file in self.held and self.is_open(self.held[file], file):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        self.held[file] = handle
+
+    @staticmethod
+    def is_open(handle, file):
+        try:
+            return os.fstat(handle).st_ino == file
+        except OSError:
+            return False
+
+
+def test_locks_of_windows(tmp_path, monkeypatch):
+    """The same lock by other means; and no process is probed by a signal, which on Windows would interrupt it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "win32")
+        patch.setitem(sys.modules, "msvcrt", WindowsLocks())
+        patch.setattr(os, "kill", None)
+        spec = importlib.util.spec_from_file_location("lock_of_windows", lock.__file__)
+        windows = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(windows)
+        assert not hasattr(windows, "fcntl")
+        held = windows.WriterLock(tmp_path / "run")
+        for second in (windows.WriterLock, windows.refuse_writer):
+            with pytest.raises(lw.LinkworkError, match=rf"being written by another run \(process {os.getpid()} on "):
+                second(tmp_path / "run")
+        held.release()
+        assert os.listdir(tmp_path) == []
+        windows.refuse_writer(tmp_path / "run")
+        windows.lock_file(tmp_path / "run").write_text("process 1 on a machine that went down")
+        windows.WriterLock(tmp_path / "run").release()
+        assert os.listdir(tmp_path) == []
 
 
 def test_the_lock_of_a_killed_writer_is_open(tmp_path, model):
@@ -243,7 +401,7 @@ time.sleep(60)
         with pytest.raises(lw.LinkworkError, match=f"process {writer.pid}"):
             Recorder.resume(tmp_path / "run")
         assert len(Recording(tmp_path / "run")) == 0  # readers are welcome
-        writer.send_signal(signal.SIGKILL)
+        writer.kill()
         writer.wait()
     Recorder.resume(tmp_path / "run").close()
 

@@ -26,7 +26,7 @@ def check_same(
     """
     if saved.get("simulation") != type(sim).__name__:
         raise StateError(f"this is a checkpoint of {saved.get('simulation')!r}, not of {type(sim).__name__}.")
-    missing = [name for name in (*arrays, *settings, *weights) if name not in saved]
+    missing = [name for name in sim.checkpoint() if name not in saved]
     if missing:
         raise StateError(f"this checkpoint lacks {', '.join(missing)}.")
     for name, array in arrays.items():

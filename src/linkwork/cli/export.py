@@ -9,23 +9,33 @@ from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.cli.exit_codes import DONE
+from linkwork.cli.output import beside, refuse_existing, short, written_whole
 from linkwork.cli.screen import count, working
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Columns = list[tuple[str, int]]  # names, and places in q followed by v
+
 NAME = "export"
 SUMMARY = "write a recording as CSV or NPZ"
 
 CSV_COLUMNS = 2000  # more no spreadsheet opens
-NPZ_BYTES = 2 << 30  # held in memory while it is written
+NPZ_BYTES = 2 << 30  # of the chosen frames and joints, held in memory while they are written
+# Reading all frames of the chosen joints in one go is fastest, as long as it takes no more than this [bytes].
+AT_ONCE = 128 << 20
+READING = 40  # bytes it takes for every number
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,28 +56,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise LinkworkError(f"--every is {arguments.every}; it must be at least 1.")
     recording = Recording(arguments.recording)
     suffix = ".csv" if arguments.csv else ".npz"
-    out = arguments.out or arguments.recording.resolve().with_suffix(suffix)
-    if out.exists() and not arguments.force:
-        raise LinkworkError(f"'{out}' exists already; choose another with --out, or replace it with --force.")
+    out = arguments.out or beside(arguments.recording, suffix)
+    refuse_existing(out, arguments.force)
     frames = np.arange(0, len(recording), arguments.every)
     columns = joint_columns(recording, arguments.joint)
     _refuse_size(arguments, len(columns), frames.size)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with working("writing"):
-        values = recording.coordinates([place for _, place in columns])[frames]
-        names = [name for name, _ in columns]
-        (_write_csv if arguments.csv else _write_npz)(out, recording, frames, names, values)
-    print(f"{count(frames.size)} frames, {count(len(columns))} coordinates and velocities: written to '{out}'")
+    with working("writing"), written_whole(out) as partial:
+        (_write_csv if arguments.csv else _write_npz)(partial, recording, frames, columns)
+    print(f"{count(frames.size)} frames, {count(len(columns))} coordinates and velocities: written to '{short(out)}'")
     return DONE
 
 
-def joint_columns(recording: Recording, patterns: list[str]) -> list[tuple[str, int]]:
+def joint_columns(recording: Recording, patterns: list[str]) -> Columns:
     """Names of columns and their places in q followed by v: q.hip, v.hip; q.ball.0 ... where a joint has several."""
     from linkwork.simulate.scene.targets import choose_joints
 
     model = recording.model
     joints = choose_joints(model, patterns) if patterns else list(model.joint_names)
-    columns = []
+    columns: Columns = []
     for vector, offset, part in (("q", 0, model.q_slice), ("v", model.nq, model.v_slice)):
         for joint in joints:
             rows = part(joint)
@@ -85,7 +91,7 @@ def _refuse_size(arguments: argparse.Namespace, columns: int, frames: int) -> No
             f"this CSV would have {count(columns)} columns and some {columns * frames * 20 / 1e6:,.0f} MB; choose joints "
             f"with --joint (at most {count(CSV_COLUMNS)} columns), or write arrays with --npz."
         )
-    if columns * frames * 8 > NPZ_BYTES:
+    if arguments.npz and columns * frames * 8 > NPZ_BYTES:  # CSV is written row by row
         raise LinkworkError(
             f"{count(frames)} frames of {count(columns)} numbers are {columns * frames * 8 / 1e9:.1f} GB; choose joints "
             "with --joint or fewer frames with --every, or read them one by one with lw.Recording."
@@ -97,27 +103,44 @@ def _scalars(recording: Recording) -> dict[str, np.ndarray]:
     return {**{f"report.{name}": v for name, v in recording.reports.items()}, **recording.figures}
 
 
-def _write_csv(out: Path, recording: Recording, frames: np.ndarray, names: list[str], values: np.ndarray) -> None:
+def _rows(recording: Recording, frames: IntArray, places: IntArray) -> Iterator[FloatArray]:
+    """The chosen entries of q followed by v, one frame after the other, shape (len(places),) each.
+
+    Much of a large recording is read state by state, so that memory holds a few of them and no more.
+    """
+    if len(recording) * places.size * READING <= AT_ONCE:
+        yield from recording.coordinates(places)[frames]  # type: ignore[arg-type]
+        return
+    for k in frames.tolist():
+        yield np.concatenate(recording.state(k))[places]
+
+
+def _write_csv(out: Path, recording: Recording, frames: IntArray, columns: Columns) -> None:
     scalars = _scalars(recording)
+    places = np.array([place for _, place in columns], dtype=np.int64)
     with out.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(["time", "step", *names, *scalars])
-        for row, k in enumerate(frames):
-            numbers = [*values[row].tolist(), *(float(series[k]) for series in scalars.values())]
+        table.writerow(["time", "step", *(name for name, _ in columns), *scalars])
+        for k, row in zip(frames.tolist(), _rows(recording, frames, places), strict=True):
+            numbers = [*row.tolist(), *(float(series[k]) for series in scalars.values())]
             table.writerow([repr(float(recording.times[k])), int(recording.steps[k]), *map(repr, numbers)])
 
 
-def _write_npz(out: Path, recording: Recording, frames: np.ndarray, names: list[str], values: np.ndarray) -> None:
-    q = [k for k, name in enumerate(names) if name.startswith("q.")]
-    v = [k for k, name in enumerate(names) if name.startswith("v.")]
+def _write_npz(out: Path, recording: Recording, frames: IntArray, columns: Columns) -> None:
+    places = np.array([place for _, place in columns], dtype=np.int64)
+    coordinates = int((places < recording.model.nq).sum())  # they stand before the velocities
+    q, v = np.empty((frames.size, coordinates)), np.empty((frames.size, places.size - coordinates))
+    for k, row in enumerate(_rows(recording, frames, places)):
+        q[k], v[k] = row[:coordinates], row[coordinates:]
+    names = [name[2:] for name, _ in columns]
+    arrays: dict[str, Any] = {
+        "time": recording.times[frames],
+        "step": recording.steps[frames],
+        "q": q,
+        "v": v,
+        "q_names": np.array(names[:coordinates]),
+        "v_names": np.array(names[coordinates:]),
+        **{name: series[frames] for name, series in _scalars(recording).items()},
+    }
     with out.open("wb") as file:
-        np.savez_compressed(
-            file,
-            time=recording.times[frames],
-            step=recording.steps[frames],
-            q=values[:, q],
-            v=values[:, v],
-            q_names=np.array([names[k][2:] for k in q]),
-            v_names=np.array([names[k][2:] for k in v]),
-            **{name: series[frames] for name, series in _scalars(recording).items()},
-        )
+        np.savez_compressed(file, **arrays)

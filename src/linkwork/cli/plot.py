@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from linkwork.cli.exit_codes import DONE
+from linkwork.cli.output import beside, refuse_existing, short, written_whole
 from linkwork.cli.screen import working
 from linkwork.errors import LinkworkError
 
@@ -24,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="a joint to show, or a pattern")
     parser.add_argument("--body", metavar="NAME", action="append", default=[], help="a body whose path to show")
     parser.add_argument("--out", metavar="FILE", type=Path, help=f"picture, {', '.join(FORMATS)} (RUN.png)")
+    parser.add_argument("--force", action="store_true", help="replace an existing picture")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,18 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
     from linkwork.simulate.scene.plots import save_plot
 
     recording = Recording(arguments.recording)
-    out = arguments.out or arguments.recording.resolve().with_suffix(".png")
+    out = arguments.out or beside(arguments.recording, ".png")
     if out.suffix.lower() not in FORMATS:
         raise LinkworkError(f"'{out}' ends in no known kind of picture; take {', '.join(FORMATS)}.")
+    refuse_existing(out, arguments.force)
     for body in arguments.body:
         recording.model.frame(body)  # refuses unknown ones before anything is drawn
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with working("drawing"):
-        titles = save_plot(recording, out, arguments.joint, arguments.body)
-    print(f"{', '.join(titles)}: drawn to '{_short(out)}'")
+    with working("drawing"), written_whole(out) as partial:
+        titles = save_plot(recording, partial, arguments.joint, arguments.body)
+    print(f"{', '.join(titles)}: drawn to '{short(out)}'")
     return DONE
-
-
-def _short(path: Path) -> Path:
-    """As a user would write it."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -94,7 +94,9 @@ def _resume(arguments: argparse.Namespace, out: Path) -> int:
         before = Recording(out)
         at = f"{before.times[-1]:g} s" if len(before) else "its start"
         print(f"{before.metadata.get('title', out)}: going on from {at}")
-    return _go(arguments, out, lambda progress: run_scene(None, out, arguments.set, resume=True, progress=progress))
+    # The file may be gone, and then the recording is enough; one that is there must be the recorded one.
+    scene = arguments.scene if arguments.scene and _is_scene(arguments.scene) else None
+    return _go(arguments, out, lambda progress: run_scene(scene, out, arguments.set, resume=True, progress=progress))
 
 
 def _go(arguments: argparse.Namespace, out: Path, work: Any) -> int:

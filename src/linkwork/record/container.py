@@ -8,10 +8,10 @@ beyond those lengths is ignored by readers and written again by a run that resum
 
 from __future__ import annotations
 
-import glob
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +26,7 @@ FORMAT = 1  # of what this version writes; it reads all up to this one
 MARK = "linkwork_recording"  # the attribute of the root that holds the format
 ROOT = "zarr.json"
 PARTIAL = ".partial"  # how files under way are called, ours and Zarr's
+ASIDE = f".old{PARTIAL}"  # how a recording is called while it is being replaced
 
 COMPRESSION_LEVEL = 3  # of Zstandard; higher levels cost twice the time for a few per cent of the size
 
@@ -47,24 +48,30 @@ def compressors(itemsize: int) -> list[Any]:
     return [BloscCodec(cname="zstd", clevel=COMPRESSION_LEVEL, shuffle="shuffle", typesize=itemsize), Crc32cCodec()]
 
 
+WAY_OUT = {  # what an error of the disk leaves, and what helps
+    "begin": "Nothing was recorded. Free space, get the right to write there or choose another place, then run it anew.",
+    "write": "What was committed before stays readable. Free space or mend the access to the folder, then resume.",
+    "resume": "What was committed before stays readable. Free space or mend the access to the folder, then resume again.",
+}
+
+
 @contextmanager
 def disk_errors(path: Path, what: str = "write") -> Iterator[None]:
-    """Turns an error of the file system into one that says what it means for the recording."""
+    """Turns an error of the file system into one that says what it means for the recording. what: a key of WAY_OUT."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise LinkworkError(
-            f"cannot {what} recording '{path}': {reason}. What was committed before stays readable; free space or choose "
-            "another place, then resume."
-        ) from error
+        raise LinkworkError(f"cannot {what} recording '{path}': {reason}. {WAY_OUT[what]}") from error
 
 
 def synchronize(path: Path) -> None:
     """Waits until a file or folder is on the disk itself, so that a power failure finds it there."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)  # Windows flushes only what it may write
     except OSError:
+        if path.is_file():
+            raise
         return  # folders cannot be opened everywhere
     try:
         os.fsync(handle)
@@ -214,11 +221,17 @@ def read_root(folder: Path) -> dict[str, Any]:
     return attributes
 
 
+def left_beside(folder: Path) -> list[Path]:
+    """Beginnings and replaced recordings that killed runs left beside this place (and not beside one named alike)."""
+    if not folder.parent.is_dir():
+        return []
+    name = re.compile(rf"\.{re.escape(folder.name)}\.\d+({re.escape(PARTIAL)}|{re.escape(ASIDE)})")
+    return sorted(found for found in folder.parent.iterdir() if name.fullmatch(found.name))
+
+
 def _left_behind(folder: Path) -> str:
     """Names what a replacement that was killed between its two renames left."""
-    if not folder.parent.is_dir():
-        return ""
-    found = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.*{PARTIAL}"))
+    found = left_beside(folder)
     return f"; a replacement was cut short, see {', '.join(str(f) for f in found)}" if found else ""
 
 

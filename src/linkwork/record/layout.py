@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from typing import Any
 
 KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, which carries its place too
 
@@ -11,6 +12,7 @@ FRAME_ROWS = 8192  # frames in a chunk of times, figures and reports
 CHANGE_ROWS = 65536  # changes in a chunk
 KEY_NUMBERS = 65536  # numbers in a chunk of key frames: several frames of a small model, a part of one of a large model
 
+ACCELERATION = "rad/s² or m/s²"
 FIGURE_UNITS = {
     "kinetic_energy": "J",
     "potential_energy": "J",
@@ -21,9 +23,25 @@ FIGURE_UNITS = {
     "region_changes": "1",
     "steps_taken": "1",
     "evaluations": "1",
+    "strikes": "1",
     "reached": "0 or 1",
+    "step_length": "m",
+    "step_time": "s",
+    "max_acceleration": ACCELERATION,
+    "error_estimate": "rad, m, rad/s or m/s",
 }
-DEFAULT_FIGURE_UNIT = "SI"
+BOUNDS = ("error_bound", "rounding_floor")  # measured as the simulation was told to
+UNKNOWN_UNIT = "unknown"  # of figures somebody else invented
+
+
+def figure_unit(name: str, settings: dict[str, Any]) -> str:
+    """Unit of a figure or of a number of a report. settings: of the simulation, whose `measure` bounds go by."""
+    if name not in BOUNDS:
+        return FIGURE_UNITS.get(name, UNKNOWN_UNIT)
+    measure = str(settings.get("measure", ""))
+    if not measure:
+        return f"{ACCELERATION}; 1 where the measure is relative"
+    return "1" if measure.startswith("relative") else ACCELERATION
 
 
 def key_chunk(width: int) -> tuple[int, int]:

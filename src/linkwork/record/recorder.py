@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import shutil
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,15 @@ from linkwork.record.container import (
 )
 from linkwork.record.lock import WriterLock
 from linkwork.record.model_store import write_model
-from linkwork.record.place import partial_folder, put_in_place, refuse_existing, remove_stale
+from linkwork.record.place import (
+    partial_folder,
+    put_in_place,
+    refuse_existing,
+    refuse_existing_or_written,
+    remove_stale,
+)
 from linkwork.record.recording import Recording
+from linkwork.record.scalars import KINDS, Scalars, numbers_of
 
 FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written without being asked
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
@@ -68,7 +73,8 @@ class Recorder:
         }
         self._root: dict[str, Any] | None = None
         self._lock: WriterLock | None = None
-        refuse_existing(self.path, self.force)
+        with disk_errors(self.path, "begin"):
+            refuse_existing_or_written(self.path, self.force)
 
     # --------------------------------------------------------------------------------------------------------------- begin
 
@@ -86,14 +92,14 @@ class Recorder:
         if self._root is not None:
             raise LinkworkError(f"recording '{self.path}' has begun already.")
         self._about["settings"].update(settings or {})
-        refuse_existing(self.path, self.force)
         partial = partial_folder(self.path)
         with disk_errors(self.path, "begin"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            remove_stale(self.path)
-            partial.mkdir()
+            lock = WriterLock(self.path)
             try:
-                lock = WriterLock(partial)
+                refuse_existing(self.path, self.force)
+                remove_stale(self.path)
+                partial.mkdir()
                 self._open(partial, model, self._write_beginning(partial, model), lock)
                 if first is not None:
                     first(self)
@@ -101,10 +107,9 @@ class Recorder:
                 self._commit()
                 put_in_place(partial, self.path, self.force)
             except BaseException:
-                if self._lock is not None:
-                    self._lock.release()
                 self._root = self._lock = None
                 shutil.rmtree(partial, ignore_errors=True)
+                lock.release()
                 raise
             assert self._root is not None
             self._open(self.path, model, self._root, lock)
@@ -137,13 +142,9 @@ class Recorder:
                 "checkpoint": None,
                 "status": "running",
             },
-            "writer": self._writer(True),
         }
         write_root(folder, root)
         return root
-
-    def _writer(self, writing: bool) -> dict[str, Any]:
-        return {"process": os.getpid(), "host": platform.node(), "writing": writing}
 
     def _open(self, folder: Path, model: Model, root: dict[str, Any], lock: WriterLock) -> None:
         """Everything a writer keeps, at the lengths that were committed."""
@@ -155,12 +156,7 @@ class Recorder:
         self._frames = {name: self._growing(f"frames/{name}", frames) for name in ("time", "step", "changes_end")}
         self._changes = {name: self._growing(f"changes/{name}", done["changes"]) for name in ("index", "value")}
         self._keys = {name: self._growing(f"keys/{name}", done["keys"]) for name in ("frame", "state")}
-        self._scalars = {
-            (kind, name): GrowingArray(group[f"{kind}/{name}"], folder / kind / name, frames, write_empty_chunks=False)
-            for kind in ("figures", "reports")
-            for name in done[kind]
-        }
-        self._rows: dict[tuple[str, str], list[float]] = {key: [] for key in self._scalars}
+        self._scalars = Scalars(group, folder, done, root.get("settings", {}))
         self._times: list[float] = []
         self._steps: list[int] = []
         self._ends: list[int] = []
@@ -209,11 +205,9 @@ class Recorder:
                 f"a frame with q of shape {state.q.shape} and v of shape {state.v.shape} does not fit "
                 f"{self.model!r}, which is recorded in '{self.path}'."
             )
-        scalars = {"figures": {k: float(v) for k, v in (figures or {}).items()}, "reports": _numbers(report)}
-        for kind, values in scalars.items():
-            for name in values:
-                if (kind, name) not in self._scalars:
-                    self._new_scalar(kind, name)
+        scalars = {"figures": {k: float(v) for k, v in (figures or {}).items()}, "reports": numbers_of(report)}
+        with self._disk_errors():
+            self._scalars.prepare(scalars)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -221,8 +215,7 @@ class Recorder:
         self._last_step = int(step)
         self._steps.append(self._last_step)
         self._ends.append(self._changes["index"].length)
-        for (kind, name), row in self._rows.items():
-            row.append(scalars[kind].get(name, np.nan))
+        self._scalars.append(scalars)
         self._last, self._spare = x, self._last
         waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
@@ -240,27 +233,12 @@ class Recorder:
             self._changes["value"].append(x[changed])
             self._since_key += changed.size
 
-    def _new_scalar(self, kind: str, name: str) -> None:
-        """A figure that appears now was NaN before: that is what unwritten parts of its array read as."""
-        if not name or "/" in name or name.startswith((".", "__")):
-            raise StateError(f"'{name}' cannot name a figure in a recording; use letters, digits and underscores.")
-        unit = layout.FIGURE_UNITS.get(name, layout.DEFAULT_FIGURE_UNIT)
-        written = self._frames["time"].length
-        with disk_errors(self.path):
-            folder = self._group[kind]
-            if name in folder:  # left by a run that was killed before it was committed
-                del folder[name]
-            array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit)
-            array.resize((written,))
-        self._scalars[kind, name] = GrowingArray(array, self._folder / kind / name, written, write_empty_chunks=False)
-        self._rows[kind, name] = [np.nan] * len(self._times)  # in the frames that wait
-
     # -------------------------------------------------------------------------------------------------------------- commit
 
     def flush(self) -> None:
         """Writes all frames that wait, then commits them."""
         self._require_open()
-        with disk_errors(self.path):
+        with self._disk_errors():
             self._write_frames()
             self._commit()
 
@@ -273,7 +251,7 @@ class Recorder:
         assert self._root is not None
         old = self._root["committed"]["checkpoint"]
         slot = SLOTS[0] if old is None or old["slot"] == SLOTS[1] else SLOTS[1]
-        with disk_errors(self.path):
+        with self._disk_errors():
             self._write_frames()
             entries = {f"sim.{k}": v for k, v in content.items()} | {f"run.{k}": v for k, v in (run or {}).items()}
             write_bundle(self._group["checkpoints"], slot, entries)
@@ -291,16 +269,10 @@ class Recorder:
             if values:
                 self._frames[name].append(np.array(values, dtype=kind))
                 values.clear()
-        for key, row in self._rows.items():
-            if row:
-                self._scalars[key].append(np.array(row))
-                row.clear()
-        for array in (
-            *self._changes.values(),
-            *self._keys.values(),
-            *self._scalars.values(),
-            *self._frames.values(),
-        ):
+        for array in (*self._changes.values(), *self._keys.values()):
+            files += array.write()
+        files += self._scalars.write()
+        for array in self._frames.values():
             files += array.write()
         for file in files:
             synchronize(file)
@@ -310,8 +282,7 @@ class Recorder:
             "frames": self._frames["time"].length,
             "changes": self._changes["index"].length,
             "keys": self._keys["frame"].length,
-            "figures": [name for kind, name in self._scalars if kind == "figures"],
-            "reports": [name for kind, name in self._scalars if kind == "reports"],
+            **{kind: self._scalars.names(kind) for kind in KINDS},
         }
 
     def _commit(self, **more: Any) -> None:
@@ -326,11 +297,9 @@ class Recorder:
         """Writes what waits and lets the recording go. status: "finished", "stopped", "interrupted" or "failed"."""
         if self._lock is None:
             return
-        assert self._root is not None
         try:
-            with disk_errors(self.path):
+            with self._disk_errors():
                 self._write_frames()
-                self._root = {**self._root, "writer": self._writer(False)}
                 self._commit(status=status)
         finally:
             self._lock.release()
@@ -341,6 +310,9 @@ class Recorder:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close("finished" if kind is None else "failed")
+
+    def _disk_errors(self) -> AbstractContextManager[None]:
+        return disk_errors(self.path, "write" if self._folder == self.path else "begin")
 
     def _require_open(self) -> None:
         if self._lock is None:
@@ -357,11 +329,11 @@ class Recorder:
         The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
         """
         folder = Path(path)
-        last = read_root(folder)
-        lock = WriterLock(folder, last.get("writer"))
+        read_root(folder)  # refuses what is no recording before anything is made beside it
+        with disk_errors(folder, "resume"):
+            lock = WriterLock(folder)
         try:
-            root = read_root(folder)  # the writer before may have committed once more until the lock was ours
-            recorder = cls._resumed(folder, root, lock)
+            recorder = cls._resumed(folder, read_root(folder), lock)
         except BaseException:
             lock.release()
             raise
@@ -384,15 +356,12 @@ class Recorder:
         recorder.saved, recorder.run = content
         lengths = {name: mark[name] for name in ("frames", "changes", "keys", "figures", "reports")}
         root = {**root, "committed": {**root["committed"], **lengths, "status": "running"}}
-        root["writer"] = recorder._writer(True)
+        root.pop("writer", None)  # as earlier versions noted it
         with disk_errors(folder, "resume"):
             remove_partial_files(folder)
             write_root(folder, root)
             recorder._open(folder, model, root, lock)
-            for array in (*recorder._frames.values(), *recorder._changes.values(), *recorder._keys.values()):
-                array.write()  # shortens what lies beyond the checkpoint
-            for array in recorder._scalars.values():
-                array.write()
+            recorder._write_frames()  # shortens what lies beyond the checkpoint
         return recorder
 
     saved: dict[str, object]
@@ -401,11 +370,3 @@ class Recorder:
     def __repr__(self) -> str:
         state = "not begun" if self._root is None else "open" if self._lock else "closed"
         return f"Recorder('{self.path}', {len(self)} frames, {state})"
-
-
-def _numbers(report: object | None) -> dict[str, float]:
-    """The numeric fields of a report."""
-    if report is None or not is_dataclass(report):
-        return {}
-    values = {field.name: getattr(report, field.name) for field in fields(report)}
-    return {name: float(v) for name, v in values.items() if isinstance(v, int | float | np.number | np.bool_)}

@@ -1,4 +1,9 @@
-"""What acts in a scene: loads, springs, motors. Found and checked against the model once, then applied to simulations."""
+"""What acts in a scene: loads, springs, motors. Found and checked against the model once, then applied to simulations.
+
+Every action has a value at each time, in plain numbers; `start` and `update` hand a value to a simulation. Whether it acts
+at all is a function of its value: a force of the world that is zero is taken away, since a load that the world holds costs
+a simulation work in every step, however small it is.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +42,18 @@ class Push:
     def is_constant(self) -> bool:
         return self.force.is_constant and self.torque.is_constant
 
-    def start(self, sim: Any, t: float) -> Any:
-        return sim.apply_wrench(self.body, self.force(t), self.torque(t), frame=self.frame, at=self.at)
+    def value(self, t: float) -> tuple[float, ...]:
+        """Force [N] and torque [N·m], six numbers."""
+        return self.force.at(t) + self.torque.at(t)
 
-    def update(self, sim: Any, load: Any, t: float) -> None:
-        sim.change_wrench(load, force=self.force(t), torque=self.torque(t))
+    def acts(self, value: tuple[float, ...]) -> bool:
+        return self.frame != "world" or any(value)
+
+    def start(self, sim: Any, value: tuple[float, ...]) -> Any:
+        return sim.apply_wrench(self.body, value[:3], value[3:], frame=self.frame, at=self.at)
+
+    def update(self, sim: Any, load: Any, value: tuple[float, ...]) -> None:
+        sim.change_wrench(load, force=value[:3], torque=value[3:])
 
 
 @dataclass(frozen=True)
@@ -58,11 +70,18 @@ class Pull:
     def is_constant(self) -> bool:
         return self.to.is_constant
 
-    def start(self, sim: Any, t: float) -> Any:
-        return sim.attach(self.body, self.base + self.to(t), self.stiffness, at=self.at)
+    def value(self, t: float) -> tuple[float, ...]:
+        """Where it pulls to, from `base` on [m]."""
+        return self.to.at(t)
 
-    def update(self, sim: Any, load: Any, t: float) -> None:
-        sim.move_target(load, self.base + self.to(t))
+    def acts(self, value: tuple[float, ...]) -> bool:
+        return True
+
+    def start(self, sim: Any, value: tuple[float, ...]) -> Any:
+        return sim.attach(self.body, self.base + np.array(value), self.stiffness, at=self.at)
+
+    def update(self, sim: Any, load: Any, value: tuple[float, ...]) -> None:
+        sim.move_target(load, self.base + np.array(value))
 
 
 @dataclass(frozen=True)
@@ -80,19 +99,23 @@ class Motor:
     def is_constant(self) -> bool:
         return all(signal is None or signal.is_constant for signal in (self.effort, self.position, self.velocity))
 
-    def start(self, sim: Any, t: float) -> Any:
-        self.update(sim, None, t)
+    def value(self, t: float) -> tuple[tuple[float, ...] | None, ...]:
+        """Effort, position and velocity, as far as it has them."""
+        return tuple(None if signal is None else signal.at(t) for signal in (self.effort, self.position, self.velocity))
 
-    def update(self, sim: Any, load: Any, t: float) -> None:
-        if self.effort is not None:
-            sim.set_effort(self.joint, self.effort(t))
-        if self.position is not None or self.velocity is not None:
+    def acts(self, value: tuple[tuple[float, ...] | None, ...]) -> bool:
+        return True
+
+    def start(self, sim: Any, value: tuple[tuple[float, ...] | None, ...]) -> Any:
+        self.update(sim, None, value)
+
+    def update(self, sim: Any, load: Any, value: tuple[tuple[float, ...] | None, ...]) -> None:
+        effort, position, velocity = value
+        if effort is not None:
+            sim.set_effort(self.joint, effort)
+        if position is not None or velocity is not None:
             sim.set_motor(
-                self.joint,
-                position=None if self.position is None else self.position(t),
-                velocity=None if self.velocity is None else self.velocity(t),
-                stiffness=self.stiffness,
-                damping=self.damping,
+                self.joint, position=position, velocity=velocity, stiffness=self.stiffness, damping=self.damping
             )
 
 

@@ -10,8 +10,12 @@ from linkwork.errors import LinkworkError
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.running import CHECKPOINT_EVERY, RunInterrupted, resume_run, run_simulation
-from linkwork.simulate.scene.scene import Scene, Settings
-from linkwork.simulate.scene.settings import as_settings
+from linkwork.simulate.scene.faults import Faults
+from linkwork.simulate.scene.plain import plain
+from linkwork.simulate.scene.ready import find_scene
+from linkwork.simulate.scene.scene import Scene, read_text, scene_steps
+from linkwork.simulate.scene.schema import RUN, check_length
+from linkwork.simulate.scene.settings import Settings, as_settings
 
 Callback = Callable[[Any, Any], object]
 LENGTH_KEYS = (("run", "steps"), ("run", "duration"))  # all that may change when a run goes on
@@ -31,8 +35,8 @@ def run_scene(
 
     out: folder of the recording, which is returned; without it nothing is kept and the last report is returned.
     settings: overrides such as {"method.tolerance": 1e-4}.
-    resume: go on with the run in `out`; it needs no scene, since the recording holds scene and model. Of the settings only
-    run.steps and run.duration may then be given.
+    resume: go on with the run in `out`; it needs no scene, since the recording holds scene and model, and refuses another
+    than the recorded one. Of the settings only run.steps and run.duration may then be given.
     force: replace an existing recording. progress: None shows a bar on a terminal only.
     callback(sim, report): after every frame; a true result stops the run.
     checkpoint_every: time between checkpoints, from which a killed run can go on [s, by the clock on the wall].
@@ -42,7 +46,7 @@ def run_scene(
     if resume:
         if out is None:
             raise LinkworkError("resuming needs the recording to go on with: give its folder (out=, --out).")
-        return _resumed(Path(out), settings, how)
+        return _resumed(scene, Path(out), settings, how)
     if scene is None:
         raise LinkworkError("there is no scene to run: give a path or the name of a ready scene.")
     if isinstance(scene, Scene) and settings:
@@ -57,8 +61,11 @@ def run_scene(
     return Recording(out)
 
 
-def _resumed(out: Path, settings: Settings, how: dict[str, Any]) -> Recording:
-    scene = Scene.of_recording(Recording(out))
+def _resumed(given: str | Path | Scene | None, out: Path, settings: Settings, how: dict[str, Any]) -> Recording:
+    recording = Recording(out)
+    scene = Scene.of_recording(recording)
+    if given is not None:
+        _refuse_other(given, scene, recording)
     steps = _new_length(scene, settings)
     recorder = Recorder.resume(out)
     try:
@@ -70,19 +77,42 @@ def _resumed(out: Path, settings: Settings, how: dict[str, Any]) -> Recording:
     return Recording(out)
 
 
+def _refuse_other(given: str | Path | Scene, recorded: Scene, recording: Recording) -> None:
+    """A scene named beside a recording must be the one it was made from. A file says nothing of settings."""
+    if isinstance(given, Scene):
+        name, same = given.name, given.given == recorded.given
+    else:
+        name, same = str(given), read_text(find_scene(given)) == recording.scene
+    if not same:
+        raise LinkworkError(
+            f"'{recording.path}' was not recorded from the scene '{name}' as it is now. To go on with the recorded one "
+            f"leave '{name}' out (linkwork run --out {recording.path} --resume); to run '{name}' anew use --force (force=True) "
+            "instead of --resume, or another --out."
+        )
+
+
 def _new_length(scene: Scene, settings: Settings) -> int | None:
-    """Steps of the whole run, if settings change them."""
-    steps = None
-    for setting in as_settings(settings):
+    """Steps of the whole run, if settings change them; by the rules of the scene's own keys."""
+    told = as_settings(settings)
+    for setting in told:
         if setting.path not in LENGTH_KEYS:
             raise LinkworkError(
                 f"--set {setting.words}: a run that goes on keeps its settings; only run.steps and run.duration may "
                 "change. Run it anew for others."
             )
-        if not isinstance(setting.value, int | float) or setting.value <= 0:
-            raise LinkworkError(f"--set {setting.words}: the value must be a number > 0.")
-        steps = int(setting.value) if setting.path[-1] == "steps" else round(setting.value / scene.h)
-    return steps
+    faults = Faults(scene.source, settings={setting.path: setting.words for setting in told})
+    run: dict[str, Any] = {"h": scene.h}
+    for setting in told:
+        key = str(setting.path[-1])
+        value = plain(setting.value, setting.path, faults)
+        if value is not None:
+            run[key] = RUN[key].check(value, setting.path, faults)
+    faults.raise_all()
+    check_length(run, faults)
+    if "steps" in run and "duration" in run:
+        faults.add(("run", "steps"), "a run has 'duration' or 'steps'; give one of them.")
+    faults.raise_all()
+    return scene_steps(run) if len(run) > 1 else None
 
 
 def refuse_existing(out: str | Path, force: bool) -> None:

@@ -75,15 +75,9 @@ class Scene:
         settings: overrides, as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4", one or several.
         """
         file = find_scene(path)
+        text = read_text(file, str(path))
         try:
-            text = file.read_bytes().decode("utf-8-sig")  # some editors begin with a mark
             found = tomllib.loads(text)
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be read, {error.strerror}.") from None
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{path}: 1 fault", [f"{path}: byte {error.start} is no UTF-8; save it as UTF-8."]
-            ) from None
         except tomllib.TOMLDecodeError as error:
             raise _no_toml(str(path), str(error), text) from None
         given, told = override(found, as_settings(settings))
@@ -123,8 +117,7 @@ class Scene:
 
     @property
     def steps(self) -> int:
-        run = self.data["run"]
-        return int(run["steps"]) if "steps" in run else max(1, round(run["duration"] / self.h))
+        return scene_steps(self.data["run"])
 
     @property
     def every(self) -> int:
@@ -200,6 +193,22 @@ class Scene:
 
     def __repr__(self) -> str:
         return f"Scene('{self.name}', {self.model!r}, {self.steps} steps of {self.h:g} s)"
+
+
+def read_text(file: FilePath, name: str = "") -> str:
+    """The text of a scene file; some editors put a mark before it, which is no part of it. name: what messages call it."""
+    name = name or str(file)
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read, {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: 1 fault", [f"{name}: byte {error.start} is no UTF-8; save it as UTF-8."]) from None
+
+
+def scene_steps(run: Mapping[str, Any]) -> int:
+    """How many steps a checked table [run] asks for; at least one."""
+    return int(run["steps"]) if "steps" in run else max(1, round(run["duration"] / run["h"]))
 
 
 def _no_toml(path: str, message: str, text: str) -> FormatError:

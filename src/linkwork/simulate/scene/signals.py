@@ -23,9 +23,14 @@ class Signal:
         self._parts = tuple(parts)
         self.is_constant = is_constant
         self.size = len(self._parts)
+        self._always = tuple(part(0.0) for part in self._parts) if is_constant else None
+
+    def at(self, t: float) -> tuple[float, ...]:
+        """Its value as plain numbers, which are quickly compared with others."""
+        return tuple([part(t) for part in self._parts]) if self._always is None else self._always
 
     def __call__(self, t: float) -> FloatArray:
-        return np.array([part(t) for part in self._parts])
+        return np.array(self.at(t))
 
     def along(self, direction: FloatArray) -> Signal:
         """This scalar times a direction."""

@@ -2,6 +2,9 @@
 
 Over a step a time function is held at its value in the middle of the step: what it adds to momentum is then right to second
 order in the step, whatever the integrator.
+
+A simulation is told only of values that change, and of forces of the world only while they are not zero. Which loads act is
+then a function of time, but their order is one of history; sums depend on it in their last bits, so checkpoints keep it.
 """
 
 from __future__ import annotations
@@ -9,12 +12,45 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.running import run_simulation
 from linkwork.simulate.scene.actions import Action
 
-LOADS_AT = "scene_loads_at"  # key in checkpoints: the time the loads were last set for
+# Keys in checkpoints: the time the loads were last set for; the actions behind the loads on bodies, in the order in which
+# they were applied (-1: a load that is not of the scene), and their rows in the table of loads that the world holds.
+LOADS_AT, LOADS, ROWS = "scene_loads_at", "scene_loads", "scene_load_rows"
+
+
+class _Acting:
+    """An action on a simulation: what the simulation was told last, and the load it gave for it, if it acts on a body."""
+
+    def __init__(self, action: Action, sim: Any, t: float):
+        self.action: Any = action
+        self.value: Any = None
+        self.load: Any = None
+        self.is_on = False
+        self.set(sim, action.value(t))
+
+    def set(self, sim: Any, value: Any) -> None:
+        self.value = value
+        acts = self.action.acts(value)
+        if acts and self.is_on:
+            self.action.update(sim, self.load, value)
+        elif acts:
+            self.load = self.action.start(sim, value)
+        elif self.is_on:
+            sim.clear(self.load)
+            self.load = None
+        self.is_on = acts
+
+    def start_again(self, sim: Any, value: Any) -> None:
+        """Applies a load that was taken away behind its back."""
+        self.value, self.is_on = value, True
+        self.load = self.action.start(sim, value)
 
 
 class SceneSimulation:
@@ -27,11 +63,8 @@ class SceneSimulation:
     def __init__(self, sim: Any, actions: Sequence[Action], h: float):
         self.sim = sim
         self._at = sim.time + 0.5 * h
-        self._varying: list[tuple[Action, Any]] = []
-        for action in actions:
-            load = action.start(sim, self._at)
-            if not action.is_constant:
-                self._varying.append((action, load))
+        self._acting = [_Acting(action, sim, self._at) for action in actions]
+        self._varying = [acting for acting in self._acting if not acting.action.is_constant]
 
     @property
     def model(self) -> Model:
@@ -60,8 +93,10 @@ class SceneSimulation:
     def set_loads(self, t: float) -> None:
         """Sets everything that changes to its value at the time t [s]."""
         self._at = t
-        for action, load in self._varying:
-            action.update(self.sim, load, t)
+        for acting in self._varying:
+            value = acting.action.value(t)
+            if value != acting.value:
+                acting.set(self.sim, value)
 
     def step(self, h: float, n: int = 1) -> Any:
         """n steps of h seconds; returns the report of the last."""
@@ -93,15 +128,48 @@ class SceneSimulation:
         return figures
 
     def checkpoint(self) -> dict[str, object]:
-        return {**self.sim.checkpoint(), LOADS_AT: float(self._at)}
+        order, rows = self._order()
+        return {
+            **self.sim.checkpoint(),
+            LOADS_AT: float(self._at),
+            LOADS: np.array(order, dtype=np.int64),
+            ROWS: np.array(rows, dtype=np.int64),
+        }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Goes on from a checkpoint of a simulation of the same scene."""
+        missing = [key for key in (LOADS_AT, LOADS, ROWS) if key not in checkpoint]
+        if missing:
+            raise StateError(f"this checkpoint is of no scene of this version of Linkwork: it lacks {missing[0]}.")
         kept = dict(checkpoint)
-        at = float(kept.pop(LOADS_AT))
+        at, order, rows = float(kept.pop(LOADS_AT)), kept.pop(LOADS).tolist(), kept.pop(ROWS).tolist()
         if at != self._at:
             self.set_loads(at)
+        if (order, rows) != self._order():
+            # Simulations that keep loads in their checkpoints want them in the order in which they were applied, and put
+            # the rows right themselves; for others the rows are all that counts.
+            by_row = "load_row" not in kept
+            self._apply_again([k for _, k in sorted(zip(rows, order, strict=True))] if by_row else order)
         self.sim.restore(kept)
+
+    def _order(self) -> tuple[list[int], list[int]]:
+        """Actions behind the loads on bodies, in the order in which they were applied, and their rows."""
+        of_load = {id(acting.load): k for k, acting in enumerate(self._acting) if acting.load is not None}
+        loads = self.sim.loads
+        return [of_load.get(id(load), -1) for load in loads], [load.row for load in loads]
+
+    def _apply_again(self, order: list[int]) -> None:
+        """All loads of the scene anew, in the order given, with their values at the present time of loads."""
+        if -1 in order + self._order()[0]:
+            raise StateError(
+                "loads that its scene does not have act on this simulation, or did when the checkpoint was made; clear "
+                "them before making a checkpoint, or put them into the scene."
+            )
+        self.sim.clear_loads()
+        for acting in self._acting:
+            acting.is_on, acting.load = acting.is_on and acting.load is None, None
+        for k in order:
+            self._acting[k].start_again(self.sim, self._acting[k].action.value(self._at))
 
     def __getattr__(self, name: str) -> Any:
         if name == "sim":  # not made yet: looking further would never end

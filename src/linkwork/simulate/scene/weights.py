@@ -29,7 +29,9 @@ def metric_weights(model: Model, given: float | Mapping[str, Any], path: Path, f
         for rows in found:
             size = rows.stop - rows.start
             if isinstance(value, list) and len(value) != size:
-                faults.add((*path, pattern), f"{len(value)} weights are given for a joint with {size}; give one, or {size}.")
+                faults.add(
+                    (*path, pattern), f"{len(value)} weights are given for a joint with {size}; give one, or {size}."
+                )
                 break
             weights[rows] = value
     return weights

@@ -1,0 +1,82 @@
+"""Figures and reports over time: scalars by name, of which any may appear late and be missing in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import StateError
+from linkwork.record import layout
+from linkwork.record.container import GrowingArray, create_array
+
+KINDS = ("figures", "reports")
+
+
+class Scalars:
+    """The scalar arrays of a recording that is being written: one row a frame in each, NaN where a frame had none."""
+
+    def __init__(self, group: Any, folder: Path, committed: dict[str, Any], settings: dict[str, Any]):
+        """committed: frames, and names of either kind, that count. settings: of the simulation, for the units."""
+        self._group, self._folder, self._settings = group, folder, settings
+        self._written = int(committed["frames"])
+        self._waiting = 0  # frames that were appended and not yet written
+        self._arrays = {
+            (kind, name): self._growing(group[f"{kind}/{name}"], kind, name)
+            for kind in KINDS
+            for name in committed[kind]
+        }
+        self._rows: dict[tuple[str, str], list[float]] = {key: [] for key in self._arrays}
+
+    def names(self, kind: str) -> list[str]:
+        return [name for its_kind, name in self._arrays if its_kind == kind]
+
+    def prepare(self, values: dict[str, dict[str, float]]) -> None:
+        """Makes arrays for what appears for the first time. values: by kind and name."""
+        for kind, named in values.items():
+            for name in named:
+                if (kind, name) not in self._arrays:
+                    self._add(kind, name)
+
+    def append(self, values: dict[str, dict[str, float]]) -> None:
+        """One frame of what was prepared."""
+        for (kind, name), row in self._rows.items():
+            row.append(values[kind].get(name, np.nan))
+        self._waiting += 1
+
+    def write(self) -> Iterator[Path]:
+        """Writes what waits; gives the files to be synchronized."""
+        self._written += self._waiting
+        self._waiting = 0
+        for key, row in self._rows.items():
+            if row:
+                self._arrays[key].append(np.array(row))
+                row.clear()
+            yield from self._arrays[key].write()
+
+    def _add(self, kind: str, name: str) -> None:
+        """What appears now was NaN before: that is what unwritten parts of its array read as."""
+        if not name or "/" in name or name.startswith((".", "__")):
+            raise StateError(f"'{name}' cannot name a figure in a recording; use letters, digits and underscores.")
+        folder = self._group[kind]
+        if name in folder:  # left by a run that was killed before it was committed
+            del folder[name]
+        unit = layout.figure_unit(name, self._settings)
+        array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit)
+        array.resize((self._written,))
+        self._arrays[kind, name] = self._growing(array, kind, name)
+        self._rows[kind, name] = [np.nan] * self._waiting
+
+    def _growing(self, array: Any, kind: str, name: str) -> GrowingArray:
+        return GrowingArray(array, self._folder / kind / name, self._written, write_empty_chunks=False)
+
+
+def numbers_of(report: object | None) -> dict[str, float]:
+    """The numeric fields of a report."""
+    if report is None or not is_dataclass(report):
+        return {}
+    values = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {name: float(v) for name, v in values.items() if isinstance(v, int | float | np.number | np.bool_)}
