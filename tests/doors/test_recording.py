@@ -350,7 +350,8 @@ class WindowsLocks(types.ModuleType):
         assert (mode, count) == (self.LK_NBLCK, 1)
         assert os.lseek(handle, 0, os.SEEK_CUR) > 100, "the name of the writer must stay readable"
         file = os.fstat(handle).st_ino
-        if file in self.held and self.is_open(self.held[file], file):
+        holder = self.held.get(file, handle)  # a number used again is a handle that was closed
+        if holder != handle and self.is_open(holder, file):
             raise PermissionError(errno.EACCES, "Permission denied")
         self.held[file] = handle
 

@@ -86,8 +86,8 @@ def _refuse_other(given: str | Path | Scene, recorded: Scene, recording: Recordi
     if not same:
         raise LinkworkError(
             f"'{recording.path}' was not recorded from the scene '{name}' as it is now. To go on with the recorded one "
-            f"leave '{name}' out (linkwork run --out {recording.path} --resume); to run '{name}' anew use --force (force=True) "
-            "instead of --resume, or another --out."
+            f"leave '{name}' out (linkwork run --out {recording.path} --resume); to run '{name}' anew use --force "
+            "(force=True) instead of --resume, or another --out."
         )
 
 
