@@ -4,6 +4,7 @@ Both write the same stream, laid out alike: a 50,000-joint linkage of which abou
 values of what changed, with ten scalars a frame. Zarr is used as Linkwork uses it (whole files renamed into place, lengths
 committed in one more rename); HDF5 in the two ways it offers, plain with a flush after each batch, and single writer,
 multiple readers (SWMR), its own answer to crashes. What both read back is compared before anything is timed.
+Then what recording adds to the time of a run, and what recordings of adaptive runs take on disk.
 """
 
 from __future__ import annotations
@@ -24,17 +25,26 @@ import numpy as np
 import linkwork as lw
 from linkwork.record import Recorder, Recording
 
-from .harness import Report, Requirement, progress, take_turns
+from ._recordings_sizes import judge_sizes
+from .harness import Report, Requirement, duration, progress, take_turns
+from .quasi_statics_page import fill_in
+from .quasi_statics_parts import QuasiStaticsReport
 
 JOINTS, QUICK_JOINTS = 50_000, 500
 MOVING, SCALARS = 100, 10
 BATCH = 100  # frames between two flushes
 CHUNK = 65536
+APPENDING, READING = f"append {BATCH} frames and flush", "open and read a frame"
 DELAY = 0.4  # [s] at most until a kill; the processes write without a pause meanwhile
 RECORDING_COST = 1.0  # of the stepping's own time, at a frame every ten steps: recording must not dominate
 
 
+CASES = ("containers", "run", "sizes")
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--case", choices=CASES, help="which part (all)")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
     parser.add_argument("--kills", type=int, default=60, help="processes to kill for each container (60)")
     parser.add_argument("--batches", type=int, default=10, help=f"batches of {BATCH} frames to write (10)")
     parser.add_argument("--rounds", type=int, default=5, help="turns each contestant takes (5)")
@@ -181,28 +191,65 @@ def read_all_hdf5(folder: Path, stream: Stream) -> int:
         return count
 
 
-def run(options: argparse.Namespace) -> Report:
-    quick = options.quick
+class RecordingsReport(QuasiStaticsReport):
+    """A report that shows timings and tables."""
+
+    def _show_timings(self, screen: Any) -> None:
+        if any("median_s" in figure for figure in self.figures):
+            Report._show_timings(self, screen)
+        super()._show_timings(screen)
+
+
+def run(options: argparse.Namespace) -> RecordingsReport:
+    quick, cases = options.quick, (options.case,) if options.case else CASES
     joints, kills = (QUICK_JOINTS, 4) if quick else (JOINTS, options.kills)
     batches = 2 if quick else options.batches
-    report = Report(
-        "recordings", {"joints": joints, "moving": MOVING, "kills": kills, "batches": batches}, is_judged=not quick
+    report = RecordingsReport(
+        "recordings",
+        {"cases": list(cases), "joints": joints, "moving": MOVING, "kills": kills, "batches": batches},
+        is_judged=not quick,
     )
+    if "containers" in cases:
+        judge_containers(report, joints, kills, batches, 1 if quick else options.rounds)
+    if "run" in cases:
+        judge_overhead(report, joints, quick)
+    if "sizes" in cases:
+        judge_sizes(report, joints, quick)
+    if options.page is not None:
+        fill_in(options.page, report)
+    return report
+
+
+def judge_containers(report: RecordingsReport, joints: int, kills: int, batches: int, rounds: int) -> None:
     stream = Stream(joints)
     writers: list[Any] = [ZarrWriter]
     if importlib.util.find_spec("h5py") is None:
         report.notes.append("h5py is not installed; HDF5 is left out.")
     else:
         writers += [Hdf5Writer, SwmrWriter]
-    if hasattr(os, "fork"):
+    if hasattr(os, "fork") and hasattr(signal, "SIGKILL"):
         for writer in writers:
             judge_kills(report, writer, kills)
     else:
-        report.notes.append("this system cannot fork processes; nothing was killed.")
+        report.notes.append("this system has no os.fork or no SIGKILL (Windows has neither); no writer was killed.")
     with tempfile.TemporaryDirectory() as scratch:
-        compare(report, stream, writers, Path(scratch), batches, 1 if quick else options.rounds)
-    judge_overhead(report, joints, quick)
-    return report
+        compare(report, stream, writers, Path(scratch), batches, rounds)
+    add_containers_table(report, [writer.name for writer in writers], kills)
+
+
+def add_containers_table(report: RecordingsReport, names: list[str], kills: int) -> None:
+    """Everything about the containers in one table, from the figures."""
+    kinds: tuple[tuple[str, str, str, Callable[[float], str]], ...] = (
+        (f"unreadable after SIGKILL, of {kills}", "kills", "unreadable", "{:.0f}".format),
+        (f"bytes a frame, flushed every {BATCH} frames", "size", "bytes_a_frame", "{:,.0f}".format),
+        (f"append {BATCH} frames and flush", APPENDING, "median_s", duration),
+        ("open, and read a frame", READING, "median_s", duration),
+    )
+    rows = []
+    for title, case, key, text in kinds:
+        found = {figure["contestant"]: figure[key] for figure in report.figures if figure["case"] == case}
+        rows.append([title, *(text(found[name]) if name in found else "not tried" for name in names)])
+    report.add_table("containers", "containers", ["", *names], rows)
 
 
 # ------------------------------------------------------------------------------------------------------------------- kills
@@ -213,28 +260,22 @@ def judge_kills(report: Report, writer: Any, kills: int) -> None:
     progress(f"killing {writer.name}")
     rng = np.random.default_rng(7)
     stream = Stream(QUICK_JOINTS)
-    unreadable, frames, reasons = 0, 0, set()
+    unreadable, reasons = 0, set()
     for _ in range(kills):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             kill_one(lambda folder=folder: write_forever(writer, folder, stream), float(rng.uniform(0.02, DELAY)))
             count, reason = in_a_child(lambda folder=folder: reader_of(writer)(folder, stream))
-            frames += count
             unreadable += count < 0
             if reason:
                 reasons.add(reason[:100])
-    ours = writer is ZarrWriter
-    report.figures.append({"case": "kills", "contestant": writer.name, "kills": kills, "unreadable": unreadable})
-    report.requirements.append(
-        Requirement(
-            f"{writer.name}, killed {kills} times",
-            unreadable,
-            "unreadable",
-            "0" if ours else "",
-            unreadable == 0 or not ours,
-            detail="; ".join(sorted(reasons)),
-        )
+    report.figures.append(
+        {"case": "kills", "contestant": writer.name, "kills": kills, "unreadable": unreadable, "why": sorted(reasons)}
     )
+    if writer is ZarrWriter:  # nothing is asked of the others
+        report.requirements.append(
+            Requirement(f"{writer.name}, killed {kills} times", unreadable, "unreadable", "0", unreadable == 0)
+        )
 
 
 def reader_of(writer: Any) -> Callable[[Path, Stream], int]:
@@ -288,7 +329,7 @@ def compare(report: Report, stream: Stream, writers: list[Any], scratch: Path, b
         open_ones[writer.name] = (writer(folder, stream), folder)
     progress("appending")
     timings = take_turns({name: its.batch for name, (its, _) in open_ones.items()}, max(rounds, batches))
-    report.add_timings(f"append {BATCH} frames and flush", stream.joints, timings)
+    report.add_timings(APPENDING, stream.joints, timings)
     reads = {}
     for name, (its, folder) in open_ones.items():
         its.close()
@@ -298,19 +339,12 @@ def compare(report: Report, stream: Stream, writers: list[Any], scratch: Path, b
         k = its.k // 2
         reads[name] = lambda read=read, folder=folder, k=k: read(folder, k)
         size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file() and "model" not in f.parts)
-        full = 8 * 2 * stream.joints
         report.figures.append({"case": "size", "contestant": name, "bytes_a_frame": size / its.k, "frames": its.k})
-        report.requirements.append(
-            Requirement(
-                f"{name}, {stream.joints:,} joints, {MOVING} moving", size / its.k, "bytes a frame", "", True,
-                detail=f"{full / (size / its.k):,.0f} times less than q and v in full",
-            )
-        )  # fmt: skip
     progress("reading")
-    report.add_timings("open and read a frame", stream.joints, take_turns(reads, rounds))
+    report.add_timings(READING, stream.joints, take_turns(reads, rounds))
 
 
-def judge_overhead(report: Report, joints: int, quick: bool) -> None:
+def judge_overhead(report: RecordingsReport, joints: int, quick: bool) -> None:
     """What recording every ten steps adds to an adaptive run of which about a hundred joints move."""
     progress("recording a run")
     model = lw.library.molecule(joints=joints, seed=1).compile()
@@ -332,6 +366,11 @@ def judge_overhead(report: Report, joints: int, quick: bool) -> None:
             plain.append(middle - start)
             recorded.append(time.perf_counter() - begun)
     extra = (min(recorded) - min(plain)) / min(plain)
+    times = [
+        ["without recording", duration(min(plain) / steps)],
+        ["recording every ten", duration(min(recorded) / steps)],
+    ]
+    report.add_table("run", f"quasi-statics, {joints:,} joints, {MOVING} computed", ["a step", "time"], times)
     report.requirements.append(
         Requirement(
             f"recording {joints:,} joints every 10 steps",

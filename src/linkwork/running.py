@@ -269,7 +269,9 @@ def joints_a_step(sim: Any, report: Any) -> int:
 
 
 def settings_of(sim: Any) -> dict[str, Any]:
-    """Kind and plain public settings of a simulation, for the recording."""
+    """Kind and plain public settings of a simulation, for the recording; of the one inside, where another carries it."""
+    if hasattr(sim, "sim"):
+        return settings_of(sim.sim)
     plain = {
         name: value
         for name, value in vars(sim).items()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.cli import main
 from linkwork.record import Recorder, Recording, container, lock, place
 from linkwork.running import resume_run, run_simulation
 
@@ -506,6 +507,40 @@ def test_runs_that_cannot_go_on(tmp_path, model):
     with pytest.raises(lw.StateError, match="was not made by a run"):
         resume_run(simulation(model), tmp_path / "by_hand")
     Recorder.resume(tmp_path / "by_hand").close()  # the refusal let go of it
+
+
+# --------------------------------------------------------------------------------------------------------- the benchmark
+
+
+def test_the_benchmark_fills_its_page(tmp_path, capsys):
+    """What its page says about sizes is what a run of it measured."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- begin sizes -->\nold\n<!-- end sizes -->\n<!-- begin containers -->\nkept\n<!-- end containers -->\n"
+    )
+    words = ["bench", "recordings", "--quick", "--case", "sizes", "--json", str(tmp_path / "figures.json")]
+    assert main([*words, "--page", str(page)]) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
+    assert [figure["contestant"] for figure in figures] == ["adaptive dynamics", "quasi-statics"]
+    for figure in figures:
+        assert 0 < figure["changed_a_frame"] <= 2 * figure["active"] + 1
+        assert figure["bytes_a_frame"] < figure["full_frame"]
+        assert f"| {figure['bytes_a_frame']:,.0f} |" in page.read_text()
+        assert f"| {figure['checkpoint']:,} |" in page.read_text()
+    assert "old" not in page.read_text()
+    assert "kept" in page.read_text()
+
+
+def test_the_benchmark_says_that_nothing_can_be_killed(tmp_path, monkeypatch, capsys):
+    """As on Windows."""
+    monkeypatch.delattr(os, "fork", raising=False)
+    assert (
+        main(["bench", "recordings", "--quick", "--case", "containers", "--json", str(tmp_path / "figures.json")]) == 0
+    )
+    written = json.loads((tmp_path / "figures.json").read_text())
+    assert any("no os.fork" in note for note in written["notes"])
+    assert not [figure for figure in written["figures"] if figure["case"] == "kills"]
+    assert "not tried" in str(written["tables"])
 
 
 def test_missing_zarr_names_the_extra():

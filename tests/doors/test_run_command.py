@@ -1,60 +1,25 @@
-"""`linkwork run | plot | export` as people meet them: results on disk, refusals, Ctrl-C, kills, and going on after both."""
+"""`linkwork run` as people meet it: results on disk, refusals, Ctrl-C, kills, and going on after both."""
 
-import csv
 import os
 import signal
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
+from command_runs import SMALL, command_line, states
 
-from linkwork.cli import main
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED, WRONG_USAGE
+from linkwork.errors import LinkworkError
 from linkwork.record.recording import Recording
 from linkwork.simulate.scene import Scene, run_scene
 from linkwork.simulate.scene.ready import ready_scenes
 
-SMALL = """\
-title = "a small chain"
-[model]
-library = "chain"
-parameters = { joints = 8 }
-[[load]]
-body = "link_7"
-force = ["0.3*sin(5*t)", 0, 0]
-[method]
-kind = "full"
-[run]
-h = 0.001
-duration = 0.05
-[record]
-every = 0.005
-joints = ["link_0", "link_7"]
-points = [{ body = "link_7", at = [0, 0, -0.1] }]
-"""
-
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Runs `linkwork ...` in this process, in a folder of its own; gives exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL)
-
-    def call(*words: str):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return code, captured.out, captured.err
-
-    return call
-
-
-def states(path) -> list[bytes]:
-    """Every frame of a recording, bit for bit."""
-    recording = Recording(path)
-    return [np.concatenate([[t], *recording.state(k)]).tobytes() for k, t in enumerate(recording.times)]
+    """Runs `linkwork ...` in a folder of its own that holds small.toml; gives exit code, stdout, stderr."""
+    return command_line(capsys, monkeypatch, tmp_path)
 
 
 # --------------------------------------------------------------------------------------------------------------------- run
@@ -193,6 +158,37 @@ def test_a_resumed_run_can_become_longer(run):
     assert "keeps its settings" in err
 
 
+def test_a_resumed_run_refuses_another_scene(run, tmp_path):
+    run("run", "small.toml", "--set", "run.steps=20", "--set", "run.duration=")
+    before = states("out/small")
+    (tmp_path / "other.toml").write_text(SMALL.replace("0.3*sin", "0.4*sin"))
+    code, _, err = run("run", "other.toml", "--out", "out/small", "--resume")
+    assert code == REFUSED
+    assert "was not recorded from the scene 'other.toml'" in err
+    assert "linkwork run --out out/small --resume" in err
+    assert "--force" in err
+    (tmp_path / "small.toml").write_text(SMALL.replace("0.3*sin", "0.4*sin"))  # edited since
+    assert run("run", "small.toml", "--resume")[0] == REFUSED
+    with pytest.raises(LinkworkError, match="snake_robot"):
+        run_scene("snake_robot", "out/small", resume=True)
+    with pytest.raises(LinkworkError, match="was not recorded from"):
+        run_scene(Scene.read("small.toml"), "out/small", resume=True)
+    assert states("out/small") == before
+    (tmp_path / "small.toml").write_text(SMALL)
+    assert run("run", "small.toml", "--resume")[0] == DONE
+    (tmp_path / "small.toml").unlink()
+    assert run("run", "small.toml", "--out", "out/small", "--resume", "--set", "run.steps=30")[0] == DONE
+    assert Recording("out/small").steps[-1] == 30
+
+
+@pytest.mark.parametrize("words", ["run.duration=inf", "run.duration=nan", "run.steps=1.5", "run.steps=true"])
+def test_a_resumed_run_refuses_lengths_that_are_none(run, words):
+    run("run", "small.toml", "--quiet", "--set", "run.steps=2", "--set", "run.duration=")
+    code, _, err = run("run", "small.toml", "--resume", "--set", words)
+    assert code == REFUSED
+    assert f"--set {words}: " in err
+
+
 KINDS = {
     "quasi-statics": ("protein_pulled", {"model.parameters.joints": 200, "run.duration": 1.0}),
     "adaptive": ("crowd", {"model.copies": 3, "run.duration": 0.03, "method.active_joints": 10}),
@@ -287,92 +283,3 @@ def test_killed_runs_resume_to_the_same_bits(long_scene):
     assert done.communicate(timeout=300) == ("", "")
     assert done.returncode == DONE
     assert states(long_scene / "run") == states(long_scene / "whole")
-
-
-# --------------------------------------------------------------------------------------------------------- plot and export
-
-
-def test_plot(run, tmp_path):
-    run("run", "small.toml", "--quiet")
-    code, out, _ = run("plot", "out/small")
-    assert code == DONE
-    assert (tmp_path / "out" / "small.png").stat().st_size > 20_000
-    assert "energy" in out
-    assert "paths" in out
-    code, *_ = run("plot", "out/small", "--joint", "link_[12]", "--body", "link_3", "--out", "pictures/two.svg")
-    assert code == DONE
-    drawn = (tmp_path / "pictures" / "two.svg").read_text()
-    assert "<svg" in drawn
-    for words, message in (
-        (["--joint", "elbow"], "no joint is called 'elbow'"),
-        (["--body", "hand"], "has no body 'hand'"),
-        (["--out", "picture.doc"], "no known kind of picture"),
-    ):
-        code, _, err = run("plot", "out/small", *words)
-        assert code == REFUSED
-        assert message in err
-
-
-@pytest.mark.parametrize("name", ["compass_walker", "crowd", "molecule_one_force", "falling_humanoid"])
-def test_plots_of_ready_scenes(run, tmp_path, name):
-    """Scenes without chosen joints, with floating bases, balls, steps and bounds: each draws what it has."""
-    settings = {
-        "compass_walker": {"run.duration": 1.6},
-        "crowd": {"model.copies": 2, "run.duration": 0.02},
-        "molecule_one_force": {"model.parameters.joints": 300, "run.steps": 60, "record.points": []},
-        "falling_humanoid": {"run.duration": 0.05, "record.joints": ["head"]},
-    }[name]
-    run_scene(name, "run", settings, progress=False)
-    code, out, err = run("plot", "run", "--out", "run.png")
-    assert (code, err) == (DONE, "")
-    expected = {"compass_walker": "steps", "crowd": "joints active", "molecule_one_force": "bound"}.get(name, "joints")
-    assert expected in out
-
-
-def test_export_csv(run):
-    run("run", "small.toml", "--quiet")
-    code, out, _ = run("export", "out/small", "--csv", "--every", "2", "--joint", "link_[07]")
-    assert code == DONE
-    assert "6 frames" in out
-    with open("out/small.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    recording = Recording("out/small")
-    assert list(rows[0])[:6] == ["time", "step", "q.link_0", "q.link_7", "v.link_0", "v.link_7"]
-    assert [float(row["time"]) for row in rows] == recording.times[::2].tolist()  # every digit
-    assert [float(row["q.link_7"]) for row in rows] == recording.joint("link_7")[::2, 0].tolist()
-    assert [float(row["v.link_0"]) for row in rows] == recording.joint_velocity("link_0")[::2, 0].tolist()
-    assert [float(row["energy"]) for row in rows] == recording.figures["energy"][::2].tolist()
-    code, _, err = run("export", "out/small", "--csv")
-    assert code == REFUSED
-    assert "exists already" in err
-    assert run("export", "out/small", "--csv", "--force")[0] == DONE
-
-
-def test_export_npz(run):
-    run("run", "small.toml", "--quiet")
-    code, *_ = run("export", "out/small", "--npz", "--out", "all.npz")
-    assert code == DONE
-    recording = Recording("out/small")
-    with np.load("all.npz") as found:
-        assert found["q_names"].tolist() == list(recording.model.joint_names)
-        for k in range(len(recording)):
-            assert (found["q"][k] == recording.state(k).q).all()
-            assert (found["v"][k] == recording.state(k).v).all()
-        assert (found["energy"] == recording.figures["energy"]).all()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--csv"], "choose joints with --joint"),
-        (["--csv", "--joint", "elbow"], "no joint is called 'elbow'"),
-        (["--npz", "--every", "0"], "--every is 0"),
-    ],
-)
-def test_export_refuses(run, words, message):
-    """3,000 joints make 6,000 columns: no table for people."""
-    settings = {"model.parameters.joints": 3000, "run.steps": 3}
-    run_scene("molecule_one_force", "run", settings, progress=False)
-    code, _, err = run("export", "run", *words)
-    assert code == REFUSED
-    assert message in err

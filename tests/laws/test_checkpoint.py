@@ -224,24 +224,62 @@ def uninterrupted(tmp_path_factory):
 STEPS, EVERY = 240, 6
 
 
-def simulation():
-    return Loaded("molecule")
+class Driven(Loaded):
+    """Adaptive dynamics of the same molecule, with motors and pins beside the loads; all of them change while it runs."""
+
+    def __init__(self):
+        self.model = MODELS["molecule"]().compile()
+        start = self.model.neutral()
+        self.sim = lw.AdaptiveDynamics(self.model, start, active_joints=25, update_every=4, horizon=1.0)
+        sim, n = self.sim, self.model.n_bodies
+        gone = sim.apply_wrench(n - 2, force=(0.0, 1.0, 0.0), frame="world")
+        self.pull = sim.apply_wrench(n - 1, force=(0.0, 0.02, 0.1), frame="world", at=(0.0, 0.0, 0.1))
+        self.spring = sim.attach(n // 2, to=(0.2, 0.1, 0.3), stiffness=0.2)
+        self.push = sim.apply_wrench(n // 3, force=(0.03, 0.0, 0.01), torque=(1e-3, 0.0, 2e-3))
+        sim.clear(gone)
+        sim.set_effort(self.model.joint_names[n // 4], 1e-3)
+        self.motor, self.pinned = self.model.joint_names[n // 5], self.model.joint_names[2 * n // 5]
+        sim.set_motor(self.motor, position=0.3, stiffness=1e-3, damping=1e-4)
+
+    def change(self, k):
+        """Depends on the step alone, so that a resumed run meets the same. Two forces take turns: the region follows them."""
+        sim = self.sim
+        if k % 16 == 0:
+            pulled = 0.1 if k % 32 == 0 else 0.0
+            sim.change_wrench(self.pull, force=(0.1 * pulled * np.sin(k), 0.2 * pulled, pulled))
+            sim.change_wrench(self.push, force=(0.0, 0.1 - pulled, 0.0), torque=(0.0, 1e-5 * k, 0.0))
+        if k % 20 == 0:
+            sim.move_target(self.spring, (0.2, 0.1 * np.cos(k), 0.3))
+        if k % 24 == 0:
+            sim.set_motor(self.motor, position=0.3 * np.cos(k), stiffness=1e-3, damping=1e-4)
+        if k in (60, 180):
+            sim.pin_active(self.pinned)
+        elif k == 120:
+            sim.unpin(self.pinned)
+
+
+KINDS = {"quasi_statics": lambda: Loaded("molecule"), "adaptive_dynamics": Driven}
+STEP = {"quasi_statics": H, "adaptive_dynamics": 1e-3}  # [s]
+
+
+def simulation(kind="quasi_statics"):
+    return KINDS[kind]()
 
 
 def wave(loaded):
     return lambda sim: loaded.change(sim.steps_done)
 
 
-def simulate(path, checkpoint_every_s=0.05, callback=None, force=False):
-    loaded = simulation()
+def simulate(path, checkpoint_every_s=0.05, callback=None, force=False, kind="quasi_statics"):
+    loaded = simulation(kind)
     return run_simulation(
-        loaded.sim, STEPS, H, record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
+        loaded.sim, STEPS, STEP[kind], record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
         checkpoint_every_s=checkpoint_every_s, force=force,
     )  # fmt: skip
 
 
-def go_on(path, checkpoint_every_s=0.05, callback=None):
-    loaded = simulation()
+def go_on(path, checkpoint_every_s=0.05, callback=None, kind="quasi_statics"):
+    loaded = simulation(kind)
     return resume_run(loaded.sim, path, on_step=wave(loaded), checkpoint_every_s=checkpoint_every_s, callback=callback)
 
 
@@ -320,15 +358,25 @@ def test_runs_follow_each_other_in_one_recording(tmp_path):
     assert Recording(tmp_path / "run").steps.tolist() == [0, 10, 20, 30, 40, 50]
 
 
-KILLS, TORN = 24, 3  # at least so many, and so many of them within a write
+KILLS, TORN = {"quasi_statics": 24, "adaptive_dynamics": 16}, 3  # at least so many, so many of them within a write
 
 
-def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, uninterrupted):
+@pytest.mark.skipif(
+    not (hasattr(os, "fork") and hasattr(signal, "SIGKILL")), reason="this system has no fork or no SIGKILL"
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
     """SIGKILL after random times, most of them within writes; each time what is there can be read, and the run goes on."""
-    path = tmp_path / "run"
+    path, whole = tmp_path / "run", tmp_path / "whole"
+    simulate(whole, kind=kind)
+    with Recording(whole) as recording:
+        if kind == "adaptive_dynamics":
+            assert recording.reports["region_changes"][-1] > 100  # not one region all along
+            assert recording.figures["active_joints"][1:].min() > 5
+        assert recording.state(-1).q.any()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     result = subprocess.run(
-        [sys.executable, __file__, str(path), str(KILLS)],
+        [sys.executable, __file__, str(path), kind],
         capture_output=True,
         text=True,
         timeout=300,
@@ -337,19 +385,20 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, uninterrupted):
     )
     assert result.returncode == 0, result.stderr[-3000:]
     story = json.loads(result.stdout.splitlines()[-1])
-    assert story["kills"] >= KILLS, story
+    assert story["kills"] >= KILLS[kind], story
     assert story["torn"] >= TORN, f"too few kills struck within a write to prove anything: {story}"
-    assert recorded(path) == uninterrupted
+    assert recorded(path) == recorded(whole)
     assert Recording(path).status == "finished"
+    assert not list(tmp_path.glob(".run*"))
     assert not list(path.rglob("*.partial")), "what kills left behind is cleaned up"
 
 
-def _attempt(path):
+def _attempt(path, kind):
     """One life of the run: begins or goes on, saving as often as it can, until it is killed."""
     if path.exists():
-        go_on(path, checkpoint_every_s=0.0)
+        go_on(path, checkpoint_every_s=0.0, kind=kind)
     else:
-        simulate(path, checkpoint_every_s=0.0)
+        simulate(path, checkpoint_every_s=0.0, kind=kind)
 
 
 def _in_a_child(work, seconds=None):
@@ -393,20 +442,25 @@ def _is_torn(path):
     return bool(list(path.rglob("*.partial"))) or max(frames + reports) > committed
 
 
-def _nursery(path, kills):
-    """Raises runs and kills them, `kills` times at least and until some kills struck within a write; prints how often.
+def _nursery(path, kind):
+    """Raises runs and kills them, KILLS times at least and until some kills struck within a write; prints how often.
 
     How long a run lives at most follows from how quick the machine is just now; it grows when runs die too young.
     """
-    simulation().sim.run(4, H)  # what is compiled here is compiled for all children
+    kills = KILLS[kind]
+    warm = simulation(kind)
+    for k in (0, 60, 120):  # what is compiled here is compiled for all children
+        warm.change(k)
+        warm.sim.run(4, STEP[kind])
+    warm.sim.restore(warm.sim.checkpoint())
     rng = np.random.default_rng(8)
     began = time.monotonic()
-    _in_a_child(lambda: simulate(path.with_name("warm_up")))
+    _in_a_child(lambda: simulate(path.with_name("warm_up"), kind=kind))
     longest = time.monotonic() - began
     killed, torn, finished = 0, 0, False
     while not finished:
         enough = killed >= kills and (torn >= TORN or killed >= 4 * kills)
-        finished = _in_a_child(lambda: _attempt(path), None if enough else float(rng.uniform(0.0, longest)))
+        finished = _in_a_child(lambda: _attempt(path, kind), None if enough else float(rng.uniform(0.0, longest)))
         if finished and not enough:  # quicker than expected: once more, from the beginning
             shutil.rmtree(path)
             longest *= 0.7
@@ -422,4 +476,4 @@ def _nursery(path, kills):
 
 
 if __name__ == "__main__":
-    _nursery(Path(sys.argv[1]), int(sys.argv[2]))
+    _nursery(Path(sys.argv[1]), sys.argv[2])

@@ -246,6 +246,8 @@ def simulations():
         for measure in ("absolute_joint", "absolute_linkage", "relative_joint", "relative_linkage"):
             unit = "1" if "relative" in measure else "rad/s² or m/s²"
             yield f"{kind.__name__}_{measure}", kind(model, model.neutral(), measure=measure), unit
+    for kind, unit in (("relative_joint", "1"), ("absolute_joint", "rad/s² or m/s²")):
+        yield f"scene_{kind}", lw.Scene.read("hanging_cable", {"method.measure": kind}).build(), unit
     yield "full", lw.FullDynamics(model, model.neutral()), None
     yield "walker", lw.Scene.read("compass_walker").build(), None
 
@@ -472,8 +474,8 @@ def test_the_note_beside_the_bar(monkeypatch):
     clock = iter([100.0, 100.0, 102.0, 104.0, *[104.0] * 9])
     monkeypatch.setattr("linkwork.running.progress_bar", bar)
     monkeypatch.setattr("linkwork.running.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
-    run_simulation(Counter(3, lambda k: Work(1234, 99)), 4000, 1e-3, every=2000, label="pull")
-    assert notes[0] == (200, 4000, "pull", "100 steps/s, 1,234 active, bound 2.5e-04")
+    run_simulation(Counter(3, lambda k: Work(1234, 99)), 400, 1e-3, every=400, label="pull")
+    assert notes[0] == (200, 400, "pull", "100 steps/s, 1,234 active, bound 2.5e-04")
     assert notes[1][3] == "100 steps/s, 1,234 active, bound 2.5e-04"
     notes.clear()
     clock = iter([0.0, 0.0, 0.1, *[0.2] * 9])

@@ -25,6 +25,7 @@ FIGURE_UNITS = {
     "evaluations": "1",
     "strikes": "1",
     "reached": "0 or 1",
+    "stance_foot": "0 or 1",
     "step_length": "m",
     "step_time": "s",
     "max_acceleration": ACCELERATION,

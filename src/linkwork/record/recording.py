@@ -175,6 +175,11 @@ class Recording:
         with self._damage():
             return time_lines(self._group, wanted, width, self._key_frames, self._changes_end)
 
+    @property
+    def key_frames(self) -> IntArray:
+        """Frames that are kept in full, ascending; the others are what changed since the frame before."""
+        return self._key_frames.copy()
+
     # ---------------------------------------------------------------------------------------------------------- checkpoint
 
     def checkpoint(self) -> tuple[dict[str, object], dict[str, object]] | None:

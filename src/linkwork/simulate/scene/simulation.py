@@ -20,9 +20,9 @@ from linkwork.model.state import State
 from linkwork.running import run_simulation
 from linkwork.simulate.scene.actions import Action
 
-# Keys in checkpoints: the time the loads were last set for; the actions behind the loads on bodies, in the order in which
-# they were applied (-1: a load that is not of the scene), and their rows in the table of loads that the world holds.
-LOADS_AT, LOADS, ROWS = "scene_loads_at", "scene_loads", "scene_load_rows"
+# Keys in checkpoints: the time the loads were last set for; and the actions behind the loads on bodies, in the order in
+# which they were applied (-1: a load that is not of the scene).
+LOADS_AT, LOADS = "scene_loads_at", "scene_loads"
 
 
 class _Acting:
@@ -128,39 +128,29 @@ class SceneSimulation:
         return figures
 
     def checkpoint(self) -> dict[str, object]:
-        order, rows = self._order()
-        return {
-            **self.sim.checkpoint(),
-            LOADS_AT: float(self._at),
-            LOADS: np.array(order, dtype=np.int64),
-            ROWS: np.array(rows, dtype=np.int64),
-        }
+        return {**self.sim.checkpoint(), LOADS_AT: float(self._at), LOADS: np.array(self._order(), dtype=np.int64)}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Goes on from a checkpoint of a simulation of the same scene."""
-        missing = [key for key in (LOADS_AT, LOADS, ROWS) if key not in checkpoint]
+        missing = [key for key in (LOADS_AT, LOADS) if key not in checkpoint]
         if missing:
             raise StateError(f"this checkpoint is of no scene of this version of Linkwork: it lacks {missing[0]}.")
         kept = dict(checkpoint)
-        at, order, rows = float(kept.pop(LOADS_AT)), kept.pop(LOADS).tolist(), kept.pop(ROWS).tolist()
+        at, order = float(kept.pop(LOADS_AT)), kept.pop(LOADS).tolist()
         if at != self._at:
             self.set_loads(at)
-        if (order, rows) != self._order():
-            # Simulations that keep loads in their checkpoints want them in the order in which they were applied, and put
-            # the rows right themselves; for others the rows are all that counts.
-            by_row = "load_row" not in kept
-            self._apply_again([k for _, k in sorted(zip(rows, order, strict=True))] if by_row else order)
+        if order != self._order():
+            self._apply_again(order)
         self.sim.restore(kept)
 
-    def _order(self) -> tuple[list[int], list[int]]:
-        """Actions behind the loads on bodies, in the order in which they were applied, and their rows."""
+    def _order(self) -> list[int]:
+        """Actions behind the loads on bodies, in the order in which they were applied."""
         of_load = {id(acting.load): k for k, acting in enumerate(self._acting) if acting.load is not None}
-        loads = self.sim.loads
-        return [of_load.get(id(load), -1) for load in loads], [load.row for load in loads]
+        return [of_load.get(id(load), -1) for load in self.sim.loads]
 
     def _apply_again(self, order: list[int]) -> None:
         """All loads of the scene anew, in the order given, with their values at the present time of loads."""
-        if -1 in order + self._order()[0]:
+        if -1 in order + self._order():
             raise StateError(
                 "loads that its scene does not have act on this simulation, or did when the checkpoint was made; clear "
                 "them before making a checkpoint, or put them into the scene."
