@@ -101,7 +101,8 @@ class LoadVerbs:
     ) -> Load:
         """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
 
-        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world" (the default in scene files).
+        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world". Mind the default: in a scene
+            file a load without a frame is fixed in the world.
         at: the point, in the body's frame [m]; it follows the body.
         Cost: O(log n).
         """

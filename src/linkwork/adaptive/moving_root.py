@@ -7,13 +7,11 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 import math
 
-import numpy as np
-
 from linkwork.adaptive.total_acceleration import has_two_inputs
 from linkwork.adaptive.velocity_columns import GAP, lower_products, products, turned_products
 from linkwork.assembly import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
 from linkwork.dynamics.dca_nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, H_R, HANG_L, JOIN_L, L_N, L_S, load_ldl
-from linkwork.jit import inlined, kernel, routine
+from linkwork.jit import inlined, routine
 from linkwork.model.layout import DOF, HELICAL, KIND, V
 from linkwork.spatial.ldl import backward, forward
 from linkwork.spatial.memory import load3, load9
@@ -50,22 +48,6 @@ FROM_1, FROM_M, FROM_2 = 0, 48, 96
 STACK = 288
 REFLECTION = STACK + STACK_ROWS * ROW_2
 ROOT_SCRATCH = REFLECTION + STACK_ROWS
-
-
-@kernel(allocates=True)
-def moving_root_capacities(nodes, tree):
-    """Rows the root of each node can need: its degrees of freedom, or the number of its columns if that is less."""
-    rows = np.zeros(nodes.shape[0], dtype=np.int64)
-    inside = np.zeros(nodes.shape[0], dtype=np.int64)
-    for node in range(nodes.shape[0]):
-        kind = nodes[node, NODE_KIND]
-        for side in (LEFT, RIGHT):
-            if nodes[node, side] >= 0:
-                inside[node] += inside[nodes[node, side]]
-        if kind == JOIN or kind == HANG:
-            inside[node] += tree[nodes[node, INDEX], DOF]
-        rows[node] = min(inside[node], TWO_INPUTS if has_two_inputs(nodes, node) else ONE_INPUT)
-    return rows
 
 
 @routine

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.load_verbs import LOAD_COLUMNS
-from linkwork.adaptive.moving_root import ROOT_SCRATCH, ROW_1, ROW_2, moving_root_capacities
+from linkwork.adaptive.moving_root import ONE_INPUT, ROOT_SCRATCH, ROW_1, ROW_2, TWO_INPUTS
+from linkwork.adaptive.total_acceleration import root_capacities
 from linkwork.adaptive.velocity_columns import COLUMN_SCRATCH
 from linkwork.adaptive.workspace import FIGURES
 from linkwork.assembly import JOIN, NODE_KIND, ROLE, TOP
@@ -178,7 +179,7 @@ def allocate(model: Model, q: FloatArray, v: FloatArray, weight: FloatArray, vel
     clusters = nodes[:, NODE_KIND] == JOIN
     sizes = np.where(clusters, SLOT_SIZE, SLOT_SIZE // 2)
     slot = np.cumsum(sizes) - sizes
-    rows = moving_root_capacities(nodes, tree)
+    rows = root_capacities(nodes, tree, ONE_INPUT, TWO_INPUTS)
     root_sizes = rows * np.where(clusters & (nodes[:, ROLE] != TOP), ROW_2, ROW_1)
     free = (tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)
     for i in np.flatnonzero(free):  # with armature a base has momentum of its own that no body carries

@@ -66,8 +66,11 @@ def has_two_inputs(nodes, node):
 
 
 @kernel(allocates=True)
-def root_capacities(nodes, tree):
-    """Rows the root of each node can need: its degrees of freedom, or the number of its columns if that is less."""
+def root_capacities(nodes, tree, one_input, two_inputs):
+    """Rows the root of each node can need: its degrees of freedom, or the number of its columns if that is less.
+
+    one_input, two_inputs: columns of a root with one free input and with two.
+    """
     rows = np.zeros(nodes.shape[0], dtype=np.int64)
     inside = np.zeros(nodes.shape[0], dtype=np.int64)
     for node in range(nodes.shape[0]):
@@ -77,7 +80,7 @@ def root_capacities(nodes, tree):
                 inside[node] += inside[nodes[node, side]]
         if kind == JOIN or kind == HANG:
             inside[node] += tree[nodes[node, INDEX], DOF]
-        rows[node] = min(inside[node], TWO_INPUTS if has_two_inputs(nodes, node) else ONE_INPUT)
+        rows[node] = min(inside[node], two_inputs if has_two_inputs(nodes, node) else one_input)
     return rows
 
 

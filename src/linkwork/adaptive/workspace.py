@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.load_verbs import LOAD_COLUMNS
-from linkwork.adaptive.total_acceleration import ROOT_SCRATCH, ROW_1, ROW_2, root_capacities
+from linkwork.adaptive.total_acceleration import ONE_INPUT, ROOT_SCRATCH, ROW_1, ROW_2, TWO_INPUTS, root_capacities
 from linkwork.assembly import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.dynamics.dca import INPUT_COLUMNS
 from linkwork.dynamics.dca_nodes import SCRATCH, SLOT_SIZE
@@ -107,7 +107,7 @@ def allocate(model: Model, q: FloatArray, weight: FloatArray) -> tuple[Plan, Mec
     two_blocks = nodes[:, NODE_KIND] == JOIN
     sizes = np.where(two_blocks, SLOT_SIZE, SLOT_SIZE // 2)
     slot = np.cumsum(sizes) - sizes
-    rows = root_capacities(nodes, tree)
+    rows = root_capacities(nodes, tree, ONE_INPUT, TWO_INPUTS)
     root_sizes = rows * np.where(two_blocks & (nodes[:, ROLE] != TOP), ROW_2, ROW_1)
     plan = Plan(nodes, solver.block, slot, np.cumsum(root_sizes) - root_sizes)
     mechanism = Mechanism(*model.arrays, weight)
