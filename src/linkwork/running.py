@@ -1,7 +1,7 @@
 """The one loop: steps a simulation, moves the progress bar, records, saves checkpoints, calls back and stops cleanly.
 
 Any simulation runs here that has `model`, `time`, `steps_done`, `state`, `step(h, n)`, `figures()`, `checkpoint()` and
-`restore()`. Steps are taken in pieces whose ends depend only on how far the run is, never on the clock: so a run that was
+`restore()`. Steps are taken in pieces whose ends depend on the course of the run, never on the clock: so a run that was
 killed and resumed takes the same pieces as one that was not, and ends in the same bits.
 """
 
@@ -24,9 +24,8 @@ from linkwork.record.recorder import Recorder
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
 LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
-PIECE_JOINT_STEPS = (
-    2_000_000  # joints times steps in such a piece: a third of a second of full steps, a second of adaptive
-)
+PIECE_JOINT_STEPS = 2_000_000  # joints times steps in such a piece: half a second of full steps
+ADAPTIVE_COST = 4  # of a joint in an adaptive step, in joints of a full one; roughly
 CHECKPOINT_EVERY = 10.0  # [s] of the wall clock
 
 Callback = Callable[[Any, Any], object]
@@ -195,7 +194,7 @@ class _Loop:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
             self.report = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
-            self.run["joints_a_step"] = joints_a_step(sim, self.report)
+            self.run["work_a_step"] = work_a_step(sim, self.report)
             done = sim.steps_done - start
             seconds = max(time.monotonic() - began, 1e-9)
             bar(done, _note(self.report, (sim.steps_done - first) / seconds))
@@ -211,11 +210,11 @@ class _Loop:
     def _piece(self, done: int, total: int) -> int:
         """Steps until the next frame, change of loads or end, whichever comes first; fewer where many joints are at work.
 
-        How many are, is noted in the run, and so in its checkpoints: a run that resumes takes the same pieces.
+        How many are is noted in the run, and so in its checkpoints: a run that resumes takes the same pieces.
         """
         every, change = self.run["every"], self.run["on_step_every"]
-        joints = self.run.get("joints_a_step", joints_a_step(self.sim, None))
-        piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // joints))
+        work = self.run.get("work_a_step", work_a_step(self.sim, None))
+        piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // work))
         return piece if self.on_step is None else min(piece, change - done % change)
 
     def _frame(self) -> bool:
@@ -262,10 +261,10 @@ def _interrupts() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def joints_a_step(sim: Any, report: Any) -> int:
-    """Joints a step works on: of an adaptive simulation what its last report says, otherwise all."""
+def work_a_step(sim: Any, report: Any) -> int:
+    """Joints a step works on, in joints of a full step: all, or of an adaptive simulation what its last report says."""
     told = [getattr(report, name) for name in ("active_joints", "joints_computed") if hasattr(report, name)]
-    return max(1, *map(int, told)) if told else max(1, int(sim.model.n_bodies))
+    return max(1, ADAPTIVE_COST * max(map(int, told)) if told else int(sim.model.n_bodies))
 
 
 def settings_of(sim: Any) -> dict[str, Any]:

@@ -242,7 +242,7 @@ class Driven(Loaded):
         sim.set_motor(self.motor, position=0.3, stiffness=1e-3, damping=1e-4)
 
     def change(self, k):
-        """Depends on the step alone, so that a resumed run meets the same. Two forces take turns: the region follows them."""
+        """Depends on the step alone, so that a resumed run meets the same. Two forces take turns: the region follows."""
         sim = self.sim
         if k % 16 == 0:
             pulled = 0.1 if k % 32 == 0 else 0.0

@@ -17,7 +17,7 @@ import linkwork as lw
 from linkwork.model.library import MODELS
 from linkwork.record import Recorder, Recording, layout
 from linkwork.record.model_store import read_model, write_model
-from linkwork.running import LARGEST_PIECE, PIECE_JOINT_STEPS, joints_a_step, resume_run, run_simulation
+from linkwork.running import LARGEST_PIECE, PIECE_JOINT_STEPS, resume_run, run_simulation, work_a_step
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 
@@ -426,8 +426,8 @@ def test_pieces_are_short_where_steps_are_long():
     assert few.pieces == [2, 200, 200, 200, 200, 198]
     many = Counter(1_000_000, lambda k: Work(100_000, 0))
     run_simulation(many, 100, 1e-3, every=1000)
-    assert many.pieces == [2, 20, 20, 20, 20, 18]
-    assert joints_a_step(few, Work(0, 0)) == 1
+    assert many.pieces == [2, *[5] * 19, 3]
+    assert work_a_step(few, Work(0, 0)) == 1
 
 
 def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):

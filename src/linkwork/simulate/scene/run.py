@@ -37,7 +37,7 @@ def run_scene(
     settings: overrides such as {"method.tolerance": 1e-4}.
     resume: go on with the run in `out`; it needs no scene, since the recording holds scene and model, and refuses another
     than the recorded one. Of the settings only run.steps and run.duration may then be given.
-    force: replace an existing recording. progress: None shows a bar on a terminal only.
+    force: replace an existing recording. progress: None shows a bar on a terminal and in a notebook.
     callback(sim, report): after every frame; a true result stops the run.
     checkpoint_every: time between checkpoints, from which a killed run can go on [s, by the clock on the wall].
     Raises RunInterrupted after Ctrl-C, with everything so far on disk.
