@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.model.neighbours import nearest_bodies
 
 from .harness import Requirement, duration, progress, take_turns
 from .quasi_statics_parts import (
@@ -87,31 +87,12 @@ def pulled(model: lw.Model, count: int) -> Problem:
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     alphas = backbone(model)
     name = f"molecule of {model.n_bodies:,} joints, {forces_text(count)}"
-    return Problem(name, model, state.q, ball(model, alphas[len(alphas) // 2], count), directions)
+    return Problem(name, model, state.q, nearest_bodies(model, alphas[len(alphas) // 2], count), directions)
 
 
 def backbone(model: lw.Model) -> list[int]:
     """Bodies of the alpha carbons, from the held end on."""
     return [i for i, name in enumerate(model.body_names) if name.startswith("ca_")]
-
-
-def ball(model: lw.Model, centre: int, count: int) -> list[int]:
-    """The `count` bodies nearest to `centre`, counted in joints; parents first where several are as near."""
-    children: list[list[int]] = [[] for _ in range(model.n_bodies)]
-    parent = model.parent.tolist()
-    for i, above in enumerate(parent):
-        if above >= 0:
-            children[above].append(i)
-    found: list[int] = []
-    waiting, seen = deque([centre]), {centre}
-    while waiting and len(found) < count:
-        body = waiting.popleft()
-        found.append(body)
-        for other in [parent[body], *children[body]]:
-            if other >= 0 and other not in seen:
-                seen.add(other)
-                waiting.append(other)
-    return found
 
 
 def table_1_rows(report: QuasiStaticsReport, problem: Problem, steps: int, exponents: tuple[int, ...]) -> list[Cell]:

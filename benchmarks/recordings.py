@@ -25,10 +25,10 @@ import numpy as np
 import linkwork as lw
 from linkwork.record import Recorder, Recording
 
-from ._recordings_sizes import judge_sizes
 from .harness import Report, Requirement, duration, progress, take_turns
 from .quasi_statics_page import fill_in
 from .quasi_statics_parts import QuasiStaticsReport
+from .recordings_sizes import judge_sizes
 
 JOINTS, QUICK_JOINTS = 50_000, 500
 MOVING, SCALARS = 100, 10

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.adaptive.adaptive_dynamics import INTEGRATORS
-from linkwork.adaptive.quasi_statics import MEASURES
+from linkwork.adaptive.best_first_solve import MEASURES
 
 BOX = lw.Inertia.box(1.0, (0.1, 0.2, 0.5)).at(lw.Pose((0, 0, -0.25)))
 

@@ -8,10 +8,10 @@ import pytest
 from scene_files import GOOD, faults_of, write_scene
 
 import linkwork as lw
+from linkwork.model.neighbours import nearest_bodies
 from linkwork.simulate.scene import Scene
 from linkwork.simulate.scene.schema import BODY, LISTS, METHOD, METHODS, TABLES, TOP
 from linkwork.simulate.scene.signals import make_signal
-from linkwork.simulate.scene.targets import nearest_bodies
 
 
 @pytest.fixture

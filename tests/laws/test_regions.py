@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.adaptive.best_first_solve import MEASURES
 from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.adaptive.quasi_statics import MEASURES
 from linkwork.adaptive.region_workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
 from linkwork.assembly import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
 

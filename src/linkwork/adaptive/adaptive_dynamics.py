@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive import adaptive_step, region_checkpoint, region_figures, stepping
+from linkwork.adaptive import adaptive_step, region_checkpoint, region_figures
 from linkwork.adaptive.adaptive_step import BEGIN, HOLD, KEEP_MOMENTUM, PREPARE, RUN, UPDATE
+from linkwork.adaptive.best_first_solve import MEASURES, NO_LIMIT, error_bound
 from linkwork.adaptive.load_verbs import Load
 from linkwork.adaptive.loads import Loads
-from linkwork.adaptive.motor_rows import driven_freedoms, motor_rows
-from linkwork.adaptive.quasi_statics import MEASURES
-from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, Bundles, allocate
+from linkwork.adaptive.motor_verbs import MotorVerbs
+from linkwork.adaptive.region_workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, allocate
 from linkwork.adaptive.regions import keep_path, open_moving, touch_region_path
 from linkwork.adaptive.workspace import JOINT_COUNT, LOAD_COUNT, SUM_JOINT, SUM_QUEUE
 from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
@@ -57,7 +57,7 @@ class AdaptiveReport:
     energy: float
 
 
-class AdaptiveDynamics(Loads, Runs):
+class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -113,8 +113,9 @@ class AdaptiveDynamics(Loads, Runs):
         q, v = as_finite_state(model, state)
         weights = [_weights(model, w, name) for w, name in (
             (acceleration_weights, "acceleration_weights"), (velocity_weights, "velocity_weights"))]  # fmt: skip
-        self._all: Bundles = allocate(model, q.copy(), v.copy(), *weights)
-        super().__init__(model, self._all.plan, self._all.mechanism, self._all.coefficients, self._all.live)  # type: ignore[arg-type]
+        bundles = allocate(model, q.copy(), v.copy(), *weights)
+        self._hybrid = bundles.hybrid
+        super().__init__(model, bundles.plan, bundles.mechanism, bundles.coefficients, bundles.live)  # type: ignore[arg-type]
         self._motors: set[str] = set()  # joints that have one
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
         tree = model.arrays.tree
@@ -123,7 +124,7 @@ class AdaptiveDynamics(Loads, Runs):
         self._is_proven = False  # before the first update nothing is
         self._keeping = True  # whether the momentum on record is the present one
         self._prepare()
-        open_moving(*self._some(), self._live)
+        open_moving(*self._some_bundles)
         for i in self._bases:
             keep_path(self._plan, self._live, self._joint_node[i], 1)
         self._perform(BEGIN)
@@ -171,21 +172,23 @@ class AdaptiveDynamics(Loads, Runs):
     @property
     def report(self) -> AdaptiveReport:
         """Where the simulation stands."""
-        bound = float(stepping.error_bound(self._live, MEASURES[self.measure])) if self._is_proven else math.nan
-        kinetic, potential = self.energy
+        return self._report_with(self.energy)
+
+    def _report_with(self, energy: Energy) -> AdaptiveReport:
+        bound = float(error_bound(self._live, MEASURES[self.measure])) if self._is_proven else math.nan
         return AdaptiveReport(
-            active_joints=int(region_figures.count_active(*self._some(), self._live)),
+            active_joints=int(region_figures.count_active(*self._some_bundles)),
             joints_computed=int(self._live.tally[JOINT_COUNT]),
             error_bound=bound,
             reached=self.tolerance is not None and bound <= self.tolerance,
             region_changes=int(self._live.tally[CHANGE_COUNT]),
-            energy=kinetic + potential,
+            energy=energy.kinetic + energy.potential,
         )
 
     def figures(self) -> dict[str, float]:
         """Numbers worth following over time."""
-        report = self.report
         energy = self.energy
+        report = self._report_with(energy)
         return {
             "kinetic_energy": energy.kinetic,
             "potential_energy": energy.potential,
@@ -225,7 +228,7 @@ class AdaptiveDynamics(Loads, Runs):
         h: float = 0.0,
         horizon: float | None = None,
     ) -> None:
-        most = stepping.NO_LIMIT if self.active_joints is None else whole(self.active_joints, 0, "active_joints")
+        most = NO_LIMIT if self.active_joints is None else whole(self.active_joints, 0, "active_joints")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         every = whole(self.update_every, 1, "update_every")
         if horizon is None:
@@ -237,7 +240,7 @@ class AdaptiveDynamics(Loads, Runs):
         self.steps_done += done
         self.time += h * done
         self._is_proven = self._is_proven or (bad == -1 and task in (RUN, UPDATE))
-        self._check(bad, task)
+        self._check(bad)
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -270,34 +273,15 @@ class AdaptiveDynamics(Loads, Runs):
         if i in self._bases:
             self._perform(KEEP_MOMENTUM)
 
-    def set_motor(
-        self,
-        joint: str,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        stiffness: ArrayLike = 0.0,
-        damping: ArrayLike = 0.0,
-    ) -> None:
-        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared. Cost: O(log n).
+    def _has_motor(self, joint: str) -> bool:
+        return joint in self._motors
 
-        position [rad or m], velocity [rad/s or m/s]: targets, a number or one a degree of freedom; no velocity is zero.
-        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
-        For hinges, sliders, screws and compounds of them.
-        """
-        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        self._write_motor(joint, rows)
-        self._motors.add(joint)
-
-    def clear_motor(self, joint: str) -> None:
-        """Takes the motor of a joint away."""
-        count = driven_freedoms(self.model, joint)
-        if joint not in self._motors:
-            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._motors.remove(joint)
-        self._write_motor(joint, np.zeros((count, 4)))
-
-    def _write_motor(self, joint: str, rows: FloatArray) -> None:
-        self._live.motor[self.model.v_slice(joint)] = rows
+    def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
+        self._live.motor[self.model.v_slice(joint)] = 0.0 if rows is None else rows
+        if rows is None:
+            self._motors.discard(joint)
+        else:
+            self._motors.add(joint)
         self._touch(self._joint_node[self.model.joint(joint)], 0)
 
     # ------------------------------------------------------------------------------------------------------- checkpoints
@@ -314,13 +298,10 @@ class AdaptiveDynamics(Loads, Runs):
 
     @property
     def _bundles(self) -> Any:
-        return self._plan, self._mechanism, self._coefficients, self._all.hybrid, self._live
+        return self._plan, self._mechanism, self._coefficients, self._hybrid, self._live
 
     def _without_hybrid(self) -> Any:
         return self._plan, self._mechanism, self._coefficients, self._live
-
-    def _some(self) -> Any:
-        return self._plan, self._mechanism
 
     def _prepare(self) -> None:
         if self.model.n_bodies:
@@ -367,7 +348,7 @@ class AdaptiveDynamics(Loads, Runs):
             raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
         return i
 
-    def _check(self, bad: int, task: int) -> None:
+    def _check(self, bad: int) -> None:
         figure = self._live.figure
         if bad == -1 and math.isfinite(figure[SUM_JOINT] + figure[SUM_QUEUE]):
             return

@@ -4,28 +4,31 @@ Rigid nodes answer through their velocity columns and roots, however deep the de
 world loads or that something was changed in are assembled anew first. Theory: docs/theory/adaptive_dynamics.md.
 """
 
-from linkwork.adaptive.best_first import open_node, pop, push, sort_open
+from linkwork.adaptive.best_first import push, sort_open
+from linkwork.adaptive.best_first_solve import (
+    MORE,
+    begin_solve,
+    compute_node,
+    note_opened,
+    open_largest,
+    resum_queue,
+    what_next,
+)
 from linkwork.adaptive.hybrid_step import gyroscopic_wrench, load_wrench, twists_root_to_leaf
 from linkwork.adaptive.moving_root import moving_total_acceleration
 from linkwork.adaptive.region_workspace import OPEN, P_P, P_R
 from linkwork.adaptive.rigid_nodes import set_bias
-from linkwork.adaptive.stepping import RESUM_EVERY, bound_of, resum_queue
 from linkwork.adaptive.velocity_columns import branch_bias, classical_part, first_bias, last_bias
 from linkwork.adaptive.workspace import (
     HEAP_COUNT,
-    JOINT_COUNT,
     LOAD_COUNT,
-    MAX_JOINT,
-    MAX_QUEUE,
     OPEN_COUNT,
-    SUM_JOINT,
     SUM_QUEUE,
 )
 from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
-from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, assemble_node, substitute_node
+from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, assemble_node
 from linkwork.dynamics.dca_nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, PHI11, PHI22
 from linkwork.jit import inlined, routine
-from linkwork.model.layout import DOF, V
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.simd import lane_vector, vload, vstore
 from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child, wrench_to_child
@@ -81,26 +84,6 @@ def assemble_opened(plan, mechanism, c, live):
 
 
 @inlined
-def compute_joint(plan, mechanism, c, live, node):
-    """Solves a node's joint and hands its children their inputs; keeps the joint's part of the metric."""
-    substitute_node(
-        plan.nodes, plan.block, node, mechanism.tree, c.hinge, c.total, c.coef, c.freedom, live.inputs, live.metric_qdd
-    )
-    kind = plan.nodes[node, NODE_KIND]
-    own = 0.0
-    if kind == JOIN or kind == HANG:
-        i = plan.nodes[node, INDEX]
-        j = mechanism.tree[i, V]
-        for d in range(mechanism.tree[i, DOF]):
-            own += mechanism.weight[j + d] * live.metric_qdd[j + d] * live.metric_qdd[j + d]
-        if mechanism.tree[i, DOF] > 0:
-            live.tally[JOINT_COUNT] += 1
-    live.value[node] = own
-    live.figure[SUM_JOINT] += own
-    live.figure[MAX_JOINT] = max(live.figure[MAX_JOINT], own)
-
-
-@inlined
 def queue_children(plan, c, live, node):
     """Puts the rigid children of a computed node on the frontier, where they hide anything."""
     nodes = plan.nodes
@@ -126,19 +109,10 @@ def queue_children(plan, c, live, node):
 @routine
 def solve_opened(plan, mechanism, c, live):
     """Back-substitution over the opened nodes, root to leaf; the frontier goes on the heap."""
-    live.tally[HEAP_COUNT] = 0
-    live.tally[JOINT_COUNT] = 0
-    live.figure[SUM_JOINT] = 0.0
-    live.figure[MAX_JOINT] = 0.0
-    live.figure[SUM_QUEUE] = 0.0
-    count = live.tally[OPEN_COUNT]
-    g = mechanism.gravity
-    if count > 0:
-        root = live.opened[count - 1]
-        vstore(live.inputs, root * INPUT_COLUMNS + IN_1, lane_vector((0.0, 0.0, 0.0, -g[0], -g[1], -g[2]), 0.0))
-    for k in range(count - 1, -1, -1):
+    begin_solve(mechanism, live)
+    for k in range(live.tally[OPEN_COUNT] - 1, -1, -1):
         node = live.opened[k]
-        compute_joint(plan, mechanism, c, live, node)
+        compute_node(plan, mechanism, c, live, node, live.metric_qdd)
         queue_children(plan, c, live, node)
 
 
@@ -184,27 +158,13 @@ def enter_rigid(plan, c, live, node):
 
 @routine
 def expand_metric(plan, mechanism, c, live, measure, tolerance, max_joints):
-    """Opens frontier nodes, largest A(C) first, until the bound holds or the budget is spent; True when it holds."""
+    """Opens frontier nodes, largest A(C) first, until the bound holds or the budget is spent."""
     resum_queue(live)
-    pops = 0
-    while True:
-        if bound_of(measure, live) <= tolerance:
-            resum_queue(live)
-            if bound_of(measure, live) <= tolerance:
-                return True
-        if live.tally[HEAP_COUNT] == 0:
-            resum_queue(live)
-            return True
-        if live.tally[JOINT_COUNT] >= max_joints:
-            resum_queue(live)
-            return False
-        node = pop(live)
-        live.figure[SUM_QUEUE] = max(0.0, live.figure[SUM_QUEUE] - live.value[node])
-        open_node(live, node)
+    opened = 0
+    while what_next(live, measure, tolerance, max_joints) == MORE:
+        node = open_largest(live)
         enter_rigid(plan, c, live, node)
-        compute_joint(plan, mechanism, c, live, node)
+        compute_node(plan, mechanism, c, live, node, live.metric_qdd)
         queue_children(plan, c, live, node)
-        pops += 1
-        if pops % RESUM_EVERY == 0:
-            resum_queue(live)
-        live.figure[MAX_QUEUE] = live.value[live.heap[0]] if live.tally[HEAP_COUNT] > 0 else 0.0
+        opened += 1
+        note_opened(live, opened)

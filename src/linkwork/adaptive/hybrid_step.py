@@ -6,7 +6,7 @@ assembly and substitution as in `dca`, on the active nodes alone. Theory: docs/t
 
 from linkwork.adaptive.lazy_update import place_in_world
 from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.adaptive.motor_rows import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.adaptive.motor_verbs import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.adaptive.region_workspace import (
     ACTIVE,
     ACTIVE_COUNT,

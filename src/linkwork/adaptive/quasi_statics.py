@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive import checkpoint, stepping
-from linkwork.adaptive.figures import SpringEnergy, figures
+from linkwork.adaptive import quasi_statics_checkpoint, stepping
+from linkwork.adaptive.best_first_solve import MEASURES, NO_LIMIT, error_bound
 from linkwork.adaptive.loads import Loads
+from linkwork.adaptive.quasi_statics_figures import SpringEnergy, figures
 from linkwork.adaptive.rerooting import go_on_from
 from linkwork.adaptive.rounding import rounding_floor
 from linkwork.adaptive.settling import settle
@@ -40,12 +41,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-MEASURES = {
-    "absolute_linkage": stepping.ABSOLUTE_LINKAGE,
-    "relative_linkage": stepping.RELATIVE_LINKAGE,
-    "absolute_joint": stepping.ABSOLUTE_JOINT,
-    "relative_joint": stepping.RELATIVE_JOINT,
-}
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 DEFAULT_TOLERANCE = 2.0**-11
@@ -125,7 +120,7 @@ class QuasiStatics(Loads, Runs):
 
     def _assemble_everything(self) -> None:
         live = self._live
-        bad = checkpoint.form_coefficients(self, np.zeros(0, dtype=np.int64))
+        bad = quasi_statics_checkpoint.form_coefficients(self, np.zeros(0, dtype=np.int64))
         if bad >= 0:
             raise explain_failure(self.model, "dca", bad, {"state.q": live.q}, np.zeros((0, 6)))
         for array in (live.flag, live.tally, live.figure, live.qdd):
@@ -181,7 +176,7 @@ class QuasiStatics(Loads, Runs):
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
-        return checkpoint.save(self)
+        return quasi_statics_checkpoint.save(self)
 
     def restore(self, checkpoint_: dict[str, object]) -> None:
         """Back to where a checkpoint was made, on a simulation made with the same arguments.
@@ -189,15 +184,15 @@ class QuasiStatics(Loads, Runs):
         Loads applied again before, in the same order, keep their handles; without any they come from the checkpoint.
         Going on from here gives the same bits as never having stopped. Cost: O(n).
         """
-        checkpoint.restore(self, checkpoint_)
+        quasi_statics_checkpoint.restore(self, checkpoint_)
 
     def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         limit = math.inf if goal is None and self.max_joints is None and self.deadline is None else goal
         if self.deadline is not None and (steps > 1 or h > 0.0):
             return self._advance_with_deadline(steps, h, goal)
-        budget = stepping.NO_LIMIT if self.max_joints is None else self.max_joints
-        pops = stepping.NO_LIMIT if self.deadline is None else 0
+        budget = NO_LIMIT if self.max_joints is None else self.max_joints
+        pops = NO_LIMIT if self.deadline is None else 0
         started = time.perf_counter()
         # With a budget alone every node may be opened until it is spent: tolerance zero asks for that.
         asked = 0.0 if limit is None else limit
@@ -225,8 +220,8 @@ class QuasiStatics(Loads, Runs):
         return report
 
     def _expand(self, tolerance: float, max_joints: int | None, seconds: float | None) -> bool:
-        budget = stepping.NO_LIMIT if max_joints is None else max_joints
-        chunk = stepping.NO_LIMIT if seconds is None else DEADLINE_CHUNK
+        budget = NO_LIMIT if max_joints is None else max_joints
+        chunk = NO_LIMIT if seconds is None else DEADLINE_CHUNK
         end = math.inf if seconds is None else time.perf_counter() + seconds
         while True:
             reached = bool(
@@ -248,7 +243,7 @@ class QuasiStatics(Loads, Runs):
             self._floor = rounding_floor(*self._bundles, self._depth)
             self._steps_since_floor = 0
         figure = self._live.figure
-        bound = stepping.error_bound(self._live, MEASURES[self.measure])
+        bound = error_bound(self._live, MEASURES[self.measure])
         floor = self._floor[0 if "linkage" in self.measure else 1]
         scale = 1.0
         if self.measure == "relative_linkage":

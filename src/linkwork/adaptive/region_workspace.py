@@ -127,7 +127,7 @@ class Live(NamedTuple):
     metric_qdd: FloatArray  # (nv,)  of computed joints of the fully articulated linkage, at the last update
     no_effort: FloatArray  # (nv,)  zeros
     effort: FloatArray  # (nv,)  as given
-    motor: FloatArray  # (nv, 4)  columns of `motor_rows`
+    motor: FloatArray  # (nv, 4)  columns of `motor_verbs`
     rate: FloatArray  # (n, 12)
     inputs: FloatArray  # wrenches on each node's handles
     world: FloatArray  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the active tree

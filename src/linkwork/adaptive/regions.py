@@ -9,6 +9,13 @@ from typing import NamedTuple
 
 from linkwork.adaptive.articulated_metric import assemble_opened, expand_metric, solve_opened
 from linkwork.adaptive.best_first import open_node, pop, push, sort_open
+from linkwork.adaptive.best_first_solve import (
+    ABSOLUTE_LINKAGE,
+    CLOSE_FRACTION,
+    NO_LIMIT,
+    RELATIVE_JOINT,
+    RELATIVE_LINKAGE,
+)
 from linkwork.adaptive.hybrid_step import (
     express_world_loads,
     is_active,
@@ -34,13 +41,6 @@ from linkwork.adaptive.region_workspace import (
     IntArray,
 )
 from linkwork.adaptive.rigid_nodes import lower_pose, prepare_front, refresh_composite
-from linkwork.adaptive.stepping import (
-    ABSOLUTE_LINKAGE,
-    CLOSE_FRACTION,
-    NO_LIMIT,
-    RELATIVE_JOINT,
-    RELATIVE_LINKAGE,
-)
 from linkwork.adaptive.velocity_columns import update_columns
 from linkwork.adaptive.workspace import (
     HEAP_COUNT,
@@ -63,8 +63,6 @@ from linkwork.spatial.vectors import ZERO6, compose_pose
 # With a number of joints given, so many more are computed than may be active: where loads move to, the region can follow.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
-
-
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
 

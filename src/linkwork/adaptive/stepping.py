@@ -5,9 +5,22 @@ bound asks for more. Nodes whose whole subtree has become quiet are marked; they
 recomputed, once the coefficients fit the new coordinates. Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
-import math
-
-from linkwork.adaptive.best_first import open_node, pop, push, sort_open
+from linkwork.adaptive.best_first import push, sort_open
+from linkwork.adaptive.best_first_solve import (
+    ABSOLUTE_LINKAGE,
+    CLOSE_FRACTION,
+    HOLDS,
+    MORE,
+    RELATIVE_JOINT,
+    RELATIVE_LINKAGE,
+    begin_solve,
+    bound_of,
+    compute_node,
+    note_opened,
+    open_largest,
+    resum_queue,
+    what_next,
+)
 from linkwork.adaptive.lazy_update import copy_joint, flush, refresh_joint
 from linkwork.adaptive.total_acceleration import total_acceleration
 from linkwork.adaptive.workspace import (
@@ -16,7 +29,6 @@ from linkwork.adaptive.workspace import (
     HEAP_COUNT,
     JOINT_COUNT,
     MAX_JOINT,
-    MAX_QUEUE,
     OPEN,
     OPEN_COUNT,
     SUM_JOINT,
@@ -24,54 +36,11 @@ from linkwork.adaptive.workspace import (
     UPDATED_COUNT,
 )
 from linkwork.assembly import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
-from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS, substitute_node
+from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS
 from linkwork.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import joint_integrate
-from linkwork.model.layout import DOF, HELICAL, KIND, Q, V
-from linkwork.spatial.simd import lane_vector, vload, vstore
-
-ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
-CLOSE_FRACTION = 0.25  # a node closes when it could hide this part of what the tolerance allows: no flapping
-RESUM_EVERY = 64  # expansions after which the sum over the queue is formed anew
-
-NO_LIMIT = 2**62
-
-
-@inlined
-def bound_of(measure, live):
-    """The proven error by one of the four measures."""
-    figure = live.figure
-    if measure == ABSOLUTE_LINKAGE:
-        return math.sqrt(figure[SUM_QUEUE])
-    if measure == ABSOLUTE_JOINT:
-        return math.sqrt(figure[MAX_QUEUE])
-    if measure == RELATIVE_LINKAGE:
-        whole = figure[SUM_QUEUE] + figure[SUM_JOINT]
-        return math.sqrt(figure[SUM_QUEUE] / whole) if whole > 0.0 else 0.0
-    if figure[MAX_QUEUE] == 0.0:
-        return 0.0
-    return math.sqrt(figure[MAX_QUEUE] / figure[MAX_JOINT]) if figure[MAX_JOINT] > 0.0 else math.inf
-
-
-@inlined
-def compute_node(plan, mechanism, coefficients, live, node):
-    """Solves a node's joint and hands its children their inputs; keeps the joint's part of the metric."""
-    substitute_node(
-        plan.nodes, plan.block, node, mechanism.tree, coefficients.hinge, coefficients.total, coefficients.coef,
-        coefficients.freedom, live.inputs, live.qdd,
-    )  # fmt: skip
-    kind = plan.nodes[node, NODE_KIND]
-    own = 0.0
-    if kind == JOIN or kind == HANG:
-        i = plan.nodes[node, INDEX]
-        j = mechanism.tree[i, V]
-        for d in range(mechanism.tree[i, DOF]):
-            own += mechanism.weight[j + d] * live.qdd[j + d] * live.qdd[j + d]
-        if mechanism.tree[i, DOF] > 0:
-            live.tally[JOINT_COUNT] += 1
-    live.value[node] = own
-    live.figure[SUM_JOINT] += own
-    live.figure[MAX_JOINT] = max(live.figure[MAX_JOINT], own)
+from linkwork.model.layout import HELICAL, KIND, Q, V
+from linkwork.spatial.simd import vload
 
 
 @inlined
@@ -96,30 +65,11 @@ def queue_children(plan, coefficients, live, node):
 @inlined
 def solve_open(plan, mechanism, coefficients, live):
     """Back-substitution over the open nodes, root to leaf; the frontier goes on the heap."""
-    live.tally[HEAP_COUNT] = 0
-    live.tally[JOINT_COUNT] = 0
-    live.figure[SUM_JOINT] = 0.0
-    live.figure[MAX_JOINT] = 0.0
-    live.figure[SUM_QUEUE] = 0.0
-    count = live.tally[OPEN_COUNT]
-    g = mechanism.gravity
-    if count > 0:
-        root = live.opened[count - 1]
-        vstore(live.inputs, root * INPUT_COLUMNS + IN_1, lane_vector((0.0, 0.0, 0.0, -g[0], -g[1], -g[2]), 0.0))
-    for k in range(count - 1, -1, -1):
+    begin_solve(mechanism, live)
+    for k in range(live.tally[OPEN_COUNT] - 1, -1, -1):
         node = live.opened[k]
-        compute_node(plan, mechanism, coefficients, live, node)
+        compute_node(plan, mechanism, coefficients, live, node, live.qdd)
         queue_children(plan, coefficients, live, node)
-
-
-@inlined
-def resum_queue(live):
-    """The sum over the queue as a sum of what is in it; repeated subtraction would leave rounding behind."""
-    total = 0.0
-    for k in range(live.tally[HEAP_COUNT]):
-        total += live.value[live.heap[k]]
-    live.figure[SUM_QUEUE] = total
-    live.figure[MAX_QUEUE] = live.value[live.heap[0]] if live.tally[HEAP_COUNT] > 0 else 0.0
 
 
 @inlined
@@ -128,25 +78,17 @@ def expand(plan, mechanism, coefficients, live, measure, tolerance, max_joints, 
     resum_queue(live)
     pops = 0
     while True:
-        if bound_of(measure, live) <= tolerance:
-            resum_queue(live)
-            if bound_of(measure, live) <= tolerance:
-                return True
-        if live.tally[HEAP_COUNT] == 0:
-            resum_queue(live)
-            return True
-        if live.tally[JOINT_COUNT] >= max_joints or pops >= max_pops:
+        answer = what_next(live, measure, tolerance, max_joints)
+        if answer != MORE:
+            return answer == HOLDS
+        if pops >= max_pops:
             resum_queue(live)
             return False
-        node = pop(live)
-        live.figure[SUM_QUEUE] = max(0.0, live.figure[SUM_QUEUE] - live.value[node])
-        open_node(live, node)
-        compute_node(plan, mechanism, coefficients, live, node)
+        node = open_largest(live)
+        compute_node(plan, mechanism, coefficients, live, node, live.qdd)
         queue_children(plan, coefficients, live, node)
         pops += 1
-        if pops % RESUM_EVERY == 0:
-            resum_queue(live)
-        live.figure[MAX_QUEUE] = live.value[live.heap[0]] if live.tally[HEAP_COUNT] > 0 else 0.0
+        note_opened(live, pops)
 
 
 @inlined
@@ -215,11 +157,6 @@ def copy_coordinates(plan, mechanism, live, source, target):
         kind = plan.nodes[node, NODE_KIND]
         if kind == JOIN or kind == HANG:
             copy_joint(mechanism.tree, plan.nodes[node, INDEX], source, target)
-
-
-@kernel
-def error_bound(live, measure):
-    return bound_of(measure, live)
 
 
 @kernel

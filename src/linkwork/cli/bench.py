@@ -40,6 +40,7 @@ HELPERS = (  # files of that folder that are no benchmarks
     "quasi_statics_page",
     "quasi_statics_parts",
     "quasi_statics_plots",
+    "recordings_sizes",
 )
 
 

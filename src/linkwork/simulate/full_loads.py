@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from linkwork.adaptive.load_verbs import (
     LOAD_AT,
@@ -14,6 +14,7 @@ from linkwork.adaptive.load_verbs import (
     LOAD_TORQUE,
     LoadVerbs,
 )
+from linkwork.adaptive.motor_verbs import MotorVerbs
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
 from linkwork.model.model import Model
@@ -22,7 +23,7 @@ from linkwork.simulate.motors import Motors
 FloatArray = NDArray[np.float64]
 
 
-class FullLoads(LoadVerbs):
+class FullLoads(LoadVerbs, MotorVerbs):
     """What acts on the bodies and joints of a full simulation."""
 
     def __init__(self, model: Model):
@@ -51,25 +52,11 @@ class FullLoads(LoadVerbs):
             self._effort = np.zeros(self.model.nv)
         self._effort[first : first + effort.size] = effort
 
-    def set_motor(
-        self,
-        joint: str,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        stiffness: ArrayLike = 0.0,
-        damping: ArrayLike = 0.0,
-    ) -> None:
-        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared.
+    def _has_motor(self, joint: str) -> bool:
+        return joint in self._motors
 
-        position [rad or m], velocity [rad/s or m/s]: targets, a number or one a degree of freedom; no velocity is zero.
-        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
-        For hinges, sliders, screws and compounds of them.
-        """
-        self._motors.set(joint, position, velocity, stiffness, damping)
-
-    def clear_motor(self, joint: str) -> None:
-        """Takes the motor of a joint away."""
-        self._motors.clear(joint)
+    def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
+        self._motors.write(joint, rows)
 
     # -------------------------------------------------------------------------------------------------------- evaluation
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from linkwork.adaptive.motor_rows import driven_freedoms, motor_rows
-from linkwork.errors import StateError
+from linkwork.adaptive.motor_verbs import driven_freedoms
 from linkwork.model.model import Model
 
 FloatArray = NDArray[np.float64]
@@ -27,26 +26,19 @@ class Motors:
         self._q = self._v = np.zeros(0, dtype=np.int64)  # coordinate and velocity of each row
         self._is_gathered = True
 
-    def set(
-        self,
-        joint: str,
-        position: ArrayLike | None,
-        velocity: ArrayLike | None,
-        stiffness: ArrayLike,
-        damping: ArrayLike,
-    ) -> None:
-        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        if joint in self._of_joint:
+    def __contains__(self, joint: str) -> bool:
+        return joint in self._of_joint
+
+    def write(self, joint: str, rows: FloatArray | None) -> None:
+        """Rows of `motor_verbs` for a joint; None takes its motor away."""
+        if rows is None:
+            del self._of_joint[joint]
+            self._is_gathered = False
+        elif joint in self._of_joint:
             self._of_joint[joint][:] = rows
         else:
             self._of_joint[joint] = rows
             self._is_gathered = False
-
-    def clear(self, joint: str) -> None:
-        self.model.joint(joint)  # an unknown name is a slip of the pen, a joint without a motor another
-        if self._of_joint.pop(joint, None) is None:
-            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._is_gathered = False
 
     def add_to(self, effort: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
         """The efforts with those of the motors, shape (nv,); the same array where there are no motors."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.adaptive.adaptive_dynamics import INTEGRATORS as ADAPTIVE_INTEGRATORS
-from linkwork.adaptive.quasi_statics import MEASURES
+from linkwork.adaptive.best_first_solve import MEASURES
 from linkwork.dynamics.forward import ALGORITHMS
 from linkwork.simulate.integrators import INTEGRATORS
 from linkwork.simulate.scene import checks as must_be

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.model.model import Model
+from linkwork.model.neighbours import nearest_bodies
 from linkwork.simulate.scene.checks import matching
 from linkwork.simulate.scene.faults import Faults, nearest
 from linkwork.simulate.scene.lines import Path
@@ -36,25 +36,6 @@ def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faul
         faults.add((*path, "neighbours"), f"the model has only {model.n_bodies} bodies.")
         return []
     return [model.body_names[k] for k in nearest_bodies(model, model.frame(chosen[0]).body, table["neighbours"])]
-
-
-def nearest_bodies(model: Model, centre: int, count: int) -> list[int]:
-    """The bodies nearest to `centre`, counted in joints, itself first; parents first where several are as near."""
-    children: list[list[int]] = [[] for _ in range(model.n_bodies)]
-    parent = model.parent.tolist()
-    for i, above in enumerate(parent):
-        if above >= 0:
-            children[above].append(i)
-    found: list[int] = []
-    waiting, seen = deque([centre]), {centre}
-    while waiting and len(found) < count:
-        body = waiting.popleft()
-        found.append(body)
-        for other in [parent[body], *children[body]]:
-            if other >= 0 and other not in seen:
-                seen.add(other)
-                waiting.append(other)
-    return found
 
 
 def find_joints(model: Model, patterns: Sequence[str], path: Path, faults: Faults) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a motor is told, checked and as numbers: proportional and derivative control of a joint."""
+"""Motors on the joints of a simulation: the verbs, and what they check. Proportional and derivative control."""
 
 from __future__ import annotations
 
@@ -13,6 +13,42 @@ from linkwork.model.model import Model
 FloatArray = NDArray[np.float64]
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)
+
+
+class MotorVerbs:
+    """What can be done with motors, for every simulation that has velocities. Numbers go where the simulation says."""
+
+    model: Model
+
+    def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
+        """The motor of a joint is another; None takes it away."""
+        raise NotImplementedError
+
+    def _has_motor(self, joint: str) -> bool:
+        raise NotImplementedError
+
+    def set_motor(
+        self,
+        joint: str,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+    ) -> None:
+        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared.
+
+        position [rad or m], velocity [rad/s or m/s]: targets, a number or one a degree of freedom; no velocity is zero.
+        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
+        For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
+        """
+        self._write_motor(joint, motor_rows(self.model, joint, position, velocity, stiffness, damping))
+
+    def clear_motor(self, joint: str) -> None:
+        """Takes the motor of a joint away."""
+        self.model.joint(joint)  # an unknown name is a slip of the pen, a joint without a motor another
+        if not self._has_motor(joint):
+            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
+        self._write_motor(joint, None)
 
 
 def motor_rows(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive import stepping
+from linkwork.adaptive.best_first_solve import ABSOLUTE_JOINT, NO_LIMIT
 from linkwork.adaptive.lazy_update import prepare_all
 from linkwork.adaptive.load_checkpoint import check_same, restore_loads, saved_loads
 from linkwork.adaptive.workspace import CLOSING, DIRTY, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
@@ -86,7 +87,5 @@ def form_coefficients(sim: QuasiStatics, opened: NDArray[np.int64]) -> int:
     live.flag[opened] = OPEN | DIRTY
     live.opened[...] = np.arange(count)
     live.tally[OPEN_COUNT] = live.tally[SORTED_COUNT] = count
-    bad, *_ = stepping.advance(
-        *sim._bundles, 1, 0.0, stepping.ABSOLUTE_JOINT, math.inf, stepping.NO_LIMIT, stepping.NO_LIMIT
-    )
+    bad, *_ = stepping.advance(*sim._bundles, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
     return int(bad)
