@@ -11,6 +11,7 @@ import linkwork as lw
 from linkwork.adaptive.load_verbs import LOAD_STIFFNESS
 from linkwork.adaptive.moving_root import ROW_1, ROW_2
 from linkwork.adaptive.region_workspace import ACTIVE_COUNT, FRONT_COUNT, OPEN, STALE
+from linkwork.adaptive.workspace import LOAD_COUNT
 from linkwork.assembly import BODY, JOIN, NODE_KIND, ROLE, TOP
 
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
@@ -130,15 +131,15 @@ def assert_same_coefficients(one, other):
     for node in front.tolist():
         assert (a.place[node] == b.place[node]).all()
         at, size = plan.slot[node], 96 if plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP else 48
-        mine, its = (s._all.hybrid.phi[at : at + size].reshape(-1, 8)[:, :6] for s in (one, other))
+        mine, its = (s._hybrid.phi[at : at + size].reshape(-1, 8)[:, :6] for s in (one, other))
         assert (mine == its).all()
         if plan.nodes[node, NODE_KIND] in (BODY, JOIN) and plan.nodes[node, ROLE] != TOP:
             at = plan.block[node]
-            mine, its = (s._all.hybrid.coef[at : at + 48].reshape(-1, 8)[:, :6] for s in (one, other))
+            mine, its = (s._hybrid.coef[at : at + 48].reshape(-1, 8)[:, :6] for s in (one, other))
             assert (mine == its).all()
     assert (a.hinge[:, :12] == b.hinge[:, :12]).all()
     assert (a.total == b.total).all()
-    loads = live.tally[3]
+    loads = live.tally[LOAD_COUNT]
     assert (live.load[:loads] == twin.load[:loads]).all()
     assert (live.load_front[:loads] == twin.load_front[:loads]).all()
     assert (live.load_pose[:loads] == twin.load_pose[:loads]).all()
