@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import linkwork as lw
-from linkwork.dynamics.dca_solver import DcaSolver
+from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.model import layout
 
 FloatArray = NDArray[np.float64]

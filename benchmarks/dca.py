@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.assembly import assemble, node_depths
-from linkwork.dynamics.dca_solver import DcaSolver, available_threads
-from linkwork.dynamics.forward import solve_dca
+from linkwork.assembly.plan import assemble, node_depths
+from linkwork.core.jit import kernel
+from linkwork.dynamics.dca.solver import DcaSolver, available_threads
+from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.dynamics.path_queries import MAX_DEPTH, respond
-from linkwork.jit import kernel
 
 from .harness import Report, Requirement, Timing, progress, resident_bytes, take_turns
 

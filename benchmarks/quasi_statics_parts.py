@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import linkwork as lw
 from linkwork.cli.screen import table
-from linkwork.dynamics.dca_solver import DcaSolver
+from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.model import layout
 
 from .harness import BUSY, Report, Timing, duration

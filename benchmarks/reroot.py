@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import linkwork as lw
-from linkwork.assembly import assemble
+from linkwork.assembly.plan import assemble
 
 from .harness import Report, Requirement, progress, take_turns
 

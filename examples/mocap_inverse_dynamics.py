@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import linkwork as lw
-from linkwork.motion import analyse_motion, smooth_motion
+from linkwork.scenarios.motion import analyse_motion, smooth_motion
 
 LEGS = """JOINT {side}UpLeg
 {{ OFFSET {x} -5 0  CHANNELS 3 Zrotation Xrotation Yrotation

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 import linkwork as lw
-from linkwork.adaptive.psi_form import PsiForm
-from linkwork.dynamics.plain_dca import PlainDca
+from linkwork.reference.plain_dca import PlainDca
+from linkwork.reference.psi_form import PsiForm
 
 LENGTH, MASS, GRAVITY = 0.1, 0.1, 9.81  # of a link [m, kg]; [m/s²]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import linkwork as lw
-from linkwork.simulate.scene.plots import save_plot
+from linkwork.scene.plots import save_plot
 
 # The same tables as in a scene file; lw.Scene.read("my_scene.toml") reads one.
 scene = lw.Scene(

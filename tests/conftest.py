@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.dynamics.forward import ALGORITHMS
+from linkwork.dynamics.front import ALGORITHMS
 from linkwork.model import layout
 
 

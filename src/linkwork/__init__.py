@@ -5,10 +5,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork.adaptive.adaptive_dynamics import AdaptiveDynamics, AdaptiveReport
-from linkwork.adaptive.quasi_statics import QuasiStatics
-from linkwork.adaptive.quasi_statics import Report as QuasiStaticsReport
-from linkwork.dynamics.forward import (
+from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
+from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
+from linkwork.dynamics.front import (
     Energy,
     Momentum,
     body_jacobian,
@@ -25,6 +25,7 @@ from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import Loss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
+from linkwork.full.simulation import FullDynamics, FullReport
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library
@@ -50,9 +51,8 @@ from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
-from linkwork.running import RunInterrupted, resume_run
-from linkwork.simulate.full_dynamics import FullDynamics, FullReport
-from linkwork.simulate.scene import Scene, run_scene
+from linkwork.scene import Scene, run_scene
+from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ellipj
 
 import linkwork as lw
-from linkwork.model.joint_calculus import joint_pose
+from linkwork.reference.joint_calculus import joint_pose
 
 G = 9.81
 EPS = np.finfo(float).eps

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import linkwork as lw
-from linkwork.simulate.integrators import INTEGRATORS, Settings
+from linkwork.full.integrators import INTEGRATORS, Settings
 
 G = 9.81
 ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2}

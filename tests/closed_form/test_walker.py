@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.walker.events import find_root
-from linkwork.walker.gait import (
+from linkwork.scenarios.walker.events import find_root
+from linkwork.scenarios.walker.gait import (
     BEFORE_STRIKE,
     Walker,
     clearance,
@@ -19,7 +19,7 @@ from linkwork.walker.gait import (
     walk,
     walk_one_step,
 )
-from linkwork.walker.limit_cycle import find_gait, stance_at, step_map
+from linkwork.scenarios.walker.limit_cycle import find_gait, stance_at, step_map
 
 
 @pytest.fixture(scope="module")

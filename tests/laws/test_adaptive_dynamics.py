@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.adaptive_step import RUN
-from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.adaptive.dynamics.step import RUN
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 12, "seed": 1},

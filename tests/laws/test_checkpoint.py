@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.dynamics.dca_nodes import H_C
+from linkwork.dynamics.dca.nodes import H_C
 from linkwork.record import Recorder, Recording
-from linkwork.running import RunInterrupted, resume_run, run_simulation
+from linkwork.simulation.run import RunInterrupted, resume_run, run_simulation
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")

@@ -8,13 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, LOWER, NODE_COLUMNS, NODE_KIND, ROLE, SUM, TOP, Assembly
-from linkwork.dynamics import dca_solver
-from linkwork.dynamics.dca_nodes import PHI11, PHI22, SLOT_SIZE
-from linkwork.dynamics.dca_solver import DcaSolver, aligned_zeros
-from linkwork.dynamics.forward import solve_dca
+from linkwork.assembly.plan import (
+    BODY,
+    HANG,
+    INDEX,
+    JOIN,
+    LEFT,
+    LOWER,
+    NODE_COLUMNS,
+    NODE_KIND,
+    ROLE,
+    SUM,
+    TOP,
+    Assembly,
+)
+from linkwork.dynamics.dca import solver as dca_solver
+from linkwork.dynamics.dca.nodes import PHI11, PHI22, SLOT_SIZE
+from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
+from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
-from linkwork.dynamics.plain_dca import PlainDca
+from linkwork.reference.plain_dca import PlainDca
 
 # Trees of these tests have mass matrices with condition numbers up to 1e4 and joint matrices M = P22 + Φ11 no worse, so
 # ε cond = 2e-12; differences measured are below 1e-13 of the largest entry. A wrong term shows in the first digits.
@@ -72,7 +85,7 @@ LIBRARY = {
     "molecule": {"joints": 70},
     "humanoid": {},
 }
-# Inertias no one can invert; see tests/doors/test_dca.py.
+# Inertias no one can invert; see tests/interface/test_dca.py.
 POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
 WITH_LOOPS = {"four_bar"}  # solved in another way; see tests/laws/test_loops.py
 

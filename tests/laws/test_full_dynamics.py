@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate.integrators import INTEGRATORS
-from linkwork.simulate.momentum import FreeFigures
+from linkwork.full.integrators import INTEGRATORS
+from linkwork.full.momentum import FreeFigures
 
 
 @pytest.fixture(params=INTEGRATORS)

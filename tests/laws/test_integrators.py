@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 
 import linkwork as lw
 from linkwork.errors import StateError
-from linkwork.simulate.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
-from linkwork.simulate.tangent import Tangent, tangent_of
+from linkwork.full.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
+from linkwork.full.tangent import Tangent, tangent_of
 
 ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2}
 # The next lower order is one away. Upwards there is more room: where the first term of the error happens to be small, the

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.model.joint_calculus import (
+from linkwork.reference.joint_calculus import (
     joint_bias,
     joint_difference,
     joint_integrate,

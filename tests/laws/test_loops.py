@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.model.joint_calculus import joint_pose, joint_subspace
+from linkwork.reference.joint_calculus import joint_pose, joint_subspace
 
 
 @pytest.fixture(params=["chain", "world", "floating"])

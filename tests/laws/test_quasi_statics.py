@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.adaptive.best_first_solve import MEASURES
+from linkwork.adaptive.measures import MEASURES
 from linkwork.errors import LinkworkWarning
 from linkwork.model.library import MODELS
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.dynamics.plain_dca import PlainDca, rigid_matrix
 from linkwork.model import layout
+from linkwork.reference.plain_dca import PlainDca, body_inertia
 
 # Trees of these tests have mass matrices with condition numbers up to 1e4, so ε cond = 2e-12; measured differences are
 # below 1e-13 of the largest entry.
@@ -51,7 +51,7 @@ def test_every_body_obeys_newton_and_euler(tree, rng, make_loads):
         if p >= 0:
             total[p] -= joints[i].X.T @ f[i]
     for i in range(tree.n_bodies):
-        inertia = rigid_matrix(tree, i)
+        inertia = body_inertia(tree, i)
         # Reactions of order 1e3 cancel to forces of order ten: relative to the largest reaction.
         error = total[i] - inertia @ a[i] - cross_force(V[i], inertia @ V[i])
         assert np.abs(error).max() <= SAME * np.abs(f).max()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.best_first_solve import MEASURES
-from linkwork.adaptive.load_verbs import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.adaptive.region_workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
-from linkwork.assembly import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.adaptive.dynamics.workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
+from linkwork.adaptive.measures import MEASURES
+from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 24, "seed": 1},

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import linkwork as lw
 from linkwork.dynamics.reroot import NOTHING_LOST
 from linkwork.model import layout
-from linkwork.model.joint_calculus import joint_pose
 from linkwork.model.path_motion import path_motion
 from linkwork.model.reroot import chain_of_inversion
 from linkwork.model.root_joint import nearest_coordinates, quaternion
+from linkwork.reference.joint_calculus import joint_pose
 
 ROBOTS = Path(__file__).parents[3] / "shared" / "data" / "robots"
 

@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.record import Recording
-from linkwork.running import LARGEST_PIECE, PIECE_JOINT_STEPS, resume_run, run_simulation, work_a_step
+from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, resume_run, run_simulation, work_a_step
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 
@@ -88,7 +88,7 @@ def test_pieces_are_short_where_steps_are_long():
 
 def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
     """Pieces follow the joints at work, which a run that resumes has not seen: they stand in its checkpoint."""
-    monkeypatch.setattr("linkwork.running.PIECE_JOINT_STEPS", 60)
+    monkeypatch.setattr("linkwork.simulation.run.PIECE_JOINT_STEPS", 60)
 
     def busy(k):
         return Work(3 + k % 7, 0)
@@ -128,8 +128,8 @@ def test_the_note_beside_the_bar(monkeypatch):
         yield lambda done, note: notes.append((done, total, label, note))
 
     clock = iter([100.0, 100.0, 102.0, 104.0, *[104.0] * 9])
-    monkeypatch.setattr("linkwork.running.progress_bar", bar)
-    monkeypatch.setattr("linkwork.running.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("linkwork.simulation.run.progress_bar", bar)
+    monkeypatch.setattr("linkwork.simulation.run.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     run_simulation(Counter(3, lambda k: Work(1234, 99)), 400, 1e-3, every=400, label="pull")
     assert notes[0] == (200, 400, "pull", "100 steps/s, 1,234 active, bound 2.5e-04")
     assert notes[1][3] == "100 steps/s, 1,234 active, bound 2.5e-04"
@@ -169,7 +169,7 @@ class Notebook:
 
 def test_a_notebook_shows_the_bar(monkeypatch, capfd):
     notebook = Notebook(monkeypatch)
-    monkeypatch.setattr("linkwork.progress.REFRESH", 0.0)
+    monkeypatch.setattr("linkwork.core.progress.REFRESH", 0.0)
     run_simulation(Counter(3, lambda k: Work(7, 9)), 400, 1e-3, every=100, label="pull")
     assert [line.split()[2] for line in notebook.shown] == [
         "0/400",

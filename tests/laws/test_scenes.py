@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate.scene import Scene, run_scene
-from linkwork.simulate.scene.ready import ready_scenes, scene_titles
+from linkwork.scene import Scene, run_scene
+from linkwork.scene.ready_scenes import ready_scenes, scene_titles
 
 # Settings that make a scene short or small enough for the tests; a law of its own stands below where there is one.
 SMALLER = {
@@ -159,10 +159,10 @@ def test_the_four_bar_stays_closed_and_keeps_its_energy(tmp_path):
 
 
 def test_the_recorded_walker_is_the_walker(tmp_path):
-    """Strikes, step length and energy of the recording against `linkwork.walker`; stance feet do not move; velocities of
+    """Strikes, step length and energy of the recording against `scenarios.walker`; stance feet do not move; velocities of
     the recorded states are the derivatives of their coordinates."""
-    from linkwork.walker.gait import Walker, walk
-    from linkwork.walker.limit_cycle import find_gait, stance_at
+    from linkwork.scenarios.walker.gait import Walker, walk
+    from linkwork.scenarios.walker.limit_cycle import find_gait, stance_at
 
     recording = run_scene("compass_walker", tmp_path / "run", {"run.duration": 3.0, "record.every_steps": 1,
                                                                "record.every": None}, progress=False)  # fmt: skip

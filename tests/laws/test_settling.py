@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive import settling, stepping
+from linkwork.adaptive.quasi_statics import settle as settling
+from linkwork.adaptive.quasi_statics import solve as stepping
 
 G = 9.81
 LENGTH, MASS = 0.1, 0.1  # of a link of the library's chain [m, kg]
@@ -27,7 +28,7 @@ def watch(monkeypatch):
         def bar(total, label, show=None):
             yield lambda done, note: look()
 
-        monkeypatch.setattr("linkwork.adaptive.settling.progress_bar", bar)
+        monkeypatch.setattr("linkwork.adaptive.quasi_statics.settle.progress_bar", bar)
 
     return start
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.dynamics.constraint_basis import basis_of_joint
-from linkwork.dynamics.forward import virtual_work_solver
-from linkwork.dynamics.plain_virtual_work import plain_virtual_work
-from linkwork.model.joint_calculus import joint_subspace
+from linkwork.dynamics.front import virtual_work_solver
+from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.model.split import split_links
+from linkwork.reference.joint_calculus import joint_subspace
+from linkwork.reference.plain_virtual_work import plain_virtual_work
 
 # Mass matrices of these trees have condition numbers up to 5e3; the blocks that are factored here are no worse. Measured
 # differences are below 1e-12 of the largest entry; a wrong term shows in the first digits.
@@ -68,7 +68,7 @@ def test_any_tree_of_any_joints(parents, kinds, roots, seed):
 
 def test_joint_bases_span_what_the_joint_constrains(joint, rng):
     """TᵀS = 0, EᵀS = 1, and the columns of B are independent: nothing is left out, nothing counted twice."""
-    from linkwork.model.joint_calculus import _alone
+    from linkwork.reference.joint_calculus import _alone
 
     arrays = _alone(joint).arrays
     dof = arrays.dof.copy()

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.adaptive.load_verbs import LOAD_STIFFNESS
-from linkwork.adaptive.moving_root import ROW_1, ROW_2
-from linkwork.adaptive.region_workspace import ACTIVE_COUNT, FRONT_COUNT, OPEN, STALE
-from linkwork.adaptive.workspace import LOAD_COUNT
-from linkwork.assembly import BODY, JOIN, NODE_KIND, ROLE, TOP
+from linkwork.adaptive.dynamics.workspace import ACTIVE_COUNT, FRONT_COUNT, OPEN, STALE
+from linkwork.adaptive.metric.moving_factor import ROW_1, ROW_2
+from linkwork.adaptive.quasi_statics.workspace import LOAD_COUNT
+from linkwork.assembly.plan import BODY, JOIN, NODE_KIND, ROLE, TOP
+from linkwork.simulation.loads import LOAD_STIFFNESS
 
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
 ACTS = 25

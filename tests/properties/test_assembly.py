@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.assembly import (
+from linkwork.assembly.plan import (
     BODY,
     FIRST,
     HANG,

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.adaptive.best_first_solve import MEASURES
-from linkwork.adaptive.total_acceleration import ROW_1, ROW_2
-from linkwork.adaptive.workspace import DIRTY, OPEN, STALE
-from linkwork.assembly import JOIN, NODE_KIND, ROLE, TOP
+from linkwork.adaptive.measures import MEASURES
+from linkwork.adaptive.metric.factor import ROW_1, ROW_2
+from linkwork.adaptive.quasi_statics.workspace import DIRTY, OPEN, STALE
+from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::linkwork.errors.LinkworkWarning"

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.psi_form import PsiForm
-from linkwork.adaptive.total_acceleration import ROW_1, ROW_2
-from linkwork.adaptive.workspace import HEAP_COUNT
-from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
-from linkwork.dynamics import node_equations as eq
-from linkwork.dynamics.dca import IN_1, IN_2, INPUT_COLUMNS
-from linkwork.dynamics.plain_dca import PlainDca
+from linkwork.adaptive.metric.factor import ROW_1, ROW_2
+from linkwork.adaptive.quasi_statics.workspace import HEAP_COUNT
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
+from linkwork.reference import node_equations as eq
+from linkwork.reference.plain_dca import PlainDca
+from linkwork.reference.psi_form import PsiForm
 
 # Sums of squares of some 40 accelerations over chains of 6x6 solves: ε times their condition (1e3), relative to |R| |f|.
 SAME = 1e-10

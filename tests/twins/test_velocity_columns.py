@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.moving_root import OF_F2, OF_M, ROW_1, ROW_2
-from linkwork.adaptive.region_workspace import OPEN, STALE
-from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
-from linkwork.dynamics import node_equations as eq
-from linkwork.dynamics.plain_dca import PlainDca
+from linkwork.adaptive.dynamics.workspace import OPEN, STALE
+from linkwork.adaptive.metric.moving_factor import OF_F2, OF_M, ROW_1, ROW_2
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.reference import node_equations as eq
+from linkwork.reference.plain_dca import PlainDca
 
 # Chains of 6x6 solves: ε times their condition (1e3), relative to the same sums over absolute values.
 SAME = 1e-11

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.lazy_update import set_fixed_wrench, set_joint_effort, touch_path
-from linkwork.adaptive.load_verbs import Load, LoadVerbs
-from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, Coefficients, Live, Mechanism, Plan
-from linkwork.assembly import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.adaptive.quasi_statics.update import set_fixed_wrench, set_joint_effort, touch_path
+from linkwork.adaptive.quasi_statics.workspace import LOAD_COUNT, OPEN_COUNT, Coefficients, Live, Mechanism, Plan
+from linkwork.assembly.plan import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.model.model import Model
+from linkwork.simulation.loads import Load, LoadVerbs
 
 FloatArray = NDArray[np.float64]
 

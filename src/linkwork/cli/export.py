@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def joint_columns(recording: Recording, patterns: list[str]) -> Columns:
     """Names of columns and their places in q followed by v: q.hip, v.hip; q.ball.0 ... where a joint has several."""
-    from linkwork.simulate.scene.targets import choose_joints
+    from linkwork.scene.targets import choose_joints
 
     model = recording.model
     joints = choose_joints(model, patterns) if patterns else list(model.joint_names)

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.assembly import assemble
-from linkwork.assembly_drawing import draw_assembly, summarize_assembly
+from linkwork.assembly.drawing import draw_assembly, summarize_assembly
+from linkwork.assembly.plan import assemble
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.mechanism import Builder, find_mechanism, library_models
 from linkwork.cli.screen import console, count, table, working

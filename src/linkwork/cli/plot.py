@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from linkwork.record.recording import Recording
-    from linkwork.simulate.scene.plots import save_plot
+    from linkwork.scene.plots import save_plot
 
     recording = Recording(arguments.recording)
     out = arguments.out or beside(arguments.recording, ".png")

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from linkwork.simulate.scene.ready import find_scene, scene_titles
+    from linkwork.scene.ready_scenes import find_scene, scene_titles
 
     if arguments.list:
         console().print(table("ready scenes", ("name", "what one sees"), list(scene_titles().items()), left=2))
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_scene(scene: str) -> bool:
-    from linkwork.simulate.scene.ready import find_scene
+    from linkwork.scene.ready_scenes import find_scene
 
     try:
         find_scene(scene)
@@ -70,8 +70,8 @@ def _is_scene(scene: str) -> bool:
 
 
 def _start(arguments: argparse.Namespace, out: Path) -> int:
-    from linkwork.simulate.scene import Scene
-    from linkwork.simulate.scene.run import refuse_existing, run_scene
+    from linkwork.scene import Scene
+    from linkwork.scene.run import refuse_existing, run_scene
 
     refuse_existing(out, arguments.force)  # before anything is computed
     with working(f"reading {arguments.scene}"):
@@ -84,7 +84,7 @@ def _start(arguments: argparse.Namespace, out: Path) -> int:
 
 def _resume(arguments: argparse.Namespace, out: Path) -> int:
     from linkwork.record.recording import Recording
-    from linkwork.simulate.scene import run_scene
+    from linkwork.scene import run_scene
 
     if not out.exists():
         raise LinkworkError(
@@ -100,7 +100,7 @@ def _resume(arguments: argparse.Namespace, out: Path) -> int:
 
 
 def _go(arguments: argparse.Namespace, out: Path, work: Any) -> int:
-    from linkwork.running import RunInterrupted
+    from linkwork.simulation.run import RunInterrupted
 
     began = time.perf_counter()
     try:

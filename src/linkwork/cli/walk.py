@@ -15,8 +15,8 @@ from linkwork.cli.exit_codes import DONE
 from linkwork.cli.screen import console, working
 
 if TYPE_CHECKING:
-    from linkwork.walker.gait import Step
-    from linkwork.walker.limit_cycle import Gait
+    from linkwork.scenarios.walker.gait import Step
+    from linkwork.scenarios.walker.limit_cycle import Gait
 
 NAME = "walk"
 SUMMARY = "a passive walker on a slope: its steps, its gait, pictures"
@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from linkwork.errors import StateError
-    from linkwork.walker.gait import Walker, walk
-    from linkwork.walker.limit_cycle import find_gait, stance_at
+    from linkwork.scenarios.walker.gait import Walker, walk
+    from linkwork.scenarios.walker.limit_cycle import find_gait, stance_at
 
     if arguments.steps < 2:
         raise StateError(f"--steps is {arguments.steps}; a walk has at least 2 steps.")
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         except ImportError:
             screen.print("no picture: matplotlib is not installed (pip install 'linkwork[plots]')", markup=False)
             return DONE
-        from linkwork.walker.pictures import save_pictures
+        from linkwork.scenarios.walker.pictures import save_pictures
 
         arguments.out.mkdir(parents=True, exist_ok=True)
         path = arguments.out / "walker.png"

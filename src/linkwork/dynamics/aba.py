@@ -10,8 +10,8 @@ Three sweeps over the bodies, parents numbered before children:
 Joints of one degree of freedom take a path of their own, all in registers; it is what long linkages are made of.
 """
 
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.small import invert_small
-from linkwork.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import (
     ARMATURE,

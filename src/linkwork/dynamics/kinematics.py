@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.jit import kernel
+from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import body_pose, joint_motion, joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, PARENT, V
 from linkwork.spatial.inertia import rigid_times_twist

@@ -4,7 +4,7 @@ leaf to root   I_λ += Xᵀ I X                  (ten numbers a body)
 each joint     F = I S,  M_jj = SᵀF,  then up the path: F ← Xᵀ F,  M_kj = S_kᵀ F
 """
 
-from linkwork.jit import kernel
+from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import body_pose, joint_motion
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, PARENT, V
 from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent

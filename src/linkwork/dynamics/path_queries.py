@@ -6,9 +6,9 @@ joint on the way; where both paths are one it meets the recorded changes. The sa
 gives actual accelerations. Nothing off the two paths is touched.
 """
 
-from linkwork.assembly import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
-from linkwork.dynamics.dca_nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
-from linkwork.jit import inlined, kernel, routine
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
 from linkwork.model.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9

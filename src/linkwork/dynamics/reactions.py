@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dynamics.dca_nodes import H_C
-from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.forward import dca_solver, solve_dca, virtual_work_solver
+from linkwork.dynamics.dca.nodes import H_C
+from linkwork.dynamics.dca.solver import DcaSolver
+from linkwork.dynamics.front import dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
 from linkwork.errors import StateError
 from linkwork.model import layout

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dynamics.forward import Energy, energy, momentum
+from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_array, as_state
-from linkwork.dynamics.reroot_impact import plastic_velocities
+from linkwork.dynamics.plastic_impact import plastic_velocities
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Free, Joint
 from linkwork.model.model import Model

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dynamics import path_queries as paths
-from linkwork.dynamics.dca_solver import DcaSolver
+from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
 from linkwork.errors import StateError
 from linkwork.model.model import Model

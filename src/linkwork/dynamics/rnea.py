@@ -4,7 +4,7 @@ root to leaf   V = X V_λ + S q̇,  a = X a_λ + S q̈ + c,  f = I a + V x* I V 
 leaf to root   τ = Sᵀ f + armature q̈ - springs and dampers,  f_λ += Xᵀ f
 """
 
-from linkwork.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.spatial.inertia import rigid_times_twist

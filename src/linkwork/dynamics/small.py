@@ -2,7 +2,7 @@
 
 import math
 
-from linkwork.jit import routine
+from linkwork.core.jit import routine
 
 # A pivot below this part of its diagonal entry is rounding: some ten ulp of the sums that made it, not an inertia.
 SINGULAR = 1e-14

@@ -1,7 +1,7 @@
 """The mass matrix by unit vectors (Walker and Orin 1982, method 1): column j is the effort of a unit acceleration."""
 
+from linkwork.core.jit import kernel
 from linkwork.dynamics.rnea import rnea
-from linkwork.jit import kernel
 
 
 @kernel

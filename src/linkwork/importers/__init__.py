@@ -30,23 +30,23 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
         raise FormatError(f"{path}: there is no such file (current directory: {Path.cwd()}).")
     # Importers are loaded when used, so that one format never pays for another's dependencies.
     if suffix == ".bvh":
-        from linkwork.importers.bvh import load_bvh
+        from linkwork.importers.mocap.bvh import load_bvh
 
         names: tuple[str, ...] = ("unit", "up", "mass", "masses")
         return load_bvh(path, **_known(options, names, path, "a BVH file takes unit=, up=, mass= and masses="))
     if suffix == ".asf":
-        from linkwork.importers.asf import load_asf
+        from linkwork.importers.mocap.asf import load_asf
 
         names = ("motion", "frame_time", "unit", "mass", "masses")
         hint = "an ASF file takes motion= (the AMC file), frame_time=, unit=, mass= and masses="
         return load_asf(path, **_known(options, names, path, hint))
     if suffix == ".urdf" or root_tag(path) == "robot":
-        from linkwork.importers.urdf import load_urdf
+        from linkwork.importers.urdf.reader import load_urdf
 
         return load_urdf(
             path, **_known(options, ("floating", "strict"), path, "a URDF file takes floating= and strict=")
         )
-    from linkwork.importers.mjcf import load_mjcf
+    from linkwork.importers.mjcf.reader import load_mjcf
 
     return load_mjcf(path, **_known(options, (), path, "an MJCF file takes none; its own joints say what floats"))
 

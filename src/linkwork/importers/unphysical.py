@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.importers.report import Report
-from linkwork.importers.urdf_joint import UrdfJoint
-from linkwork.importers.urdf_link import Link
+from linkwork.importers.urdf.joint import UrdfJoint
+from linkwork.importers.urdf.link import Link
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Fixed
 from linkwork.spatial.pose import Pose

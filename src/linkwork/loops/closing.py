@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.forward import dca_solver, forward_dynamics
+from linkwork.dynamics.dca.solver import DcaSolver
+from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.minimal_norm import Factors, factor

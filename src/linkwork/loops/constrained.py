@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dynamics.forward import forward_dynamics, solve_dca
+from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_finite_state, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver

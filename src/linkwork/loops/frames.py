@@ -7,8 +7,8 @@ pose to the actual one; what is left of e lies in the constrained directions T (
 
 import math
 
-from linkwork.dynamics.constraint_basis import joint_basis
-from linkwork.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
 from linkwork.model.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
 from linkwork.model.layout import AXIS, DOF, HELICAL, KIND, SLIDE, Q, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9

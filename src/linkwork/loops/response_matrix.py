@@ -1,7 +1,7 @@
 """J M⁻¹ Jᵀ over pairs of bodies by path queries: how bodies at the ends of loops answer wrenches on each other."""
 
+from linkwork.core.jit import kernel
 from linkwork.dynamics.path_queries import climb, descend, times_block
-from linkwork.jit import kernel
 from linkwork.spatial.vectors import ZERO6
 
 

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from linkwork.dynamics import kinematics
 from linkwork.dynamics import path_queries as paths
-from linkwork.dynamics.dca_solver import DcaSolver
-from linkwork.dynamics.plain_dca import rigid_matrix
+from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.loops.response_matrix import response_matrix
 from linkwork.model.inertia import Inertia
+from linkwork.model.layout import INERTIA
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
+from linkwork.spatial.matrices import motion_matrix, rigid_matrix
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -84,7 +85,7 @@ class LoopSystem:
         self.gap, self.slip, self.bias = (np.zeros(plan.count) for _ in range(3))
         for k, (rows, T) in enumerate(zip(plan.rows, self.bases, strict=True)):
             row = self.loop[k]
-            X = _motion_matrix(row[fr.L_R : fr.L_R + 9].reshape(3, 3), row[fr.L_P : fr.L_P + 3])
+            X = motion_matrix(row[fr.L_R : fr.L_R + 9], row[fr.L_P : fr.L_P + 3])
             to_a, to_b = plan.to_frame[k]
             a, b = plan.where[k]
             self.C[rows, 6 * a : 6 * a + 6] = -T.T @ X @ to_a
@@ -162,20 +163,12 @@ def _inverse_inertia(model: Model, body: int) -> FloatArray:
     """I⁻¹ of a body, shape (6, 6); zero for the world."""
     if body < 0:
         return np.zeros((6, 6))
-    return np.asarray(np.linalg.pinv(rigid_matrix(model, body)))
+    return np.asarray(np.linalg.pinv(rigid_matrix(model.arrays.body[body, INERTIA : INERTIA + 10])))
 
 
 def _twelve(pose: Pose) -> tuple[float, ...]:
     return (*pose.rotation, *pose.xyz)
 
 
-def _motion_matrix(R: FloatArray, p: FloatArray) -> FloatArray:
-    """Takes a twist of a frame to its child at (R, p), shape (6, 6)."""
-    X = np.zeros((6, 6))
-    X[:3, :3] = X[3:, 3:] = R.T
-    X[3:, :3] = -R.T @ np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
-    return X
-
-
 def _motion(pose: Pose) -> FloatArray:
-    return _motion_matrix(np.reshape(pose.rotation, (3, 3)), np.array(pose.xyz))
+    return motion_matrix(pose.rotation, pose.xyz)

@@ -6,7 +6,7 @@ R = exp(â q), p = (1 - R) c + l q, S = [a; l + c x a]. A compound joint is a pr
 
 import math
 
-from linkwork.jit import inlined, routine
+from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import (
     AXIS,
     CENTER,

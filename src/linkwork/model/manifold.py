@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.jit import kernel
+from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import joint_difference, joint_integrate, quaternion_at, set_quaternion
 from linkwork.model.layout import FREE, KIND, SPHERICAL, Q
 

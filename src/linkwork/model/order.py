@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.jit import kernel
+from linkwork.core.jit import kernel
 
 
 @kernel(allocates=True)

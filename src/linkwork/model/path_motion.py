@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.jit import kernel
+from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import joint_motion, joint_pose
 from linkwork.model.layout import DOF, POSITION, ROTATION, V
 from linkwork.spatial.memory import load3, load6, load9

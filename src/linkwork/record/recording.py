@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dynamics.forward import body_poses
+from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -7,7 +7,7 @@ the frame's origin. An articulated inertia is three blocks (A, B, C) of the symm
     [f] = [Bᵀ C] [a]
 """
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 from linkwork.spatial.rotations import (
     add3,
     cross3,

@@ -4,7 +4,7 @@ Written out: the compiler keeps 21 numbers in registers only when it sees no loo
 the longest chain of dependent operations in a node. No square roots, six divisions.
 """
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 
 
 @inlined

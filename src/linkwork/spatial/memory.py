@@ -1,6 +1,6 @@
 """Between tuples and rows of arrays: tuples live in registers, rows in memory."""
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 
 
 @inlined

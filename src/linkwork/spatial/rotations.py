@@ -6,7 +6,7 @@ quaternion `(w, x, y, z)`. Tuples live in registers: nothing here allocates or t
 
 import math
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 
 IDENTITY3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ZERO3 = (0.0, 0.0, 0.0)

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, overload, register_model
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 
 LANES = 8
 _DOUBLE = ir.DoubleType()

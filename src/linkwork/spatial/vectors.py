@@ -4,7 +4,7 @@ A twist is `[ω; v]`, a wrench `[n; f]`, both six floats, angular first. A pose 
 position p of a child frame in its parent: x_parent = R x_child + p.
 """
 
-from linkwork.jit import inlined
+from linkwork.core.jit import inlined
 from linkwork.spatial.rotations import add3, cross3, matmul3, matvec3, sub3, tmatvec3
 
 ZERO6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

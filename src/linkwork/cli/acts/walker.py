@@ -5,9 +5,9 @@ from __future__ import annotations
 from linkwork.cli.acts.stage import Panel, Stage
 from linkwork.cli.screen import working
 from linkwork.cli.walk import tell
-from linkwork.walker.gait import Walker, first_step, walk
-from linkwork.walker.limit_cycle import find_gait
-from linkwork.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
+from linkwork.scenarios.walker.gait import Walker, first_step, walk
+from linkwork.scenarios.walker.limit_cycle import find_gait
+from linkwork.scenarios.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
 
 TITLE = "two legs walk down a slope, re-rooted at every step"
 

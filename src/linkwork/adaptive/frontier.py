@@ -1,0 +1,114 @@
+"""The open top of the assembly tree: which nodes are open, which wait, in order of what they may hide.
+
+Open nodes are kept as an ascending list (children before parents); the frontier below them is a heap keyed by A(C).
+"""
+
+from linkwork.adaptive.quasi_statics.workspace import HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT
+from linkwork.core.jit import inlined, routine
+
+
+@inlined
+def open_node(live, node):
+    """Puts a node on the list of open ones, once."""
+    if live.flag[node] & OPEN == 0:
+        live.flag[node] |= OPEN
+        live.opened[live.tally[OPEN_COUNT]] = node
+        live.tally[OPEN_COUNT] += 1
+
+
+@routine
+def sort_open(opened, spare, count):
+    """Merges the nodes opened since the last sort into the ascending list. `spare` is any array as long as the tail."""
+    done = count[SORTED_COUNT]
+    total = count[OPEN_COUNT]
+    if done == total:
+        return
+    length = total - done
+    heap_sort(opened, done, length)
+    for k in range(length):
+        spare[k] = opened[done + k]
+    write = total - 1
+    a = done - 1
+    b = length - 1
+    while b >= 0:
+        if a >= 0 and opened[a] > spare[b]:
+            opened[write] = opened[a]
+            a -= 1
+        else:
+            opened[write] = spare[b]
+            b -= 1
+        write -= 1
+    count[SORTED_COUNT] = total
+
+
+@routine
+def heap_sort(a, first, length):
+    """Sorts a[first : first + length] in place, in O(length log length), without memory."""
+    for start in range(length // 2 - 1, -1, -1):
+        sift(a, first, start, length)
+    for end in range(length - 1, 0, -1):
+        a[first], a[first + end] = a[first + end], a[first]
+        sift(a, first, 0, end)
+
+
+@inlined
+def sift(a, first, root, length):
+    value = a[first + root]
+    while True:
+        child = 2 * root + 1
+        if child >= length:
+            break
+        if child + 1 < length and a[first + child + 1] > a[first + child]:
+            child += 1
+        if a[first + child] <= value:
+            break
+        a[first + root] = a[first + child]
+        root = child
+    a[first + root] = value
+
+
+@inlined
+def push(live, node):
+    """Adds a frontier node to the heap."""
+    heap = live.heap
+    value = live.value
+    k = live.tally[HEAP_COUNT]
+    live.tally[HEAP_COUNT] = k + 1
+    while k > 0:
+        up = (k - 1) // 2
+        if not precedes(value, node, heap[up]):
+            break
+        heap[k] = heap[up]
+        k = up
+    heap[k] = node
+
+
+@inlined
+def precedes(value, a, b):
+    """Larger A(C) first; equal ones by number, so that the order never depends on history."""
+    return value[a] > value[b] or (value[a] == value[b] and a > b)
+
+
+@inlined
+def pop(live):
+    """Takes the frontier node with the largest A(C)."""
+    heap = live.heap
+    value = live.value
+    top = heap[0]
+    n = live.tally[HEAP_COUNT] - 1
+    live.tally[HEAP_COUNT] = n
+    if n > 0:
+        node = heap[n]
+        k = 0
+        while True:
+            child = 2 * k + 1
+            if child >= n:
+                break
+            if child + 1 < n and precedes(value, heap[child + 1], heap[child]):
+                child += 1
+            if not precedes(value, heap[child], node):
+                break
+            heap[k] = heap[child]
+            k = child
+        heap[k] = node
+    return top

@@ -1,0 +1,181 @@
+"""How far rounding alone may carry a result: the floor under which no bound may be claimed.
+
+Every joint closes a gap y that is a difference of large numbers (tensions of a cable, weights of what hangs below). Their
+relative rounding error is a few units in the last place for each level passed; the same sums taken over absolute values say
+what that makes of q̈ and of A(C). Where a pivot of M = L D Lᵀ is what cancellation left of its diagonal entry, its own
+relative error is larger by Mᵣᵣ/Dᵣ; thin bodies far from their joints are like that.
+"""
+
+import math
+
+from linkwork.adaptive.metric.factor import ROW_1, ROW_2, has_two_inputs
+from linkwork.adaptive.quasi_statics.workspace import OPEN, OPEN_COUNT
+from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, HANG_L, JOIN_L, L_BETA, L_D, L_N, L_S
+from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
+from linkwork.model.layout import DOF, HELICAL, KIND, V
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+@kernel
+def rounding_floor(plan, mechanism, coefficients, live, depth):
+    """Rounding error of the metric: (root of the sum of squares, largest) over computed joints and frontier nodes."""
+    total = 0.0
+    largest = 0.0
+    nodes = plan.nodes
+    for k in range(live.tally[OPEN_COUNT]):
+        node = live.opened[k]
+        kind = nodes[node, NODE_KIND]
+        if kind == JOIN or kind == HANG:
+            x = joint_floor(plan, mechanism, coefficients, live, node, 2.0 / depth)
+            total += x * x
+            largest = max(largest, x)
+        for side in (LEFT, RIGHT):
+            child = nodes[node, side]
+            if child >= 0 and live.flag[child] & OPEN == 0 and coefficients.rows[child] > 0:
+                x = frontier_floor(plan, coefficients, live, child)
+                total += x * x
+                largest = max(largest, x)
+    unit = 2.0 * depth * UNIT_ROUNDOFF
+    return unit * math.sqrt(total), unit * largest
+
+
+@routine
+def frontier_floor(plan, coefficients, live, node):
+    """‖ |R| (|f1|, 1, |f2|) ‖"""
+    wide = has_two_inputs(plan.nodes, node)
+    width = ROW_2 if wide else ROW_1
+    at = node * INPUT_COLUMNS
+    total = 0.0
+    for r in range(coefficients.rows[node]):
+        o = plan.root_at[node] + r * width
+        x = abs(coefficients.root[o + 6])
+        for c in range(6):
+            f1 = abs(live.inputs[at + IN_1 + c])
+            f2 = abs(live.inputs[at + IN_2 + c])
+            x += abs(coefficients.root[o + c]) * (f1 if wide else f1 + f2)
+            if wide:
+                x += abs(coefficients.root[o + 8 + c]) * f2
+        total += x * x
+    return math.sqrt(total)
+
+
+@routine
+def joint_floor(plan, mechanism, coefficients, live, node, once):
+    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
+
+    Added to it is what wrong pivots make of t + s q̈: they are as wrong as their growth, but not more with every level.
+    """
+    nodes = plan.nodes
+    tree = mechanism.tree
+    coef = coefficients.coef
+    i = nodes[node, INDEX]
+    at = node * INPUT_COLUMNS
+    hang = nodes[node, NODE_KIND] == HANG
+    o = plan.block[node] + (HANG_L if hang else JOIN_L)
+    left = plan.block[nodes[node, LEFT]]
+    # |X| of the upper side's part: turned at most, and shifted by the lever arm
+    upper_w = 0.0
+    upper_v = 0.0
+    for r in range(6):
+        x = 0.0
+        if hang:
+            x = abs(live.inputs[at + IN_1 + r])
+        else:
+            for c in range(6):
+                x += abs(coef[left + 8 * r + c] * live.inputs[at + IN_1 + c])
+        if r < 3:
+            upper_w += x
+        else:
+            upper_v += x
+    arm = 0.0
+    for c in range(3):
+        arm += abs(coefficients.hinge[i, H_P + c])
+    rows = lower_part(nodes, node, plan.block, coef, live.inputs, at, hang)
+    y = (
+        upper_w + rows[0] + abs(coef[o + L_BETA]),
+        upper_w + rows[1] + abs(coef[o + L_BETA + 1]),
+        upper_w + rows[2] + abs(coef[o + L_BETA + 2]),
+        upper_v + arm * upper_w + rows[3] + abs(coef[o + L_BETA + 3]),
+        upper_v + arm * upper_w + rows[4] + abs(coef[o + L_BETA + 4]),
+        upper_v + arm * upper_w + rows[5] + abs(coef[o + L_BETA + 5]),
+    )
+    t0 = y[0]
+    t1 = y[1] + abs(coef[o]) * t0
+    t2 = y[2] + abs(coef[o + 1]) * t0 + abs(coef[o + 2]) * t1
+    t3 = y[3] + abs(coef[o + 3]) * t0 + abs(coef[o + 4]) * t1 + abs(coef[o + 5]) * t2
+    t4 = y[4] + abs(coef[o + 6]) * t0 + abs(coef[o + 7]) * t1 + abs(coef[o + 8]) * t2 + abs(coef[o + 9]) * t3
+    t5 = y[5] + abs(coef[o + 10]) * t0 + abs(coef[o + 11]) * t1 + abs(coef[o + 12]) * t2
+    t5 += abs(coef[o + 13]) * t3 + abs(coef[o + 14]) * t4
+    t = (t0, t1, t2, t3, t4, t5)
+    growth = pivot_growth(coef, o)
+    j = tree[i, V]
+    total = 0.0
+    if tree[i, KIND] == HELICAL:
+        x = abs(coefficients.total[j])
+        for r in range(6):
+            s = abs(coef[o + L_S + r])
+            x += s * coef[o + L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(live.qdd[j])))
+        x *= coef[o + L_N]
+        return math.sqrt(mechanism.weight[j]) * x
+    freedom = coefficients.freedom
+    n = tree[i, DOF]
+    for a in range(n):
+        x = 0.0
+        for b in range(n):
+            k = abs(coefficients.total[j + b])
+            for r in range(6):
+                e = t[r]
+                for c in range(n):
+                    e += abs(freedom[(j + c) * FREEDOM_COLUMNS + F_S + r] * live.qdd[j + c])
+                s = abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r])
+                k += s * coef[o + L_D + r] * (t[r] + once * growth[r] * e)
+            x += abs(freedom[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
+        total += mechanism.weight[j + a] * x * x
+    return math.sqrt(total)
+
+
+@inlined
+def pivot_growth(coef, o):
+    """Mᵣᵣ/Dᵣ of the six pivots; the diagonal of M = L D Lᵀ is formed again from what is kept."""
+    d0, d1, d2 = coef[o + L_D], coef[o + L_D + 1], coef[o + L_D + 2]
+    d3, d4, d5 = coef[o + L_D + 3], coef[o + L_D + 4], coef[o + L_D + 5]
+    m1 = square(coef[o]) / d0 + 1.0 / d1
+    m2 = square(coef[o + 1]) / d0 + square(coef[o + 2]) / d1 + 1.0 / d2
+    m3 = square(coef[o + 3]) / d0 + square(coef[o + 4]) / d1 + square(coef[o + 5]) / d2 + 1.0 / d3
+    m4 = square(coef[o + 6]) / d0 + square(coef[o + 7]) / d1 + square(coef[o + 8]) / d2 + square(coef[o + 9]) / d3
+    m4 += 1.0 / d4
+    m5 = square(coef[o + 10]) / d0 + square(coef[o + 11]) / d1 + square(coef[o + 12]) / d2 + square(coef[o + 13]) / d3
+    m5 += square(coef[o + 14]) / d4 + 1.0 / d5
+    return (1.0, d1 * m1, d2 * m2, d3 * m3, d4 * m4, d5 * m5)
+
+
+@inlined
+def square(x):
+    return x * x
+
+
+@inlined
+def lower_part(nodes, node, block, coef, inputs, at, hang):
+    """|Φ12| |f2| of a JOIN's lower cluster, row by row."""
+    if hang:
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    o = block[nodes[node, RIGHT]]
+    return (
+        absolute_row(coef, o, inputs, at),
+        absolute_row(coef, o + 8, inputs, at),
+        absolute_row(coef, o + 16, inputs, at),
+        absolute_row(coef, o + 24, inputs, at),
+        absolute_row(coef, o + 32, inputs, at),
+        absolute_row(coef, o + 40, inputs, at),
+    )
+
+
+@inlined
+def absolute_row(coef, o, inputs, at):
+    x = 0.0
+    for c in range(6):
+        x += abs(coef[o + c] * inputs[at + IN_2 + c])
+    return x

@@ -1,0 +1,145 @@
+"""All that divide and conquer keeps for one model: the plan, the coefficients, and the sweeps over them."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly.plan import JOIN, LEFT, NODE_KIND, RIGHT, Assembly, assemble, cut_into_runs, stack_slots
+from linkwork.dynamics.dca.nodes import BLOCK_SIZE, FREEDOM_COLUMNS, HINGE_COLUMNS, SCRATCH, SLOT_SIZE
+from linkwork.dynamics.dca.sweeps import (
+    IN_1,
+    INPUT_COLUMNS,
+    assemble_leaf_to_root,
+    invert_inertias,
+    substitute_root_to_leaf,
+    velocities_root_to_leaf,
+)
+from linkwork.errors import ModelError
+from linkwork.model import layout
+from linkwork.model.model import Model
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+PARALLEL_BODIES = 4_000  # below it, waking a second core costs more than it saves
+PIECES_PER_THREAD = 4  # more would even out the work better, but each hand-over to a thread costs
+
+
+def aligned_zeros(size: int) -> FloatArray:
+    """Zeros that begin at a cache line: a vector of eight that straddles two lines costs twice."""
+    raw = np.empty(size + 8)
+    raw.fill(0.0)
+    start = (-raw.ctypes.data // 8) % 8
+    return raw[start : start + size]
+
+
+def available_threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="linkwork")
+
+
+class DcaSolver:
+    """Divide and conquer for one model. Not for use by two threads at once; it runs threads of its own.
+
+    threads: how many cores to sweep with; by default all that are available when the model is large enough.
+    Memory: some 2.9 kB a joint, model included.
+    """
+
+    def __init__(self, model: Model, threads: int | None = None):
+        self.model = model
+        self.assembly: Assembly = assemble(model.parent)
+        nodes = self.assembly.nodes
+        sizes = np.array(BLOCK_SIZE, dtype=np.int64)[nodes[:, NODE_KIND]]
+        self.block: IntArray = np.cumsum(sizes) - sizes
+        n, nv = model.n_bodies, model.nv
+        several = nv if (model.arrays.tree[:, layout.KIND] != layout.HELICAL).any() else 0
+        self.coef = aligned_zeros(int(sizes.sum()))
+        self.freedom = aligned_zeros(several * FREEDOM_COLUMNS)
+        self.S = np.zeros((several, 6))
+        self.twist = np.zeros((n, 6))
+        self.hinge = np.zeros((n, HINGE_COLUMNS))
+        self.total = np.zeros(nv)
+        self.inputs = aligned_zeros(nodes.shape[0] * INPUT_COLUMNS)
+        self.tree = model.arrays.tree
+        if threads is None:
+            threads = available_threads() if n >= PARALLEL_BODIES else 1
+        self.threads = threads
+        self._scratch = [aligned_zeros(SCRATCH) for _ in range(max(1, threads * PIECES_PER_THREAD * 2))]
+        self._everything = np.array([[0, nodes.shape[0]]], dtype=np.int64)
+        self._runs = cut_into_runs(self.assembly, threads * PIECES_PER_THREAD) if threads > 1 else None
+        slots, slot_count = stack_slots(self.assembly, self._runs)
+        self.slot = slots * SLOT_SIZE
+        self.phi = aligned_zeros(slot_count * SLOT_SIZE)
+        bad = invert_inertias(nodes, self.block, model.arrays.body, self.coef, self._scratch[0])
+        if bad >= 0:
+            raise ModelError(
+                f"body '{model.body_names[bad]}' has a singular inertia, which divide and conquer must invert. "
+                "Give it moments > 0 about all three axes, or use algorithm='aba'."
+            )
+
+    def prepare(
+        self, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray, tree: IntArray | None = None
+    ) -> None:
+        """Poses, velocity terms, wrenches and efforts at a state; `tree` may mark joints as prescribed for what follows."""
+        _, body, screws, dof, rest, _ = self.model.arrays
+        self.tree = self.model.arrays.tree if tree is None else tree
+        velocities_root_to_leaf(
+            self.model.arrays.tree, body, screws, dof, rest, q, v, effort, wrenches,
+            self.twist, self.hinge, self.S, self.total,
+        )  # fmt: skip
+
+    def assemble(self) -> int:
+        """Coefficients of all nodes, leaf to root; returns the body whose joint could not be solved, or -1."""
+        if self._runs is None:
+            return self._assemble(self._everything, 0)
+        tasks = [_pool(self.threads).submit(self._assemble, run, 1 + k) for k, run in enumerate(self._runs.subtrees)]
+        bad = max([task.result() for task in tasks], default=-1)
+        return bad if bad >= 0 else self._assemble(self._runs.above, 0)
+
+    def _assemble(self, runs: IntArray, worker: int) -> int:
+        _, body, _, dof, _, _ = self.model.arrays
+        return int(
+            assemble_leaf_to_root(
+                self.assembly.nodes, self.block, self.slot, self.tree, body, dof, self.hinge, self.S, self.total,
+                self.coef, self.phi, self.freedom, self._scratch_of(worker), runs,
+            )
+        )  # fmt: skip
+
+    def _scratch_of(self, worker: int) -> FloatArray:
+        while worker >= len(self._scratch):
+            self._scratch.append(aligned_zeros(SCRATCH))
+        return self._scratch[worker]
+
+    def substitute(self, qdd: FloatArray) -> None:
+        """Joint accelerations from the coefficients, root to leaf, into `qdd`."""
+        root = self.assembly.root * INPUT_COLUMNS + IN_1
+        if root >= 0:
+            self.inputs[root : root + 6] = (0.0, 0.0, 0.0, *(-self.model.gravity))
+        if self._runs is None:
+            self._substitute(self._everything, qdd)
+            return
+        self._substitute(self._runs.above, qdd)
+        tasks = [_pool(self.threads).submit(self._substitute, run, qdd) for run in self._runs.subtrees]
+        for task in tasks:
+            task.result()
+
+    def _substitute(self, runs: IntArray, qdd: FloatArray) -> None:
+        substitute_root_to_leaf(
+            self.assembly.nodes, self.block, self.tree, self.hinge, self.total, self.coef, self.freedom,
+            self.inputs, qdd, runs,
+        )  # fmt: skip
+
+    def reactions(self) -> FloatArray:
+        """The wrench [n; f] each joint passes to the body it carries, in that body's frame at its origin, shape (n, 6)."""
+        nodes = self.assembly.nodes[self.assembly.joint]
+        below = np.where(nodes[:, NODE_KIND] == JOIN, nodes[:, RIGHT], nodes[:, LEFT])
+        return self.inputs.reshape(-1, INPUT_COLUMNS)[below, IN_1 : IN_1 + 6].copy()

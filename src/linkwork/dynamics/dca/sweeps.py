@@ -1,0 +1,206 @@
+"""Forward dynamics by divide and conquer (Featherstone 1999) on the assembly tree: O(n) work, O(log n) depth.
+
+Three sweeps, the first over bodies, the others over nodes. Both node sweeps work on runs of nodes, and every subtree is
+such a run: disjoint subtrees can be swept at the same time, by the same compiled code.
+"""
+
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.core.jit import inlined, kernel
+from linkwork.dynamics.dca.freedoms import hang_general, join_general
+from linkwork.dynamics.dca.nodes import (
+    H_C,
+    H_F,
+    H_P,
+    H_R,
+    HINGE_COLUMNS,
+    add_branches,
+    body_with_branches,
+    hang_1dof,
+    invert_with_bias,
+    join_1dof,
+    pass_hang,
+    pass_join,
+    plain_body,
+    rigid_lower,
+)
+from linkwork.model.joint_kernels import body_motion, joint_passive_effort
+from linkwork.model.layout import DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
+from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.simd import (
+    flat6,
+    lane_vector,
+    negate6,
+    prefetch,
+    row_sums,
+    splat,
+    store_rows,
+    vload,
+    vstore,
+    with_lane,
+)
+from linkwork.spatial.vectors import add6, cross_force, cross_motion, sub6, twist_to_child, wrench_to_parent
+
+# Columns of `inputs`, one row a node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
+# its carrier in the place of f1. Lanes 6 and 7 are zero.
+IN_1, IN_2 = 0, 8
+INPUT_COLUMNS = 16
+
+NODES_AHEAD = 6  # some 600 ns of work: a little more than memory takes to answer
+
+# Relative to the moments about a body's origin. A point mass leaves 1e-16; a rod a thousand times as long as thick, held
+# ten lengths off, 1e-9.
+SMALLEST_MOMENT = 1e-12
+
+
+@kernel
+def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, twist, hinge, S, total):
+    """Poses, biases and wrenches of all joints and bodies into `hinge`; efforts with springs and dampers into `total`."""
+    for i in range(tree.shape[0]):
+        parent = tree[i, PARENT]
+        j = tree[i, V]
+        R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
+        for d in range(tree[i, DOF]):
+            total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
+        if tree[i, KIND] == HELICAL:
+            k = tree[i, Q]
+            total[j] -= dof[j, DAMPING] * v[j] + dof[j, STIFFNESS] * (q[k] - rest[k])
+        else:
+            joint_passive_effort(tree, dof, rest, i, q, v, total)
+        Vi = VJ
+        if parent >= 0:
+            Vi = add6(twist_to_child(R, p, load6(twist, parent, 0)), VJ)
+        store6(twist, i, 0, Vi)
+        store9(hinge, i, H_R, R)
+        store3(hinge, i, H_P, p)
+        store6(hinge, i, H_C, add6(cJ, cross_motion(Vi, VJ)))
+        f = cross_force(Vi, rigid_times_twist(load10(body, i, INERTIA), Vi))
+        if wrenches.shape[0] > 0:
+            f = sub6(f, load6(wrenches, i, 0))
+        store6(hinge, i, H_F, negate6(f))
+
+
+@inlined
+def is_singular(inertia):
+    """Whether the smallest moment about the centre of mass is no more than rounding leaves of zero."""
+    m, x, y, z, xx, xy, xz, yy, yz, zz = inertia
+    if not m > 0.0:
+        return True
+    noise = SMALLEST_MOMENT * (xx + yy + zz)
+    a, b, c = xx - (y * y + z * z) / m, yy - (x * x + z * z) / m, zz - (x * x + y * y) / m
+    d, e, f = xy + x * y / m, xz + x * z / m, yz + y * z / m
+    pairs = a * b - d * d + a * c - e * e + b * c - f * f  # of two moments each, summed
+    determinant = a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - b * e)
+    # The smallest moment lies between determinant / pairs and three times that.
+    return not (a + b + c > noise and pairs > noise * (a + b + c) and determinant > noise * pairs)
+
+
+@kernel
+def invert_inertias(nodes, block, body, coef, scratch):
+    """Φ = I⁻¹ of every plain body, once and for all; returns the first body whose inertia is singular, or -1.
+
+    A body with branches has the inverse of I + K instead, which may be regular where I is not; but nobody could tell from
+    its pivots, so a singular I is refused there too.
+    """
+    still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for node in range(nodes.shape[0]):
+        if nodes[node, NODE_KIND] == BODY:
+            i = nodes[node, INDEX]
+            inertia = load10(body, i, INERTIA)
+            if is_singular(inertia):
+                return i
+            if nodes[node, LEFT] < 0:
+                rows, ok = invert_with_bias(rigid_lower(inertia), still, scratch)
+                if not ok:
+                    return i
+                store_rows(coef, block[node], rows)
+    return -1
+
+
+@kernel
+def assemble_leaf_to_root(nodes, block, slot, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch, runs):
+    """Coefficients of the nodes of all `runs` (first, last + 1), in order; returns the body that failed, or -1."""
+    for r in range(runs.shape[0]):
+        for node in range(runs[r, 0], runs[r, 1]):
+            ok = assemble_node(nodes, block, slot, node, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch)
+            if not ok:
+                return nodes[node, INDEX]
+    return -1
+
+
+@inlined
+def assemble_node(nodes, block, slot, node, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch):
+    """Coefficients of one node from those of its children; False if its joint cannot be solved."""
+    kind = nodes[node, NODE_KIND]
+    i = nodes[node, INDEX]
+    if kind == JOIN:
+        if tree[i, KIND] == HELICAL:
+            return join_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        return join_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
+    if kind == HANG:
+        if tree[i, KIND] == HELICAL:
+            return hang_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        return hang_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
+    if kind == BODY:
+        branch = nodes[node, LEFT]
+        if branch >= 0:
+            return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], scratch)
+        plain_body(coef, block[node], load6(hinge, i, H_F), phi, slot[node])
+        return True
+    add_branches(phi, slot[nodes[node, LEFT]], slot[nodes[node, RIGHT]], slot[node])
+    return True
+
+
+@kernel
+def substitute_root_to_leaf(nodes, block, tree, hinge, total, coef, freedom, inputs, qdd, runs):
+    """Accelerations of the joints of all `runs`, from last to first, from the inputs of their nodes."""
+    for r in range(runs.shape[0] - 1, -1, -1):
+        for node in range(runs[r, 1] - 1, runs[r, 0] - 1, -1):
+            ask_ahead(nodes, block, max(node - NODES_AHEAD, 0), hinge, coef)
+            substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, inputs, qdd)
+
+
+@inlined
+def ask_ahead(nodes, block, node, hinge, coef):
+    """Prefetches what a JOIN reads far from its own block: a sweep from the root jumps between subtrees."""
+    if nodes[node, NODE_KIND] == JOIN:
+        left = block[nodes[node, LEFT]]
+        right = block[nodes[node, RIGHT]]
+        for row in range(6):
+            prefetch(coef, left + 8 * row)
+            prefetch(coef, right + 8 * row)
+        at = nodes[node, INDEX] * HINGE_COLUMNS
+        prefetch(hinge, at)
+        prefetch(hinge, at + 8)
+
+
+@inlined
+def substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, inputs, qdd):
+    """The acceleration of a node's joint, and the inputs of its children."""
+    kind = nodes[node, NODE_KIND]
+    at = node * INPUT_COLUMNS
+    left = nodes[node, LEFT] * INPUT_COLUMNS
+    if kind == JOIN:
+        F1 = vload(inputs, at + IN_1)
+        F2 = vload(inputs, at + IN_2)
+        f = pass_join(nodes, block, node, tree, hinge, total, coef, freedom, F1, F2, qdd)
+        i = nodes[node, INDEX]
+        back = wrench_to_parent(load9(hinge, i, H_R), load3(hinge, i, H_P), f)
+        right = nodes[node, RIGHT] * INPUT_COLUMNS
+        vstore(inputs, left + IN_1, F1)
+        vstore(inputs, left + IN_2, lane_vector(negate6(back), 0.0))
+        vstore(inputs, right + IN_1, lane_vector(f, 0.0))
+        vstore(inputs, right + IN_2, F2)
+    elif kind == HANG:
+        f = pass_hang(nodes, block, node, tree, hinge, total, coef, freedom, flat6(inputs, at + IN_1), qdd)
+        vstore(inputs, left + IN_1, lane_vector(f, 0.0))
+        vstore(inputs, left + IN_2, splat(0.0))
+    elif kind == BODY:
+        if left >= 0:
+            F = vload(inputs, at + IN_1) + vload(inputs, at + IN_2)
+            a = row_sums(coef, block[node], with_lane(F, 6, 1.0))  # Φ (f1 + f2) + b
+            vstore(inputs, left + IN_1, lane_vector(a, 0.0))
+    else:
+        a = vload(inputs, at + IN_1)
+        vstore(inputs, left + IN_1, a)
+        vstore(inputs, nodes[node, RIGHT] * INPUT_COLUMNS + IN_1, a)

@@ -1,0 +1,155 @@
+"""From the tables [model], [[joint]] and the key gravity of a scene to a compiled model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkwork.errors import FaultListError, LinkworkError
+from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical, Universal
+from linkwork.model.library import MODELS
+from linkwork.model.linkage import WORLD, Linkage
+from linkwork.model.model import Model
+from linkwork.scene.checks import matching
+from linkwork.scene.faults import Faults, nearest
+from linkwork.scene.lines import Path
+from linkwork.spatial.pose import Pose
+
+OPTIONS = ("stiffness", "damping", "rest", "armature")
+# What a parameter `joint = "..."` of a library model may say: hinges need an axis, and these have the usual one.
+JOINTS: dict[str, Joint] = {
+    "spherical": Spherical(),
+    "universal": Universal((0.0, 1.0, 0.0), (1.0, 0.0, 0.0)),
+    "revolute": Revolute((0.0, 1.0, 0.0)),
+}
+
+
+def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> Model | None:
+    """The model, or None after a fault."""
+    before = len(faults)
+    linkage = _linkage(scene["model"], folder, faults)
+    if linkage is None:
+        return None
+    if scene["model"]["floating"]:
+        _set_free(linkage)
+    linkage = _copies(linkage, scene["model"])
+    if "gravity" in scene:
+        linkage.gravity = tuple(scene["gravity"])
+    for k, options in enumerate(scene["joint"]):
+        _override(linkage, options, ("joint", k), faults)
+    if len(faults) > before:
+        return None
+    try:
+        return linkage.compile()
+    except LinkworkError as error:
+        _add_error(error, ("model",), faults)
+        return None
+
+
+def _add_error(error: LinkworkError, path: Path, faults: Faults) -> None:
+    """What a builder or importer says, with all its faults, at a place in the scene."""
+    if isinstance(error, FaultListError) and error.faults:
+        for fault in error.faults:
+            faults.add(path, f"{error.headline}: {fault}")
+    else:
+        faults.add(path, str(error))
+
+
+def _linkage(model: Mapping[str, Any], folder: FilePath, faults: Faults) -> Linkage | None:
+    if "library" in model:
+        return _from_library(model["library"], dict(model["parameters"]), faults)
+    if "file" not in model:
+        return None
+    from linkwork.importers import load_file  # only scenes with a file need importers
+
+    try:
+        return load_file(folder / model["file"], **model["parameters"])
+    except TypeError as error:
+        faults.add(("model", "parameters"), str(error))
+    except LinkworkError as error:
+        _add_error(error, ("model", "file"), faults)
+    return None
+
+
+def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Linkage | None:
+    builder = MODELS.get(name)
+    if builder is None:
+        faults.add(("model", "library"), f"there is no library model '{name}'{nearest(name, MODELS, 20)}")
+        return None
+    known = inspect.signature(builder).parameters
+    before = len(faults)
+    for key, value in parameters.items():
+        path: Path = ("model", "parameters", key)
+        if key not in known:
+            faults.add(path, f"library model '{name}' has no parameter '{key}'{nearest(key, known)}")
+        elif key == "joint":
+            if not isinstance(value, str) or value not in JOINTS:
+                faults.add(path, f"there is no joint {value!r}{nearest(value, JOINTS)}")
+            else:
+                parameters[key] = JOINTS[value]
+    if len(faults) > before:
+        return None
+    try:
+        return builder(**parameters)
+    except (LinkworkError, TypeError, ValueError, OverflowError) as error:
+        blamed = [key for key in parameters if f" {key} " in f"{error} "]  # "chain: joints must be ..."
+        faults.add(("model", "parameters", *blamed[:1]), str(error))
+        return None
+
+
+def _set_free(linkage: Linkage) -> None:
+    for body in list(linkage):
+        if body.parent == WORLD:
+            linkage.edit_body(body.name, joint=Free())
+
+
+def _copies(linkage: Linkage, model: Mapping[str, Any]) -> Linkage:
+    """Several of it side by side, their names behind `0/`, `1/`, ...; itself when one is asked for."""
+    if model["copies"] == 1:
+        return linkage
+    many = Linkage(f"{model['copies']} x {linkage.name}", linkage.gravity)
+    x, y, z = model["spacing"]
+    for k in range(model["copies"]):
+        many.merge(linkage, prefix=f"{k}/", placement=Pose((k * x, k * y, k * z)))
+    return many
+
+
+def _override(linkage: Linkage, options: Mapping[str, Any], path: Path, faults: Faults) -> None:
+    """Springs, dampers and rotors of the joints that the patterns of one [[joint]] stand for."""
+    bodies = list(linkage)
+    names = [body.joint_name for body in bodies]
+    changes = {name: options[name] for name in OPTIONS if name in options}
+    made: dict[int, Joint] = {}  # linkages share joints, and what is made of them is shared again
+    for pattern in options.get("joint", ()):
+        found = matching(pattern, names)
+        if not found:
+            faults.add((*path, "joint"), f"no joint is called '{pattern}'{nearest(pattern, names)}")
+        told = False
+        for k in found:
+            body = linkage[bodies[k].name]
+            if body.joint.nv == 0:
+                continue
+            if id(body.joint) not in made:
+                made[id(body.joint)] = _with_options(body.joint, changes)
+            joint = made[id(body.joint)]
+            wrong = joint.faults()
+            if wrong and not told:
+                faults.add((*path, _blamed(wrong[0])), f"joint '{body.joint_name}': {wrong[0]}.")
+                told = True
+            linkage.edit_body(body.name, joint=joint)
+        if found and all(isinstance(bodies[k].joint, Fixed) for k in found):
+            faults.add((*path, "joint"), f"'{pattern}' stands for fixed joints only, which have no springs.")
+
+
+def _with_options(joint: Joint, changes: Mapping[str, Any]) -> Joint:
+    if isinstance(joint, Compound):
+        kept = {name: getattr(joint, name) for name in Joint.__dataclass_fields__ if getattr(joint, name) is not None}
+        return Compound(joint.parts, **{**kept, **changes})
+    return replace(joint, **changes)
+
+
+def _blamed(fault: str) -> str:
+    return next((name for name in OPTIONS if fault.startswith(name)), "joint")

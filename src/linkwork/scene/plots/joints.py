@@ -1,0 +1,98 @@
+"""Coordinates of chosen joints over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.model.joints import Free, Planar, Prismatic, Spherical
+from linkwork.model.model import Model
+from linkwork.record.recording import Recording
+from linkwork.scene.plots.panel import LINES, FloatArray, Panel, draw_lines, scene_of
+from linkwork.scene.targets import choose_joints
+
+LOOKED_AT = 24  # frames compared to find what moves most
+
+
+def joint_panels(recording: Recording, patterns: Sequence[str]) -> list[Panel]:
+    model = recording.model
+    names = choose_joints(model, patterns) if patterns else scene_of(recording).get("joints", [])
+    if not names:
+        return _most_moved_panel(recording)
+    by_unit: dict[str, dict[str, FloatArray]] = {}
+    for name in names:
+        for label, unit, values in _lines_of(recording, model, name):
+            by_unit.setdefault(unit, {})[label] = values
+    return [
+        Panel("joints" if len(by_unit) == 1 else f"joints [{unit}]", _drawing(recording, unit, lines))
+        for unit, lines in by_unit.items()
+    ]
+
+
+def _drawing(recording: Recording, unit: str, lines: dict[str, FloatArray]) -> Callable[[Any], None]:
+    def draw(axes: Any) -> None:
+        shown = dict(list(lines.items())[:LINES])
+        is_turn = unit == "1"
+        what = "orientation (w, x, y, z)" if is_turn else "coordinate"
+        draw_lines(axes, recording.times, shown, what, "" if is_turn else unit)
+
+    return draw
+
+
+def _most_moved_panel(recording: Recording) -> list[Panel]:
+    """Those that moved most, from where they began: with other starts their motion would be hard to compare."""
+    lines: dict[str, FloatArray] = {}
+    units = set()
+    for name in _most_moved_joints(recording):
+        for label, unit, values in _lines_of(recording, recording.model, name):
+            lines[label] = values - values[0]
+            units.add(unit)
+    if not lines:
+        return []
+
+    def draw(axes: Any) -> None:
+        draw_lines(axes, recording.times, lines, "way from the start", " or ".join(sorted(units, reverse=True)))
+
+    return [Panel("joints that moved most", draw)]
+
+
+def _lines_of(recording: Recording, model: Model, name: str) -> list[tuple[str, str, FloatArray]]:
+    """Label, unit and values over time of each coordinate of a joint."""
+    values = recording.joint(name)
+    if values.shape[1] == 1:
+        joint = model.joints[model.joint(name)]
+        return [(name, "m" if isinstance(joint, Prismatic) else "rad", values[:, 0])]
+    return [
+        (f"{name} {part}", unit, values[:, k]) for k, (part, unit) in enumerate(_parts(model, name, values.shape[1]))
+    ]
+
+
+def _parts(model: Model, name: str, size: int) -> list[tuple[str, str]]:
+    joint = model.joints[model.joint(name)]
+    turn = [(part, "1") for part in "wxyz"]
+    if isinstance(joint, Free):
+        return [("x", "m"), ("y", "m"), ("z", "m"), *turn]
+    if isinstance(joint, Spherical):
+        return turn
+    if isinstance(joint, Planar):
+        return [("0", "m"), ("1", "m"), ("angle", "rad")]
+    return [(str(k), "rad or m") for k in range(size)]
+
+
+def _most_moved_joints(recording: Recording, most: int = 4) -> list[str]:
+    """Joints whose velocity coordinates travel farthest between a few frames, and which have one coordinate."""
+    model = recording.model
+    frames = np.unique(np.linspace(0, len(recording) - 1, LOOKED_AT).astype(int))
+    first = recording.state(0).q
+    reach = np.zeros(model.nv)
+    for k in frames[1:]:
+        reach = np.maximum(reach, np.abs(model.difference(first, recording.state(int(k)).q)))
+    order = np.argsort(-reach, kind="stable")[: 20 * most]
+    names: dict[str, None] = {}
+    for k in order:
+        i = model.joint_of(int(k))
+        if reach[k] > 0.0 and model.joints[i].nq == 1:
+            names[model.joint_names[i]] = None
+    return list(names)[:most]

@@ -1,0 +1,167 @@
+"""SceneSimulation: a simulation with the loads of its scene, which change with time.
+
+Over a step a time function is held at its value in the middle of the step: what it adds to momentum is then right to second
+order in the step, whatever the integrator.
+
+A simulation is told only of values that change, and of forces of the world only while they are not zero. Which loads act is
+then a function of time, but their order is one of history; sums depend on it in their last bits, so checkpoints keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.scene.actions import Action
+from linkwork.simulation.run import run_simulation
+
+# Keys in checkpoints: the time the loads were last set for; and the actions behind the loads on bodies, in the order in
+# which they were applied (-1: a load that is not of the scene).
+LOADS_AT, LOADS = "scene_loads_at", "scene_loads"
+
+
+class _Acting:
+    """An action on a simulation: what the simulation was told last, and the load it gave for it, if it acts on a body."""
+
+    def __init__(self, action: Action, sim: Any, t: float):
+        self.action: Any = action
+        self.value: Any = None
+        self.load: Any = None
+        self.is_on = False
+        self.set(sim, action.value(t))
+
+    def set(self, sim: Any, value: Any) -> None:
+        self.value = value
+        acts = self.action.acts(value)
+        if acts and self.is_on:
+            self.action.update(sim, self.load, value)
+        elif acts:
+            self.load = self.action.start(sim, value)
+        elif self.is_on:
+            sim.clear(self.load)
+            self.load = None
+        self.is_on = acts
+
+    def start_again(self, sim: Any, value: Any) -> None:
+        """Applies a load that was taken away behind its back."""
+        self.value, self.is_on = value, True
+        self.load = self.action.start(sim, value)
+
+
+class SceneSimulation:
+    """Follows the protocol of simulations and adds loads that change.
+
+    sim: the simulation behind it (QuasiStatics, FullDynamics, AdaptiveDynamics).
+    actions: what acts on it; loads are applied here, for a first step of h [s].
+    """
+
+    def __init__(self, sim: Any, actions: Sequence[Action], h: float):
+        self.sim = sim
+        self._at = sim.time + 0.5 * h
+        self._acting = [_Acting(action, sim, self._at) for action in actions]
+        self._varying = [acting for acting in self._acting if not acting.action.is_constant]
+
+    @property
+    def model(self) -> Model:
+        model: Model = self.sim.model
+        return model
+
+    @property
+    def time(self) -> float:
+        """[s] simulated so far."""
+        return float(self.sim.time)
+
+    @property
+    def steps_done(self) -> int:
+        return int(self.sim.steps_done)
+
+    @property
+    def state(self) -> State:
+        state: State = self.sim.state
+        return state
+
+    @property
+    def is_varying(self) -> bool:
+        """Whether anything that acts changes with time."""
+        return bool(self._varying)
+
+    def set_loads(self, t: float) -> None:
+        """Sets everything that changes to its value at the time t [s]."""
+        self._at = t
+        for acting in self._varying:
+            value = acting.action.value(t)
+            if value != acting.value:
+                acting.set(self.sim, value)
+
+    def step(self, h: float, n: int = 1) -> Any:
+        """n steps of h seconds; returns the report of the last."""
+        if not self._varying:
+            return self.sim.step(h, n)
+        report = None
+        for _ in range(n):
+            t = self.sim.time + 0.5 * h
+            if t != self._at:
+                self.set_loads(t)
+            report = self.sim.step(h, 1)
+        return report
+
+    def run(
+        self,
+        steps: int,
+        h: float,
+        *,
+        record: Any = None,
+        every: int = 0,
+        callback: Callable[[Any, Any], object] | None = None,
+        progress: bool | None = None,
+    ) -> Any:
+        """Many steps; arguments as for every simulation."""
+        return run_simulation(self, steps, h, record=record, every=every, callback=callback, progress=progress)
+
+    def figures(self) -> dict[str, float]:
+        figures: dict[str, float] = self.sim.figures()
+        return figures
+
+    def checkpoint(self) -> dict[str, object]:
+        return {**self.sim.checkpoint(), LOADS_AT: float(self._at), LOADS: np.array(self._order(), dtype=np.int64)}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Goes on from a checkpoint of a simulation of the same scene."""
+        missing = [key for key in (LOADS_AT, LOADS) if key not in checkpoint]
+        if missing:
+            raise StateError(f"this checkpoint is of no scene of this version of Linkwork: it lacks {missing[0]}.")
+        kept = dict(checkpoint)
+        at, order = float(kept.pop(LOADS_AT)), kept.pop(LOADS).tolist()
+        if at != self._at:
+            self.set_loads(at)
+        if order != self._order():
+            self._apply_again(order)
+        self.sim.restore(kept)
+
+    def _order(self) -> list[int]:
+        """Actions behind the loads on bodies, in the order in which they were applied."""
+        of_load = {id(acting.load): k for k, acting in enumerate(self._acting) if acting.load is not None}
+        return [of_load.get(id(load), -1) for load in self.sim.loads]
+
+    def _apply_again(self, order: list[int]) -> None:
+        """All loads of the scene anew, in the order given, with their values at the present time of loads."""
+        if -1 in order + self._order():
+            raise StateError(
+                "loads that its scene does not have act on this simulation, or did when the checkpoint was made; clear "
+                "them before making a checkpoint, or put them into the scene."
+            )
+        self.sim.clear_loads()
+        for acting in self._acting:
+            acting.is_on, acting.load = acting.is_on and acting.load is None, None
+        for k in order:
+            self._acting[k].start_again(self.sim, self._acting[k].action.value(self._at))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "sim":  # not made yet: looking further would never end
+            raise AttributeError(name)
+        return getattr(self.sim, name)

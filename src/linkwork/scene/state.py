@@ -1,0 +1,106 @@
+"""From the table [state] of a scene to the state a run begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from linkwork.errors import LinkworkError
+from linkwork.loops.closing import close_loops
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.scene.checks import is_number, matching, shown
+from linkwork.scene.expression import Expression, ExpressionError
+from linkwork.scene.faults import Faults, dotted, nearest
+from linkwork.scene.lines import Path
+
+
+def build_state(model: Model, table: Mapping[str, Any], folder: FilePath, faults: Faults) -> State | None:
+    """The state, or None after a fault."""
+    before = len(faults)
+    state = _beginning(model, table, folder, faults)
+    if state is None:
+        return None
+    for vector in ("q", "v"):
+        for pattern, value in sorted(table[vector].items(), key=lambda item: item[0] in _names(model)):
+            _set_joints(model, state, vector, pattern, value, faults)
+    if len(faults) > before:
+        return None
+    try:
+        state = model.state(state.q, state.v)
+        return close_loops(model, state) if model.loops and table["close_loops"] else state
+    except LinkworkError as error:
+        faults.add(("state",), str(error))
+        return None
+
+
+def _beginning(model: Model, table: Mapping[str, Any], folder: FilePath, faults: Faults) -> State | None:
+    if table["kind"] == "random":
+        random = model.random_state(table["seed"], table["speed"])
+        if table["scale"] == 1.0:
+            return random
+        start = model.neutral().q
+        return State(model.integrate(start, model.difference(start, random.q), table["scale"]), random.v)
+    if table["kind"] == "file" and "file" in table:
+        try:
+            return _from_file(model, folder / table["file"])
+        except (LinkworkError, OSError, ValueError, KeyError, BadZipFile) as error:
+            faults.add(("state", "file"), f"no state can be read from '{table['file']}': {error}")
+            return None
+    return model.neutral()
+
+
+def _from_file(model: Model, file: FilePath) -> State:
+    """q and v of an .npz file, or the last state of a recording."""
+    if file.suffix == ".npz":
+        with np.load(file, allow_pickle=False) as found:
+            return model.state(found["q"], found.get("v"))
+    from linkwork.record.recording import Recording
+
+    with Recording(file) as recording:
+        last = recording.state(-1)
+    return model.state(last.q, last.v)
+
+
+def _names(model: Model) -> list[str]:
+    return [*model.joint_names, *model.joint_parts]
+
+
+def _set_joints(model: Model, state: State, vector: str, pattern: str, value: Any, faults: Faults) -> None:
+    """Entries of q or v for the joints a name or pattern stands for; expressions count them by i, of n."""
+    path: Path = ("state", vector, pattern)
+    names = _names(model)
+    found = matching(pattern, names)
+    if not found:
+        faults.add(path, f"no joint is called '{pattern}'{nearest(pattern, names)}")
+        return
+    for i, k in enumerate(found):
+        rows = model.q_slice(names[k]) if vector == "q" else model.v_slice(names[k])
+        numbers = _numbers(value, rows.stop - rows.start, i, len(found))
+        if isinstance(numbers, str):
+            faults.add(path, f"{dotted(path)} is {shown(value)}; joint '{names[k]}' {numbers}")
+            return
+        (state.q if vector == "q" else state.v)[rows] = numbers
+
+
+def _numbers(value: Any, size: int, i: int, n: int) -> list[float] | str:
+    """One number for each entry, or what is wrong."""
+    parts = value if isinstance(value, list) else [value]
+    if len(parts) != size:
+        return f"takes {size} number{'s' if size != 1 else ''} here, not {len(parts)}."
+    found = []
+    for part in parts:
+        if isinstance(part, str):
+            try:
+                found.append(Expression(part, ("i", "n"))(i=float(i), n=float(n)))
+            except (ExpressionError, LinkworkError) as error:
+                return f"cannot take it: {error}"
+        elif is_number(part):
+            found.append(float(part))
+        else:
+            return "takes numbers or expressions in i and n."
+    return found

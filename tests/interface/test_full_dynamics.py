@@ -1,0 +1,370 @@
+"""What a full simulation refuses, by name and before anything happened; and what it does when numbers run away."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.dynamics.front import ALGORITHMS
+from linkwork.full.integrators import INTEGRATORS
+from linkwork.model.library import MODELS
+
+BAD_NUMBERS = [-1.0, 0.0, math.nan, math.inf, -math.inf, "fine", None, [0.1]]
+
+
+@pytest.fixture(scope="module")
+def model():
+    linkage = lw.Linkage("arm")
+    box = lw.Inertia.box(1.0, (0.1, 0.1, 0.5)).at(lw.Pose((0, 0, -0.25)))
+    linkage.add_body("shoulder", joint=lw.Spherical(), inertia=box)
+    linkage.add_body("elbow", "shoulder", lw.Revolute((0, 1, 0)), lw.Pose((0, 0, -0.5)), box)
+    linkage.add_body("wrist", "elbow", lw.Universal(), lw.Pose((0, 0, -0.5)), box)
+    linkage.add_body("tool", "wrist", lw.Fixed(), lw.Pose((0, 0, -0.5)), box)
+    return linkage.compile()
+
+
+@pytest.fixture
+def sim(model):
+    return lw.FullDynamics(model, model.random_state(3))
+
+
+@pytest.fixture
+def untouched(sim):
+    """The simulation, and after the test: nothing that was refused left anything behind."""
+    before = sim.acceleration
+    yield sim
+    assert (sim.acceleration == before).all()
+    assert sim.time == 0.0
+    assert sim.steps_done == 0
+    assert sim.loads == ()
+
+
+# ------------------------------------------------------------------------------------------------------------ at the start
+
+
+def test_unknown_algorithms_and_integrators_are_refused_and_the_known_ones_named(model):
+    with pytest.raises(lw.StateError, match=rf"no algorithm 'abba'; choose one of {', '.join(ALGORITHMS)}"):
+        lw.FullDynamics(model, model.neutral(), algorithm="abba")
+    with pytest.raises(lw.StateError, match=rf"no integrator 'euler'; choose one of {', '.join(INTEGRATORS)}"):
+        lw.FullDynamics(model, model.neutral(), integrator="euler")
+
+
+@pytest.mark.parametrize("value", BAD_NUMBERS)
+@pytest.mark.parametrize("what", ["rtol", "atol"])
+def test_bad_tolerances_are_refused(model, what, value):
+    with pytest.raises(lw.StateError, match=rf"{what} is .*; it must be a finite number > 0"):
+        lw.FullDynamics(model, model.neutral(), **{what: value})
+
+
+def test_states_that_do_not_fit_are_refused(model):
+    q, v = model.neutral()
+    for bad, message in (
+        (lw.State(q[:-1], v), r"state\.q has shape \(6,\); model 'arm' needs \(7,\)"),
+        (lw.State(q, v[:-1]), r"state\.v has shape"),
+        (lw.State(np.where(np.arange(7) == 4, math.nan, q), v), r"state\.q\[4\] is nan \(joint 'elbow'\)"),
+        (lw.State(q, np.where(np.arange(6) == 3, math.inf, v)), r"state\.v\[3\] is inf \(joint 'elbow'\)"),
+        (lw.State(2.0 * np.eye(7)[0], v), r"joint 'shoulder' has the orientation .* no unit quaternion"),
+    ):
+        with pytest.raises(lw.StateError, match=message):
+            lw.FullDynamics(model, bad)
+
+
+def test_the_start_is_copied(model):
+    state = model.random_state(3)
+    kept = state.copy()
+    sim = lw.FullDynamics(model, state)
+    sim.step(1e-3, 3)
+    assert (state.q == kept.q).all()
+    sim.state.q[:] = 0.0
+    sim.state.v[:] = 7.0
+    again = sim.state
+    assert np.abs(again.v).max() != 7.0
+    assert again.q.any()
+
+
+# ---------------------------------------------------------------------------------------------------------------- stepping
+
+
+@pytest.mark.parametrize("h", BAD_NUMBERS)
+def test_bad_steps_are_refused(untouched, h):
+    for refuse in (lambda: untouched.step(h), lambda: untouched.run(3, h)):
+        with pytest.raises(lw.StateError, match=r"h is .*; it must be a finite number > 0"):
+            refuse()
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "two", None, True])
+def test_bad_numbers_of_steps_are_refused(untouched, n):
+    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(n, 1e-3)):
+        with pytest.raises(lw.StateError, match=r"the number of steps is .*; it must be a whole number ≥ 1"):
+            refuse()
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_numbers_that_run_away_are_told_with_the_time_and_the_last_good_state_stays(integrator, recwarn):
+    """A spring far too hard for the step: semi-implicit Euler and Runge-Kutta blow up, the others give up."""
+    linkage = lw.Linkage("stiff", gravity=(0, 0, 0))
+    joint = lw.Revolute((0, 0, 1), stiffness=1e300)
+    linkage.add_body("wheel", joint=joint, inertia=lw.Inertia(1.0, moments=(1, 1, 1)))
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.state([1e-3]), integrator=integrator)
+    with pytest.raises(
+        lw.StateError, match=r"the step of 10 s from t = \S+ s on \(step \d+\) failed: .* a smaller step may"
+    ):
+        sim.step(10.0, 1000)
+    assert np.isfinite(np.concatenate(sim.state)).all()
+    assert sim.time == 10.0 * sim.steps_done
+    assert math.isfinite(sim.checkpoint()["time"])
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def test_a_failed_step_keeps_the_steps_before_it():
+    model = lw.library.pendulum().compile()
+    sim = lw.FullDynamics(model, model.state([0.3]))
+    sim.step(1e-2, 7)
+    good = sim.state
+    sim.set_motor("bob", position=0.0, stiffness=1e306)
+    with pytest.raises(lw.StateError, match=r"from t = 0\.07 s on \(step 8\) failed"):
+        sim.step(1e6, 5)
+    assert sim.steps_done == 7
+    assert (sim.state.q == good.q).all()
+    sim.clear_motor("bob")
+    sim.step(1e-2)
+    assert sim.steps_done == 8
+
+
+# ------------------------------------------------------------------------------------------------------------------- loads
+
+
+def test_loads_on_nothing_are_refused(untouched):
+    for body in ("world", -1, 99, 1.5):
+        with pytest.raises(lw.StateError, match="is the world or does not exist"):
+            untouched.apply_wrench(body, force=(1, 0, 0))
+        with pytest.raises(lw.StateError, match="is the world or does not exist"):
+            untouched.attach(body, to=(0, 0, 0), stiffness=1.0)
+    with pytest.raises(lw.ModelError, match="no body 'ellbow'; did you mean 'elbow'"):
+        untouched.apply_wrench("ellbow", force=(1, 0, 0))
+
+
+def test_bad_vectors_are_refused(untouched):
+    with pytest.raises(lw.StateError, match=r"force is \[nan, 0\.0, 0\.0\]; give three finite numbers"):
+        untouched.apply_wrench("elbow", force=(math.nan, 0, 0))
+    with pytest.raises(lw.StateError, match=r"torque has shape \(2,\)"):
+        untouched.apply_wrench("elbow", torque=(1, 0))
+    with pytest.raises(lw.StateError, match=r"at is \[inf"):
+        untouched.attach("elbow", to=(0, 0, 0), stiffness=1.0, at=(math.inf, 0, 0))
+    with pytest.raises(lw.StateError, match=r"to is \[nan"):
+        untouched.attach("elbow", to=(math.nan, 0, 0), stiffness=1.0)
+    with pytest.raises(lw.StateError, match=r"frame must be 'body' or 'world', not 'tool'"):
+        untouched.apply_wrench("elbow", force=(1, 0, 0), frame="tool")
+
+
+@pytest.mark.parametrize("value", BAD_NUMBERS)
+def test_springs_need_a_stiffness(untouched, value):
+    with pytest.raises(lw.StateError, match=r"stiffness is .*; it must be a finite number > 0"):
+        untouched.attach("elbow", to=(0, 0, 0), stiffness=value)
+
+
+def test_loads_of_others_and_loads_that_are_gone_are_refused(model, untouched):
+    other = lw.FullDynamics(model, model.neutral())
+    foreign = other.apply_wrench("elbow", force=(1, 0, 0))
+    gone = untouched.apply_wrench("elbow", force=(1, 0, 0), frame="world")
+    untouched.clear(gone)
+    for load in (foreign, gone):
+        for refuse in (
+            lambda load=load: untouched.change_wrench(load, force=(0, 0, 1)),
+            lambda load=load: untouched.clear(load),
+            lambda load=load: untouched.move_target(load, (0, 0, 1)),
+        ):
+            with pytest.raises(lw.StateError, match="not, or no longer, part of the simulation"):
+                refuse()
+    force = untouched.apply_wrench("elbow", force=(1, 0, 0), frame="world")
+    with pytest.raises(lw.StateError, match=r"no spring; only what attach\(\) made has a target"):
+        untouched.move_target(force, (0, 0, 1))
+    untouched.clear(force)
+
+
+def test_a_load_on_a_welded_frame_acts_where_the_frame_is(model, sim):
+    """The tool is welded to the wrist: the same force given on either is the same load."""
+    on_tool = sim.apply_wrench("tool", force=(1, 2, 3), at=(0.1, 0, 0), frame="world")
+    by_tool = sim.acceleration
+    sim.clear(on_tool)
+    sim.apply_wrench("wrist", force=(1, 2, 3), at=(0.1, 0, -0.5), frame="world")
+    assert sim.acceleration == pytest.approx(by_tool, rel=1e-12)
+
+
+def test_many_world_loads_outgrow_their_table_and_go_in_any_order(sim):
+    before = sim.acceleration
+    loads = [sim.apply_wrench(k % 3, force=(k, 1, 2), frame="world") for k in range(11)]
+    for load in (loads[3], loads[10], loads[0], loads[7]):
+        sim.clear(load)
+    left = [load for k, load in enumerate(loads) if k not in (3, 10, 0, 7)]
+    assert list(sim.loads) == left
+    fresh = lw.FullDynamics(sim.model, sim.state)
+    for load in left:
+        fresh.apply_wrench(load.body, load.force, frame="world")
+    assert sim.acceleration == pytest.approx(fresh.acceleration, rel=1e-12)
+    sim.clear_loads()
+    assert (sim.acceleration == before).all()
+
+
+def test_efforts_are_checked(untouched):
+    with pytest.raises(lw.StateError, match=r"effort of 'wrist' has shape \(1,\)"):
+        untouched.set_effort("wrist", 1.0)
+    with pytest.raises(lw.StateError, match=r"effort of 'elbow' is \[nan\]; give finite numbers"):
+        untouched.set_effort("elbow", math.nan)
+    with pytest.raises(lw.ModelError, match="no joint 'knee'"):
+        untouched.set_effort("knee", 1.0)
+
+
+# ------------------------------------------------------------------------------------------------------------------ motors
+
+
+def test_motors_are_for_joints_whose_coordinates_can_be_subtracted(model, untouched):
+    with pytest.raises(lw.StateError, match=r"joint 'shoulder' is a Spherical joint; a motor needs coordinates it can"):
+        untouched.set_motor("shoulder", position=0.0, stiffness=1.0)
+    linkage = lw.Linkage("free")
+    linkage.add_body("stone", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
+    stone = linkage.compile()
+    with pytest.raises(lw.StateError, match="joint 'stone' is a Free joint"):
+        lw.FullDynamics(stone, stone.neutral()).set_motor("stone", velocity=1.0, damping=1.0)
+    with pytest.raises(lw.ModelError, match="no joint 'knee'"):
+        untouched.set_motor("knee", position=0.0)
+
+
+def test_bad_motors_are_refused(untouched):
+    for options, message in (
+        ({"position": math.nan, "stiffness": 1.0}, r"motor of 'elbow': position is \[nan\]; give finite numbers"),
+        ({"position": (1.0, 2.0), "stiffness": 1.0}, r"position of the motor of 'elbow' has shape \(2,\)"),
+        ({"position": "up", "stiffness": 1.0}, "position of the motor of 'elbow' must be an array of numbers"),
+        ({"position": 1.0, "stiffness": -1.0}, r"motor of 'elbow': stiffness is \[-1\.0\]; it must be ≥ 0"),
+        ({"velocity": 1.0, "damping": -1.0}, r"motor of 'elbow': damping is \[-1\.0\]; it must be ≥ 0"),
+        ({"velocity": 1.0, "stiffness": 1.0}, r"'elbow' has a stiffness but no position to hold; give position="),
+    ):
+        with pytest.raises(lw.StateError, match=message):
+            untouched.set_motor("elbow", **options)
+
+
+def test_motors_may_be_set_anew_and_cleared_in_any_order():
+    """Efforts by hand against those of a simulation, while motors come, change and go at random."""
+    model = lw.library.chain(12).compile()
+    sim = lw.FullDynamics(model, model.random_state(2))
+    q, v = sim.state
+    rng = np.random.default_rng(4)
+    motors = {}
+    for _ in range(120):
+        k = int(rng.integers(12))
+        if k in motors and rng.random() < 0.3:
+            sim.clear_motor(f"link_{k}")
+            del motors[k]
+        else:
+            motors[k] = position, velocity, stiffness, damping = rng.uniform(0.1, 1.0, size=4)
+            sim.set_motor(f"link_{k}", position, velocity, stiffness, damping)
+        expected = np.zeros(12)
+        for k, (position, velocity, stiffness, damping) in motors.items():
+            expected[k] = stiffness * (position - q[k]) + damping * (velocity - v[k])
+        assert sim.acceleration == pytest.approx(lw.forward_dynamics(model, sim.state, expected), rel=1e-9)
+
+
+def test_a_new_target_costs_the_same_however_many_motors_there_are():
+    """Counted, not timed: the table of all motors is made once, and not again for new targets."""
+    model = lw.library.chain(200).compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    for k in range(200):
+        sim.set_motor(f"link_{k}", position=0.0, stiffness=1.0)
+    sim.step(1e-3)
+    made = sim._motors._table
+    for k in range(200):
+        sim.set_motor(f"link_{k}", position=0.1, stiffness=2.0)
+    sim.step(1e-3)
+    assert sim._motors._table is made
+    assert (made[:, :1] == 2.0).all()
+
+
+def test_clearing_a_motor_that_is_not_there_is_refused(untouched):
+    with pytest.raises(lw.StateError, match=r"joint 'elbow' has no motor to clear"):
+        untouched.clear_motor("elbow")
+    untouched.set_motor("elbow", position=1.0, stiffness=3.0)
+    untouched.clear_motor("elbow")
+
+
+def test_a_motor_that_is_set_again_replaces_the_first(sim):
+    sim.set_motor("wrist", position=(0.1, 0.2), stiffness=100.0)
+    sim.set_motor("wrist", position=(0.1, 0.2), stiffness=3.0)
+    other = lw.FullDynamics(sim.model, sim.state)
+    other.set_motor("wrist", position=(0.1, 0.2), stiffness=(3.0, 3.0))
+    assert (sim.acceleration == other.acceleration).all()
+
+
+# ----------------------------------------------------------------------------------------------------------- loops and ends
+
+
+@pytest.fixture(scope="module")
+def triangle():
+    hinge, bar = lw.Revolute((0, 0, 1)), lw.Inertia.box(1.0, (1.0, 0.1, 0.1)).at(lw.Pose((0.5, 0, 0)))
+    linkage = lw.Linkage("four_bar", gravity=(0, -9.81, 0))
+    linkage.add_body("crank", "world", hinge, inertia=bar)
+    linkage.add_body("coupler", "crank", hinge, lw.Pose((1, 0, 0)), bar)
+    linkage.add_body("rocker", "world", hinge, lw.Pose((1.2, 0, 0)), bar)
+    linkage.add_loop(hinge, "coupler", "rocker", (lw.Pose((1, 0, 0)), lw.Pose((1, 0, 0))))
+    return linkage.compile()
+
+
+def test_open_loops_are_refused_at_the_start(triangle):
+    with pytest.raises(lw.StateError, match=r"loops of model 'four_bar' are open by .* Begin at lw\.close_loops"):
+        lw.FullDynamics(triangle, triangle.state([1.0, 0.5, 1.0]))
+    shut = lw.close_loops(triangle, triangle.state([1.4, -1.2, 1.8]))
+    slipping = lw.State(shut.q, np.array([1.0, 0.0, 0.0]))
+    with pytest.raises(lw.StateError, match=r"and open at .* \(rad/s or m/s\)"):
+        lw.FullDynamics(triangle, slipping)
+    lw.FullDynamics(triangle, shut).step(1e-3)
+
+
+def test_other_algorithms_are_refused_for_loops(triangle):
+    with pytest.raises(lw.StateError, match=r"has loops, .*; leave out algorithm='dense'"):
+        lw.FullDynamics(triangle, triangle.neutral(), algorithm="dense")
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_nothing_that_moves_can_be_simulated(integrator):
+    linkage = lw.Linkage("rock")
+    linkage.add_body("rock", joint=lw.Fixed(), inertia=lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.neutral(), integrator=integrator)
+    sim.step(0.1, 3)
+    assert sim.steps_done == 3
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_library_model_takes_a_step(name):
+    model = MODELS[name]().compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    assert math.isfinite(sim.step(1e-4, 2).energy)
+
+
+# -------------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def test_checkpoints_of_other_simulations_are_refused(model, untouched):
+    other = lw.FullDynamics(model, model.neutral(), integrator="rk4").checkpoint()
+    with pytest.raises(lw.StateError, match=r"made with integrator='rk4'.*same arguments"):
+        untouched.restore(other)
+    with pytest.raises(lw.StateError, match="checkpoint of None, not of FullDynamics"):
+        untouched.restore({})
+    mine = untouched.checkpoint()
+    with pytest.raises(lw.StateError, match=r"lacks time"):
+        untouched.restore({key: value for key, value in mine.items() if key != "time"})
+    with pytest.raises(lw.StateError, match=r"another model: its q has shape"):
+        untouched.restore({**mine, "q": mine["q"][:-1]})
+    for option in ({"algorithm": "dca"}, {"rtol": 1e-2}, {"keep_momentum": False}):
+        other = lw.FullDynamics(model, model.neutral(), **option).checkpoint()
+        with pytest.raises(lw.StateError, match=rf"made with {next(iter(option))}="):
+            untouched.restore(other)
+
+
+def test_a_checkpoint_is_made_of_plain_things(sim):
+    sim.step(1e-3)
+    for value in sim.checkpoint().values():
+        assert isinstance(value, (np.ndarray, int, float, str, bool))
