@@ -77,18 +77,26 @@ def rigid_bias_wrench(body, wrenches, i, twist):
 @kernel
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
     """Writes the accelerations into `qdd`; returns (OK, -1) or (SINGULAR, body)."""
-    n = tree.shape[0]
     velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work)
-    for i in range(n - 1, -1, -1):
+    bad = inertias_leaf_to_root(tree, body, dof, work, dof_work)
+    if bad >= 0:
+        return SINGULAR, bad
+    accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
+    return OK, -1
+
+
+@inlined
+def inertias_leaf_to_root(tree, body, dof, work, dof_work):
+    """Articulated inertias and biases; returns a body whose joint resists with no inertia, or -1."""
+    for i in range(tree.shape[0] - 1, -1, -1):
         ok = True
         if tree[i, KIND] == HELICAL:
             ok = inertia_to_parent_1dof(tree, body, dof, i, work)
         else:
             ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
         if not ok:
-            return SINGULAR, i
-    accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
-    return OK, -1
+            return i
+    return -1
 
 
 @inlined

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
-from linkwork.dynamics.front import ALGORITHMS, energy
+from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
-from linkwork.full.integrators import DEFAULTS, INTEGRATORS, Settings, Step
-from linkwork.full.loads import FullLoads
-from linkwork.full.momentum import FreeFigures
-from linkwork.loops.closing import close_loops, loop_gaps
-from linkwork.loops.constrained import constrained_dynamics
+from linkwork.loops.closing import loop_gaps
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.checkpoint import check_same, restore_loads, saved_loads
-from linkwork.simulation.run import Runs
+from linkwork.simulation import moving as mv
+from linkwork.simulation import step as steps
+from linkwork.simulation.accelerate import all_efforts, all_wrenches
+from linkwork.simulation.base import IntArray, LinkageSimulation
+from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.energy import kinetic_and_potential
+from linkwork.simulation.failures import explain_step
+from linkwork.simulation.integrators.chart import EVALUATE
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.momentum import read_momentum, total_momentum
 
 FloatArray = NDArray[np.float64]
 
-SETTINGS = ("algorithm", "integrator", "keep_momentum", "rtol", "atol")  # on which the course depends
-COUNTERS = ("time", "steps_done", "_substep")
-
+RTOL, ATOL = 1e-6, 1e-9
 CLOSED = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
-STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,21 @@ class FullReport:
     energy: float
 
 
-class FullDynamics(FullLoads, Runs):
+class FullDynamics(LinkageSimulation):
     """Dynamics of a whole linkage in time.
 
-    algorithm: of the accelerations, as in `forward_dynamics`. Models with loops are solved by `constrained_dynamics` and
-    closed again after every step.
+    algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
     integrator: "semi_implicit_euler" (order 1), "rk4", "dormand_prince" (order 5, substeps within rtol and atol) or
     "implicit_midpoint" (order 2, keeps energy over long runs).
-    keep_momentum: with semi-implicit Euler, free figures change their linear and angular momentum by external loads only.
+    implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
+    implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
+    keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
-    Joint limits are data; they do not act. Cost: O(n) an evaluation of the accelerations ("aba").
+    Loops are closed again after every step. Joint limits are data; they do not act.
+    Cost: O(n) per evaluation of the accelerations ("aba").
     """
+
+    _SETTINGS = ("algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol")
 
     def __init__(
         self,
@@ -68,49 +73,73 @@ class FullDynamics(FullLoads, Runs):
         state: State,
         algorithm: str = "aba",
         integrator: str = "semi_implicit_euler",
+        implicit_joints: bool | None = None,
         keep_momentum: bool = True,
-        rtol: float = DEFAULTS.rtol,
-        atol: float = DEFAULTS.atol,
+        rtol: float = RTOL,
+        atol: float = ATOL,
     ):
-        super().__init__(model)
         if algorithm not in ALGORITHMS:
             raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
         if integrator not in INTEGRATORS:
             raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
-        if model.loops and algorithm != "aba":
-            raise StateError(
-                f"model '{model.name}' has loops, which lw.constrained_dynamics solves in its own way; leave out "
-                f"algorithm='{algorithm}'."
-            )
+        if algorithm != "aba" and (model.loops or implicit_joints):
+            what = "loops" if model.loops else "implicit_joints"
+            raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
+        super().__init__(model)
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
+        self.implicit_joints = algorithm == "aba" if implicit_joints is None else bool(implicit_joints)
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = as_finite_state(model, state)
-        self._state = State(q.copy(), v.copy())
         if model.loops:
-            _refuse_open(model, self._state)
-        self.time = 0.0
-        self.steps_done = 0
-        self._substep = math.inf  # what the error control would try next [s]
-        self._solve: Callable[..., FloatArray] = _constrained if model.loops else ALGORITHMS[algorithm]
-        self._step = INTEGRATORS[integrator]
-        figures = FreeFigures(model) if self.keep_momentum and integrator == "semi_implicit_euler" else None
-        self._figures = figures if figures is not None and len(figures) else None
+            _refuse_open(model, State(q, v))
+        method = INTEGRATORS[integrator]
+        bases, tree_of = mv.floating_trees(model)
+        if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
+            bases = bases[:0]
+        moving = mv.allocate(model.arrays, bases, tree_of, method)
+        self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
+        self._moving.q[:], self._moving.v[:] = q, v
+        counts, numbers = self._moving.counts, self._moving.numbers
+        counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
+        numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
+        self._advance = steps.advance_closed if model.loops else steps.advance
+        self._load_table_grew()
+        read_momentum(self._table)
 
     # ------------------------------------------------------------------------------------------------------------ results
 
     @property
     def state(self) -> State:
         """The present coordinates and velocities (a copy)."""
-        return self._state.copy()
+        return State(self._moving.q.copy(), self._moving.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations at the present state under the present loads [rad/s² or m/s²], shape (nv,)."""
-        return self._accelerate(*self._state)
+        if self.algorithm == "aba":
+            evaluate = steps.evaluate_closed if self.model.loops else steps.evaluate
+            status = evaluate(self._table)
+            if status != mv.OK:
+                raise explain_step(self.model, "the accelerations", status, self._moving, self._loads.wrench)
+        else:
+            self._accelerate()
+        return self._moving.qdd.copy()
 
-    def figures(self) -> dict[str, float]:
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, and potential energy of gravity and joint springs [J]."""
+        return Energy(*map(float, kinetic_and_potential(self._table)))
+
+    @property
+    def momentum(self) -> Momentum:
+        """Linear [kg·m/s] and angular momentum [kg·m²/s] about the origin of the world."""
+        x = np.array(total_momentum(self._table))
+        return Momentum(linear=x[3:], angular=x[:3])
+
+    def scalars(self) -> dict[str, float]:
         """Scalars worth plotting over time: energies [J], of gravity and joint springs as far as potential."""
-        now = energy(self.model, self._state)
+        now = self.energy
         return {"kinetic_energy": now.kinetic, "potential_energy": now.potential, "energy": now.total}
 
     # ------------------------------------------------------------------------------------------------------------- moving
@@ -121,73 +150,90 @@ class FullDynamics(FullLoads, Runs):
         Raises StateError where accelerations do not exist, numbers overflow or an integrator gives up; the simulation then
         stays at its last good state.
         """
+        counts, numbers = self._moving.counts, self._moving.numbers
+        counts[[mv.SUBSTEPS, mv.EVALUATIONS]] = 0
+        numbers[mv.ERROR] = 0.0
+        self.advance(h, n)
+        error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
+        return FullReport(int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total)
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """Moves on by n steps of h seconds, without a report: one call of compiled code."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
-        taken, evaluations, error = 0, 0, 0.0
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
+        if self.algorithm == "aba":
+            status, done = self._advance(self._table, h, n)
+            self._count(h, done)
+            if status != mv.OK:
+                raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
+        else:
             for _ in range(n):
-                done = self._advance(h)
-                taken += done.substeps
-                evaluations += done.evaluations
-                error += done.error
-        return FullReport(taken, evaluations, error, energy(self.model, self._state).total)
+                self._step_from_outside(h)
+                self._count(h, 1)
 
-    def _advance(self, h: float) -> Step:
-        """One step; the state changes only where all of it succeeded."""
-        try:
-            settings = Settings(rtol=self.rtol, atol=self.atol, substep=self._substep)
-            done = self._step(self.model, self._state, h, self._accelerate, settings)
-            end = done.state
-            if not math.isfinite(end.q.sum() + end.v.sum()):
-                raise StateError("coordinates or velocities overflowed.")
-            if self.model.loops:
-                end = close_loops(self.model, end)
-            if self._figures is not None:
-                q, v = self._state
-                loads = self._efforts_at(q, v), self._wrenches_at(q)
-                end = self._figures.with_momentum(end, self._figures.momentum_after(self._state, h, *loads))
-        except LinkworkError as error:
-            raise StateError(
-                f"the step of {h:g} s from t = {self.time:.9g} s on (step {self.steps_done + 1}) failed: {error} The "
-                "simulation stays at that time; a smaller step may lead further."
-            ) from error
-        self._state = end
-        self._substep = done.next_substep
-        self.time += h
-        self.steps_done += 1
-        return done
+    def _count(self, h: float, done: int) -> None:
+        self.steps_done += done
+        self.time += done * h
 
-    def _accelerate(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        return self._solve(self.model, q, v, self._efforts_at(q, v), self._wrenches_at(q))
+    def _step_from_outside(self, h: float) -> None:
+        """One step with accelerations by another algorithm."""
+        fault: LinkworkError | None = None
+        status = steps.begin_step(self._table, h)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
+            while status == EVALUATE:
+                try:
+                    self._accelerate()
+                    bad = mv.OK
+                except LinkworkError as error:
+                    fault, bad = error, mv.OVERFLOW
+                status = steps.resume_step(self._table, h, bad)
+        status = steps.finish_step(self._table, status)
+        if status != mv.OK:
+            raise self._failure(
+                h, fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
+            )
+
+    def _accelerate(self) -> None:
+        moving = self._moving
+        all_efforts(self._table, self._outside_effort)
+        all_wrenches(self._table, self._outside_wrenches)
+        solve = ALGORITHMS[self.algorithm]
+        moving.qdd[:] = solve(self.model, moving.q, moving.v, self._outside_effort, self._outside_wrenches)
+        moving.counts[mv.EVALUATIONS] += 1
+
+    def _failure(self, h: float, error: LinkworkError) -> StateError:
+        return StateError(
+            f"the step of {h:g} s from t = {self.time:.9g} s on (step {self.steps_done + 1}) failed: {error} The "
+            "simulation stays at that time; a smaller step may lead further."
+        )
+
+    # -------------------------------------------------------------------------------------------------------- what changes
+
+    def _load_table_grew(self) -> None:
+        self._moving = self._moving._replace(load=self._loads.table, load_body=self._loads.body)
+        self._table = describe(self._moving, self._constraints)
+        self._loads_changed(self._loads.body[:0], 0)
+        self._outside_effort, self._outside_wrenches = np.zeros(self.model.nv), np.zeros((self.model.n_bodies, 6))
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        self._moving.counts[mv.LOADS] = self._loads.count
+        self._table[mv.ROWS_OF_WRENCH] = self.model.n_bodies if self._loads.has_fixed else 0
+
+    def _joint_changed(self, joint: int) -> None:
+        self._moving.counts[mv.MOTORS] = len(self._driven)
 
     # -------------------------------------------------------------------------------------------------------- checkpoints
 
-    def checkpoint(self) -> dict[str, object]:
-        """Everything that depends on history, loads, efforts and motors included."""
+    def _kept(self) -> dict[str, NDArray[Any]]:
         return {
-            "simulation": type(self).__name__,
-            "q": self._state.q.copy(),
-            "v": self._state.v.copy(),
-            "effort": self._effort.copy(),
-            **self._motors.saved(),
-            **saved_loads(self),
-            **{name.lstrip("_"): getattr(self, name) for name in (*COUNTERS, *SETTINGS)},
+            "q": self._moving.q,
+            "v": self._moving.v,
+            "kept_momentum": self._moving.kept,
+            "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
         }
 
-    def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Goes back (or on) to a checkpoint of a simulation made in the same way, with the same loads applied, or none."""
-        check_same(self, checkpoint, {"q": self._state.q, "v": self._state.v}, SETTINGS, {})
-        q, v = as_finite_state(self.model, State(checkpoint["q"], checkpoint["v"]))
-        restore_loads(self, checkpoint)
-        self._motors.restore(checkpoint)
-        self._effort = checkpoint["effort"].copy()
-        self._state = State(q.copy(), v.copy())
-        for name in COUNTERS:
-            setattr(self, name, checkpoint[name.lstrip("_")])
-
-
-def _constrained(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
-    given = effort if effort.size else None, wrenches if wrenches.size else None
-    return constrained_dynamics(model, State(q, v), *given, largest_gap=STAGE_GAP).acceleration
+    def _restored(self, saved: dict[str, Any]) -> None:
+        self._moving.counts[mv.COMPOSITES_READY] = 0
+        self._joint_changed(-1)
 
 
 def _refuse_open(model: Model, state: State) -> None:

@@ -54,6 +54,14 @@ def frame_twist(twists, i, frames, k, o):
 
 @kernel
 def relate_frames(tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop):
+    """`relate_all_frames`, from Python."""
+    return relate_all_frames(
+        tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop
+    )
+
+
+@routine
+def relate_all_frames(tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop):
     """Fills z (coordinates of cut joints, starting from what is there), B (48 a loop) and `loop`.
 
     ends (k, 2): bodies a and b; frames (k, 24): their frames A and B; poses (n, 12), twists (n, 6): of all bodies.

@@ -1,23 +1,26 @@
-"""Loads on the bodies of a simulation: the verbs, what they check and what they remember.
+"""Loads on the bodies of a simulation: what acts, in which axes, and how it changes.
 
 A load fixed in a body adds to that body's wrench. A load held by the world (a force fixed in its axes, a spring to one of
-its points) is a row of a table, expressed anew whenever its body turned. Where the numbers go is the simulation's choice.
+its points) is a row of a table, expressed anew whenever its body turned. Many loads may be one (`apply_wrenches`): they are
+written and changed together, in one call.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import positive
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Vector = Sequence[float] | ArrayLike
 
 # Columns of the table of loads that the world holds: point in the body, force and torque in the axes of the world, and the
@@ -25,221 +28,300 @@ Vector = Sequence[float] | ArrayLike
 LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET, LOAD_STIFFNESS = 0, 3, 6, 9, 12
 LOAD_COLUMNS = 16
 
+FRAMES = ("world", "body")
+
 
 @dataclass(eq=False, slots=True)
 class Load:
-    """A load on a body; keep it to change or clear it."""
+    """A load on one body or on several; keep it to change or clear it."""
 
-    body: int
-    row: int  # in the table of world loads, or -1 for a wrench fixed in the body
-    axes: FloatArray  # (3, 3)  of the frame a fixed force was given in
-    at: FloatArray  # (3,)  point of application, body frame [m]
-    force: FloatArray  # (3,)  as given [N]
-    torque: FloatArray  # (3,)  as given [N·m]
+    bodies: IntArray  # (k,)
+    rows: IntArray  # (k,) in the table of the world's loads; empty for a load fixed in its bodies
+    axes: FloatArray  # (k, 3, 3) of the frames that fixed forces were given in, in the bodies
+    at: FloatArray  # (k, 3) points of application, body frames [m]
+    force: FloatArray  # (k, 3) as given [N]
+    torque: FloatArray  # (k, 3) as given [N·m]
 
     @property
-    def wrench(self) -> FloatArray:
-        """What a load fixed in the body adds to its wrench, in the body's frame at its origin, shape (6,)."""
-        f = self.axes @ self.force
-        return np.concatenate([self.axes @ self.torque + np.cross(self.at, f), f])
+    def is_fixed(self) -> bool:
+        """Whether it turns with its bodies."""
+        return not self.rows.size
+
+    @property
+    def wrenches(self) -> FloatArray:
+        """What a load fixed in its bodies adds to their wrenches, in their frames at their origins, shape (k, 6)."""
+        f = (self.axes @ self.force[:, :, None])[:, :, 0]
+        n = (self.axes @ self.torque[:, :, None])[:, :, 0]
+        return np.hstack([n + np.cross(self.at, f), f])
 
 
-class LoadVerbs:
-    """What can be done with loads and efforts, for every kind of simulation."""
+class Listener(Protocol):
+    """What a simulation does when what acts on it changes."""
 
-    def __init__(self, model: Model):
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
+
+    def _load_table_grew(self) -> None:
+        """The table of the world's loads is another array."""
+
+
+class Loads:
+    """All loads on the bodies of a simulation.
+
+    wrench (n, 6): sums of the loads fixed in bodies, in their frames. table (rows, 16), body (rows,): loads held by the
+    world, the first `count` of which act.
+    """
+
+    def __init__(self, model: Model, listener: Listener, world_first: int = 4):
         self.model = model
-        self._loads: dict[int, Load] = {}  # by identity: two equal loads are still two
-        self._rows: list[Load] = []  # in the order of the table
-        self._fixed: dict[int, list[Load]] = {}  # loads fixed in each body
-
-    # ------------------------------------------------------------------------------------------- what a simulation provides
-
-    @property
-    def _load_table(self) -> tuple[FloatArray, NDArray[np.int64]]:
-        """The table of world loads and the body of each row, with room to spare."""
-        raise NotImplementedError
-
-    def _grow_load_table(self) -> None:
-        """Makes room for twice as many rows."""
-        raise NotImplementedError
-
-    def _fixed_wrench_changed(self, body: int, total: FloatArray) -> None:
-        """The wrench fixed in a body is another."""
-        raise NotImplementedError
-
-    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
-        """The efforts of a joint, from velocity `first` on, are others."""
-        raise NotImplementedError
-
-    def _world_load_added(self, load: Load) -> None:
-        """A row was written."""
-
-    def _world_load_changed(self, load: Load) -> None:
-        """Its numbers are others; it acts where it did."""
-
-    def _world_load_leaves(self, load: Load) -> None:
-        """It is about to be taken away."""
-
-    def _world_load_left(self, load: Load) -> None:
-        """It was taken away, and the last row of the table may have taken its place."""
-
-    # ------------------------------------------------------------------------------------------------------------ the verbs
+        self._listener = listener
+        self.wrench = np.zeros((model.n_bodies, 6))
+        self.table = np.zeros((world_first, LOAD_COLUMNS))
+        self.body = np.zeros(world_first, dtype=np.int64)
+        self.count = 0
+        self.has_fixed = False  # whether there ever was a load fixed in a body
+        self._all: dict[int, Load] = {}  # by identity: two equal loads are still two
+        self._fixed_in: dict[int, list[Load]] = {}  # loads fixed in each body
+        self._owner: list[tuple[Load, int]] = []  # load and position in it of each row of the table
 
     @property
-    def loads(self) -> tuple[Load, ...]:
-        """All loads on bodies, in the order they were applied."""
-        return tuple(self._loads.values())
+    def all(self) -> tuple[Load, ...]:
+        """In the order they were applied."""
+        return tuple(self._all.values())
 
-    def apply_wrench(
-        self,
-        body: str | int,
-        force: Vector = (0.0, 0.0, 0.0),
-        torque: Vector = (0.0, 0.0, 0.0),
-        frame: str = "body",
-        at: Vector = (0.0, 0.0, 0.0),
+    # --------------------------------------------------------------------------------------------------------- changes
+
+    def apply(
+        self, bodies: Sequence[str | int] | IntArray, at: Vector, force: Vector, torque: Vector, frame: str
     ) -> Load:
-        """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
+        """One load on each of some bodies; at, force, torque: of shape (3,) for all, or (k, 3)."""
+        if frame not in FRAMES:
+            raise StateError(f"frame must be 'world' or 'body', not {frame!r}.")
+        index, axes, point = self.resolve(bodies, at)
+        f, n = self._vectors(force, index.size, "force"), self._vectors(torque, index.size, "torque")
+        load = Load(index, np.zeros(0, dtype=np.int64), axes, point, f, n)
+        if frame == "body":
+            self._add_fixed(load)
+        else:
+            rows = np.zeros((index.size, LOAD_COLUMNS))
+            rows[:, LOAD_AT : LOAD_AT + 3], rows[:, LOAD_FORCE : LOAD_FORCE + 3] = point, f
+            rows[:, LOAD_TORQUE : LOAD_TORQUE + 3] = n
+            self._add_rows(load, rows)
+        return load
 
-        frame: axes the force and torque are fixed in, "body" (they turn with it) or "world". Mind the default: in a scene
-            file a load without a frame is fixed in the world.
-        at: the point, in the body's frame [m]; it follows the body.
-        Cost: O(log n).
-        """
-        index, rotation, point = self._door(body, at)
-        f, n = self._finite(force, "force"), self._finite(torque, "torque")
-        if frame == "world":
-            row = np.zeros(LOAD_COLUMNS)
-            row[LOAD_AT : LOAD_AT + 3], row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = (
-                point,
-                f,
-                n,
-            )
-            return self._add_world_load(index, row)
-        if frame != "body":
-            raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
-        return self._add_fixed_load(Load(index, -1, rotation, point, f, n))
+    def apply_spring(self, body: str | int, target: Vector, stiffness: float, at: Vector) -> Load:
+        index, axes, point = self.resolve([body], at)
+        row = np.zeros((1, LOAD_COLUMNS))
+        row[0, LOAD_AT : LOAD_AT + 3] = point
+        row[0, LOAD_TARGET : LOAD_TARGET + 3] = self._vectors(target, 1, "target")
+        row[0, LOAD_STIFFNESS] = positive(stiffness, "stiffness")
+        load = Load(index, np.zeros(0, dtype=np.int64), axes, point, np.zeros((1, 3)), np.zeros((1, 3)))
+        self._add_rows(load, row)
+        return load
 
-    def attach(self, body: str | int, to: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
-        """A spring [N/m] of no length that pulls a point of a body towards a point `to` of the world [m].
-
-        Cost: O(log n).
-        """
-        index, _, point = self._door(body, at)
-        if not isinstance(stiffness, (int, float)) or not math.isfinite(stiffness) or stiffness <= 0.0:
-            raise StateError(f"stiffness is {stiffness!r}; it must be a finite number > 0.")
-        row = np.zeros(LOAD_COLUMNS)
-        row[LOAD_AT : LOAD_AT + 3], row[LOAD_TARGET : LOAD_TARGET + 3] = point, self._finite(to, "to")
-        row[LOAD_STIFFNESS] = stiffness
-        return self._add_world_load(index, row)
-
-    def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None:
-        """Replaces the force or torque of a load, in the axes it was given in. Cost: at most O(log n)."""
-        self._known(load)
-        f = load.force if force is None else self._finite(force, "force")
-        n = load.torque if torque is None else self._finite(torque, "torque")
+    def change(self, load: Load, force: Vector | None, torque: Vector | None) -> None:
+        self._refuse_unknown(load)
+        f = load.force if force is None else self._vectors(force, load.bodies.size, "force")
+        n = load.torque if torque is None else self._vectors(torque, load.bodies.size, "torque")
         load.force, load.torque = f, n
-        if load.row < 0:
-            self._add_up_fixed(load.body)
-            return
-        row = self._load_table[0][load.row]
-        row[LOAD_FORCE : LOAD_FORCE + 3], row[LOAD_TORQUE : LOAD_TORQUE + 3] = load.force, load.torque
-        self._world_load_changed(load)
+        if load.is_fixed:
+            self._sum_fixed(load.bodies)
+        else:
+            self.table[load.rows, LOAD_FORCE : LOAD_FORCE + 3] = f
+            self.table[load.rows, LOAD_TORQUE : LOAD_TORQUE + 3] = n
+        self._listener._loads_changed(load.bodies, 0)
 
-    def move_target(self, load: Load, to: Vector) -> None:
-        """Moves the world point that a spring made by `attach` pulls towards."""
-        self._known(load)
-        table, _ = self._load_table
-        if load.row < 0 or table[load.row, LOAD_STIFFNESS] == 0.0:
-            raise StateError("this load is no spring; only what attach() made has a target.")
-        table[load.row, LOAD_TARGET : LOAD_TARGET + 3] = self._finite(to, "to")
-        self._world_load_changed(load)
+    def move_target(self, load: Load, target: Vector) -> None:
+        self._refuse_unknown(load)
+        if load.is_fixed or not (self.table[load.rows, LOAD_STIFFNESS] > 0.0).all():
+            raise StateError("this load is not a spring; only what apply_spring() made has a target.")
+        self.table[load.rows, LOAD_TARGET : LOAD_TARGET + 3] = self._vectors(target, load.bodies.size, "target")
+        self._listener._loads_changed(load.bodies, 0)
 
     def clear(self, load: Load) -> None:
-        """Takes a load away. Cost: O(log n)."""
-        self._known(load)
-        if load.row < 0:
-            del self._loads[id(load)]
-            self._fixed[load.body].remove(load)
-            self._add_up_fixed(load.body)
+        self._refuse_unknown(load)
+        del self._all[id(load)]
+        if load.is_fixed:
+            for body in load.bodies.tolist():
+                self._fixed_in[body].remove(load)
+            self._sum_fixed(load.bodies)
+            self._listener._loads_changed(load.bodies, 0)
             return
-        self._world_load_leaves(load)
-        del self._loads[id(load)]
-        last = self._rows.pop()
-        if last is not load:  # the last row of the table takes the place of the one that goes
-            table, bodies = self._load_table
-            table[load.row] = table[last.row]
-            bodies[load.row] = last.body
-            last.row = load.row
-            self._rows[last.row] = last
-        self._world_load_left(load)
+        for row in sorted(load.rows.tolist(), reverse=True):
+            self.count -= 1
+            owner, k = self._owner.pop()
+            if row != self.count:  # the last row of the table takes the place of the one that goes
+                self.table[row], self.body[row] = self.table[self.count], self.body[self.count]
+                owner.rows[k] = row
+                self._owner[row] = (owner, k)
+        self._listener._loads_changed(load.bodies, -1)
 
-    def clear_loads(self) -> None:
-        """Takes all loads on bodies away; efforts and motors stay."""
-        for load in list(self._loads.values()):
-            self.clear(load)
+    # ---------------------------------------------------------------------------------------------------------- inside
 
-    def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
-        """Sets the effort on a joint [N·m or N], on top of its springs and its motor. Cost: at most O(log n)."""
-        rows = self.model.v_slice(joint)
-        value = as_array(np.atleast_1d(effort), (rows.stop - rows.start,), f"effort of '{joint}'", self.model)
-        if not np.isfinite(value).all():
-            raise StateError(f"effort of '{joint}' is {value.tolist()}; give finite numbers.")
-        self._write_effort(self.model.joint(joint), rows.start, value)
+    def _add_fixed(self, load: Load) -> None:
+        self._all[id(load)] = load
+        self.has_fixed = True
+        for body in load.bodies.tolist():
+            self._fixed_in.setdefault(body, []).append(load)
+        self._sum_fixed(load.bodies)
+        self._listener._loads_changed(load.bodies, 0)
 
-    # --------------------------------------------------------------------------------------------------------------- inside
+    def _sum_fixed(self, bodies: IntArray) -> None:
+        """Sums of the loads fixed in bodies: formed anew, so that a load taken away leaves nothing behind."""
+        self.wrench[bodies] = 0.0
+        for load in {id(x): x for body in bodies.tolist() for x in self._fixed_in.get(body, ())}.values():
+            here = np.isin(load.bodies, bodies)
+            np.add.at(self.wrench, load.bodies[here], load.wrenches[here])
 
-    def _add_fixed_load(self, load: Load) -> Load:
-        self._loads[id(load)] = load
-        self._fixed.setdefault(load.body, []).append(load)
-        self._add_up_fixed(load.body)
-        return load
+    def _add_rows(self, load: Load, rows: FloatArray) -> None:
+        first, last = self.count, self.count + len(rows)
+        if last > self.table.shape[0]:
+            size = max(2 * self.table.shape[0], last)
+            table, body = np.zeros((size, LOAD_COLUMNS)), np.zeros(size, dtype=np.int64)
+            table[:first], body[:first] = self.table[:first], self.body[:first]
+            self.table, self.body = table, body
+            self._listener._load_table_grew()
+        self.table[first:last], self.body[first:last] = rows, load.bodies
+        load.rows = np.arange(first, last)
+        self._owner += [(load, k) for k in range(len(rows))]
+        self.count = last
+        self._all[id(load)] = load
+        self._listener._loads_changed(load.bodies, 1)
 
-    def _add_up_fixed(self, body: int) -> None:
-        """The sum of the loads fixed in a body: formed anew, so that a load taken away leaves nothing behind."""
-        self._fixed_wrench_changed(body, sum((load.wrench for load in self._fixed[body]), np.zeros(6)))
-
-    def _add_world_load(self, body: int, row: FloatArray) -> Load:
-        k = len(self._rows)
-        if k == self._load_table[0].shape[0]:
-            self._grow_load_table()
-        at, force, torque = (row[c : c + 3].copy() for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE))
-        load = Load(body, k, np.eye(3), at, force, torque)
-        table, bodies = self._load_table
-        table[k] = row
-        bodies[k] = body
-        self._rows.append(load)
-        self._loads[id(load)] = load
-        self._world_load_added(load)
-        return load
-
-    def _take_over(self, load: Load, body: int, other: LoadVerbs) -> None:
-        """The same load as in another simulation, on the body that has this index here."""
-        if load.row >= 0:
-            self._add_world_load(body, other._load_table[0][load.row].copy())
+    def take_over(self, load: Load, bodies: IntArray, other: Loads) -> Load:
+        """The same load as in another simulation, on the bodies that have these indices here."""
+        copy = Load(bodies, load.rows[:0], load.axes.copy(), load.at.copy(), load.force.copy(), load.torque.copy())
+        if load.is_fixed:
+            self._add_fixed(copy)
         else:
-            self._add_fixed_load(
-                Load(body, -1, load.axes.copy(), load.at.copy(), load.force.copy(), load.torque.copy())
-            )
+            self._add_rows(copy, other.table[load.rows].copy())
+        return copy
 
-    def _known(self, load: Load) -> None:
-        if self._loads.get(id(load)) is not load:
+    def _refuse_unknown(self, load: Load) -> None:
+        if self._all.get(id(load)) is not load:
             raise StateError("this load is not, or no longer, part of the simulation.")
 
-    def _door(self, body: str | int, at: Vector) -> tuple[int, FloatArray, FloatArray]:
-        """Body index, axes and point of a load given on a body or on a frame welded to one."""
-        rotation, origin = np.eye(3), np.zeros(3)
-        if isinstance(body, str):
-            index, pose = self.model.frame(body)
-            rotation, origin = pose.matrix[:3, :3], pose.matrix[:3, 3]
+    def resolve(self, bodies: Sequence[str | int] | IntArray, at: Vector) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Indices, axes and points of loads given on bodies or on frames welded to them."""
+        k = len(bodies)
+        points = self._vectors(at, k, "at")
+        axes = np.broadcast_to(np.eye(3), (k, 3, 3)).copy()
+        if isinstance(bodies, np.ndarray) and np.issubdtype(bodies.dtype, np.integer) and bodies.ndim == 1:
+            index = bodies.astype(np.int64)
         else:
-            index = int(body) if isinstance(body, (int, np.integer)) else -1
-        if not 0 <= index < self.model.n_bodies:
-            raise StateError(f"body {body!r} is the world or does not exist; a load needs a body that can move.")
-        return index, rotation, origin + rotation @ self._finite(at, "at")
+            index = np.zeros(k, dtype=np.int64)
+            for r, body in enumerate(bodies):
+                if isinstance(body, str):
+                    index[r], pose = self.model.frame(body)
+                    axes[r] = pose.matrix[:3, :3]
+                    points[r] = pose.matrix[:3, 3] + axes[r] @ points[r]
+                else:
+                    whole = isinstance(body, (int, np.integer)) and not isinstance(body, bool)
+                    index[r] = body if whole and abs(int(body)) < 2**62 else -1
+        bad = np.flatnonzero((index < 0) | (index >= self.model.n_bodies))
+        if bad.size:
+            raise StateError(
+                f"body {bodies[int(bad[0])]!r} is the world or does not exist; a load needs a body that can move."
+            )
+        return index, axes, points
 
-    def _finite(self, value: Vector, what: str) -> FloatArray:
-        array = as_array(value, (3,), what, self.model)
+    def _vectors(self, value: Vector, count: int, what: str) -> FloatArray:
+        """Finite numbers of shape (count, 3), from that or from one vector for all."""
+        many = np.ndim(value) == 2
+        array = as_array(value, (count, 3) if many else (3,), what, self.model)
         if not np.isfinite(array).all():
-            raise StateError(f"{what} is {array.tolist()}; give three finite numbers.")
-        return array.copy()
+            raise StateError(f"{what} is {array.tolist()}; give finite numbers.")
+        return array.copy() if many else np.broadcast_to(array, (count, 3)).copy()
+
+    # ------------------------------------------------------------------------------------------------------ checkpoints
+
+    def saved(self) -> dict[str, object]:
+        """All loads on bodies, for a checkpoint."""
+        loads = self.all
+        flat = np.concatenate([np.zeros((0, 18)), *(_numbers(load) for load in loads)])
+        return {
+            "load_sizes": np.array([load.bodies.size for load in loads], dtype=np.int64),
+            "load_bodies": np.concatenate([np.zeros(0, dtype=np.int64), *(load.bodies for load in loads)]),
+            "load_rows": np.concatenate(
+                [np.zeros(0, dtype=np.int64), *(np.full(x.bodies.size, -1) if x.is_fixed else x.rows for x in loads)]
+            ),
+            "load_numbers": flat,
+            "load_table": self.table[: self.count].copy(),
+        }
+
+    def restore(self, saved: dict[str, NDArray]) -> None:
+        """Loads that were applied again keep their handles; a simulation without any gets them from the checkpoint."""
+        wanted = self._read(saved)
+        if self._all and not self._fits(wanted):
+            raise StateError(
+                f"the checkpoint has {len(wanted)} loads, the simulation {len(self._all)} or on other bodies; apply the "
+                "same loads in the same order before restoring, or none."
+            )
+        handles = self.all or tuple(wanted)
+        for load in self.all:
+            self.clear(load)
+        world = sorted(
+            ((row, n, k) for n, load in enumerate(wanted) for k, row in enumerate(load.rows.tolist())),
+            key=lambda x: x[0],
+        )
+        table = saved["load_table"]
+        for handle, load in zip(handles, wanted, strict=True):
+            handle.axes, handle.at, handle.force, handle.torque = load.axes, load.at, load.force, load.torque
+            rows = load.rows
+            handle.rows = rows[:0]
+            if rows.size:
+                self._add_rows(handle, table[rows])
+            else:
+                self._add_fixed(handle)
+        # rows in the order they had: which row a load has tells in what order forces are summed
+        for row, n, k in world:
+            self.table[row], self.body[row] = table[row], wanted[n].bodies[k]
+            handles[n].rows[k] = row
+            self._owner[row] = (handles[n], k)
+
+    def _fits(self, wanted: list[Load]) -> bool:
+        return len(self._all) == len(wanted) and all(
+            np.array_equal(mine.bodies, other.bodies) and mine.is_fixed == other.is_fixed
+            for mine, other in zip(self.all, wanted, strict=True)
+        )
+
+    def _read(self, saved: dict[str, NDArray]) -> list[Load]:
+        """The loads of a checkpoint; refuses what does not fit this model before anything is changed."""
+        sizes, bodies, rows, numbers = (saved[f"load_{x}"] for x in ("sizes", "bodies", "rows", "numbers"))
+        count = saved["load_table"].shape[0]
+        world = rows[rows >= 0]
+        sound = (
+            sizes.ndim == bodies.ndim == rows.ndim == 1
+            and bool((sizes > 0).all())
+            and int(sizes.sum()) == bodies.size == rows.size
+            and numbers.shape == (bodies.size, 18)
+            and saved["load_table"].shape == (count, LOAD_COLUMNS)
+            and bool(((bodies >= 0) & (bodies < self.model.n_bodies)).all())
+            and np.array_equal(np.sort(world), np.arange(count))
+            and bool(np.isfinite(numbers).all() and np.isfinite(saved["load_table"]).all())
+        )
+        if not sound:
+            raise StateError("the checkpoint's loads are damaged: their tables do not fit together or this model.")
+        loads, first = [], 0
+        for size in sizes.tolist():
+            part = slice(first, first + size)
+            own = rows[part][rows[part] >= 0].copy()
+            if own.size not in (0, size):
+                raise StateError("the checkpoint's loads are damaged: one is partly fixed in its bodies.")
+            x = numbers[part]
+            loads.append(
+                Load(
+                    bodies[part].astype(np.int64),
+                    own.astype(np.int64),
+                    x[:, :9].reshape(-1, 3, 3).copy(),
+                    x[:, 9:12].copy(),
+                    x[:, 12:15].copy(),
+                    x[:, 15:].copy(),
+                )
+            )
+            first += size
+        return loads
+
+
+def _numbers(load: Load) -> FloatArray:
+    return np.hstack([load.axes.reshape(-1, 9), load.at, load.force, load.torque])

@@ -1,4 +1,4 @@
-"""Motors on the joints of a simulation: the verbs, and what they check. Proportional and derivative control."""
+"""Motors on the joints of a simulation: proportional and derivative control, and the efforts that are given."""
 
 from __future__ import annotations
 
@@ -13,42 +13,7 @@ from linkwork.model.model import Model
 FloatArray = NDArray[np.float64]
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)
-
-
-class MotorVerbs:
-    """What can be done with motors, for every simulation that has velocities. Numbers go where the simulation says."""
-
-    model: Model
-
-    def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
-        """The motor of a joint is another; None takes it away."""
-        raise NotImplementedError
-
-    def _has_motor(self, joint: str) -> bool:
-        raise NotImplementedError
-
-    def set_motor(
-        self,
-        joint: str,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        stiffness: ArrayLike = 0.0,
-        damping: ArrayLike = 0.0,
-    ) -> None:
-        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared.
-
-        position [rad or m], velocity [rad/s or m/s]: targets, a number or one a degree of freedom; no velocity is zero.
-        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
-        For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
-        """
-        self._write_motor(joint, motor_rows(self.model, joint, position, velocity, stiffness, damping))
-
-    def clear_motor(self, joint: str) -> None:
-        """Takes the motor of a joint away."""
-        self.model.joint(joint)  # an unknown name is a slip of the pen, a joint without a motor another
-        if not self._has_motor(joint):
-            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._write_motor(joint, None)
+MOTOR_COLUMNS = 4
 
 
 def motor_rows(
@@ -61,16 +26,16 @@ def motor_rows(
 ) -> FloatArray:
     """(stiffness, damping, position, velocity) for each degree of freedom of a joint, shape (d, 4)."""
     count = driven_freedoms(model, joint)
-    rows = np.zeros((count, 4))
+    rows = np.zeros((count, MOTOR_COLUMNS))
     for column, what, gain in ((M_STIFFNESS, "stiffness", stiffness), (M_DAMPING, "damping", damping)):
-        rows[:, column] = _numbers(model, joint, what, gain, count)
+        rows[:, column] = joint_numbers(model, joint, f"{what} of the motor", gain, count)
         if (rows[:, column] < 0.0).any():
             raise StateError(f"motor of '{joint}': {what} is {rows[:, column].tolist()}; it must be ≥ 0.")
     if position is None and rows[:, M_STIFFNESS].any():
         raise StateError(f"motor of '{joint}' has a stiffness but no position to hold; give position=.")
     for column, what, target in ((M_POSITION, "position", position), (M_VELOCITY, "velocity", velocity)):
         if target is not None:
-            rows[:, column] = _numbers(model, joint, what, target, count)
+            rows[:, column] = joint_numbers(model, joint, f"{what} of the motor", target, count)
     return rows
 
 
@@ -87,10 +52,10 @@ def driven_freedoms(model: Model, joint: str) -> int:
     return rows.stop - rows.start
 
 
-def _numbers(model: Model, joint: str, what: str, value: ArrayLike, size: int) -> FloatArray:
-    """One number for all degrees of freedom, or one for each."""
-    whole = np.ndim(value) == 0 and size > 1
-    array = as_array(np.atleast_1d(value), (1 if whole else size,), f"{what} of the motor of '{joint}'", model)
+def joint_numbers(model: Model, joint: str, what: str, value: ArrayLike, size: int) -> FloatArray:
+    """One finite number for all degrees of freedom of a joint, or one for each, shape (size,)."""
+    same = np.ndim(value) == 0 and size > 1
+    array = as_array(np.atleast_1d(value), (1 if same else size,), f"{what} of '{joint}'", model)
     if not np.isfinite(array).all():
-        raise StateError(f"motor of '{joint}': {what} is {array.tolist()}; give finite numbers.")
-    return np.full(size, array[0]) if whole else array
+        raise StateError(f"{what} of '{joint}' is {array.tolist()}; give finite numbers.")
+    return np.full(size, array[0]) if same else array

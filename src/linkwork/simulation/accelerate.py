@@ -1,0 +1,189 @@
+"""Accelerations of a moving linkage under everything that acts on it, by `aba`, with stiff joints taken implicitly.
+
+A spring, damper or motor pulls with τ = -k (q - q₀) - d v. Taken where the step ends instead of where it begins, it needs
+
+    Euler      (M + h d + h² k) q̈ = τ_all(q, v) - h k v                                       (1)  docs/integrators.md
+    midpoint   (M + ½ h d + ¼ h² k) q̈' = τ_all(q̄, v̄) + (d + ½ h k) (v̄ - μ v̄ - v)              (2)
+
+which is the same equation of motion with more armature on each joint and one more effort: no gain is too stiff for it.
+"""
+
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.aba import (
+    P_,
+    PA,
+    R_,
+    S_D,
+    TWIST,
+    accelerations_root_to_leaf,
+    inertias_leaf_to_root,
+    velocities_root_to_leaf,
+)
+from linkwork.model.joint_kernels import body_motion, joint_passive_effort
+from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, LOADS, MOTORS, MU, moving_of
+from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
+from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, twist_to_child
+
+EXPLICIT, AT_END, AT_MIDPOINT = range(3)  # where in the step springs, dampers and motors are taken
+
+
+# ------------------------------------------------------------------------------------------------------------------ joints
+
+
+@inlined
+def add_motors(s, i):
+    """Efforts of the motor of joint i at (q, v)."""
+    kind = s.tree[i, KIND]
+    if kind == HELICAL or kind == COMPOUND:
+        j = s.tree[i, V]
+        k = s.tree[i, Q]
+        for d in range(s.tree[i, DOF]):
+            s.drive[j + d] += s.motor[j + d, M_STIFFNESS] * (s.motor[j + d, M_POSITION] - s.q[k + d])
+            s.drive[j + d] += s.motor[j + d, M_DAMPING] * (s.motor[j + d, M_VELOCITY] - s.v[j + d])
+
+
+@routine
+def joint_efforts(table, where, h):
+    """Fills `drive` with all efforts on joints, and `resistance` with their armature, by equations (1) and (2)."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        j = s.tree[i, V]
+        n = s.tree[i, DOF]
+        if s.tree[i, KIND] == HELICAL:  # the hot path
+            spring = s.dof[j, STIFFNESS] * (s.q[s.tree[i, Q]] - s.rest[s.tree[i, Q]])
+            s.drive[j] = s.effort[j] - s.dof[j, DAMPING] * s.v[j] - spring
+        else:
+            for d in range(n):
+                s.drive[j + d] = s.effort[j + d]
+            joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.drive)
+        if s.counts[MOTORS] > 0:
+            add_motors(s, i)
+        for d in range(j, j + n):
+            armature = s.dof[d, ARMATURE]
+            if where != EXPLICIT:
+                stiffness = s.dof[d, STIFFNESS] + s.motor[d, M_STIFFNESS]
+                damping = s.dof[d, DAMPING] + s.motor[d, M_DAMPING]
+                if where == AT_END:
+                    armature += h * damping + h * h * stiffness
+                    s.drive[d] -= h * stiffness * s.v[d]
+                else:
+                    armature += 0.5 * h * damping + 0.25 * h * h * stiffness
+                    s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
+            s.resistance[d, ARMATURE] = armature
+
+
+# ------------------------------------------------------------------------------------------------------------------- loads
+
+
+@inlined
+def load_wrench(s, k):
+    """Load k of the world as a wrench on its body, in the body's frame; needs `world`."""
+    i = s.load_body[k]
+    R = load9(s.world, i, 0)
+    at = load3(s.load, k, LOAD_AT)
+    force = load3(s.load, k, LOAD_FORCE)
+    stiffness = s.load[k, LOAD_STIFFNESS]
+    if stiffness != 0.0:
+        point = add3(matvec3(R, at), load3(s.world, i, 9))
+        force = add3(force, scale3(stiffness, sub3(load3(s.load, k, LOAD_TARGET), point)))
+    f = tmatvec3(R, force)
+    return join(add3(tmatvec3(R, load3(s.load, k, LOAD_TORQUE)), cross3(at, f)), f)
+
+
+@inlined
+def place_in_world(s, i, R, p):
+    """World pose of body i from its pose in its parent."""
+    parent = s.tree[i, PARENT]
+    if parent >= 0:
+        R, p = compose_pose(load9(s.world, parent, 0), load3(s.world, parent, 9), R, p)
+    store9(s.world, i, 0, R)
+    store3(s.world, i, 9, p)
+
+
+@inlined
+def place_and_move(s, i):
+    """World pose and twist of body i at (q, v), from those of its parent."""
+    R, p, VJ, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, s.dof_work[:, S_D : S_D + 6])
+    twist = VJ
+    if s.tree[i, PARENT] >= 0:
+        twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), VJ)
+    store9(s.work, i, R_, R)
+    store3(s.work, i, P_, p)
+    store6(s.work, i, TWIST, twist)
+    place_in_world(s, i, R, p)
+    return twist
+
+
+@routine
+def world_poses_root_to_leaf(table):
+    """World poses of all bodies from the poses in their parents that `aba` left behind."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        place_in_world(s, i, load9(s.work, i, R_), load3(s.work, i, P_))
+
+
+@kernel
+def all_wrenches(table, out):
+    """Everything that acts on bodies at q, in their frames, (n, 6): for algorithms outside this step.
+
+    Leaves world poses and twists behind, as `accelerate` does.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        place_and_move(s, i)
+        store6(out, i, 0, load6(s.wrench, i, 0) if s.wrench.shape[0] > 0 else ZERO6)
+    for k in range(s.counts[LOADS]):
+        add_to6(out, s.load_body[k], 0, load_wrench(s, k))
+
+
+@kernel
+def all_efforts(table, out):
+    """Given efforts and those of motors at (q, v), (nv,): for algorithms outside this step; they add springs."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            s.drive[d] = s.effort[d]
+        if s.counts[MOTORS] > 0:
+            add_motors(s, i)
+    for d in range(s.drive.shape[0]):
+        out[d] = s.drive[d]
+
+
+# ------------------------------------------------------------------------------------------------------------ accelerations
+
+
+@routine
+def articulate(table, where, h):
+    """Articulated inertias and biases at (q, v); returns OK (-1) or a body whose joint resists with no inertia."""
+    s = moving_of(table)
+    joint_efforts(table, where if s.counts[IMPLICIT] != 0 else EXPLICIT, h)
+    velocities_root_to_leaf(
+        s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
+    )
+    apply_loads(table)
+    return inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+
+
+@routine
+def accelerate(table, where, h):
+    """Writes accelerations at (q, v) into `qdd`, of the tree with its loops open; returns as `articulate`."""
+    s = moving_of(table)
+    s.counts[EVALUATIONS] += 1
+    bad = articulate(table, where, h)
+    if bad < 0:
+        accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)
+    return bad
+
+
+@inlined
+def apply_loads(table):
+    """Takes the world's loads off the bias wrenches of their bodies."""
+    s = moving_of(table)
+    if s.counts[LOADS] > 0:
+        world_poses_root_to_leaf(table)
+        for k in range(s.counts[LOADS]):
+            add_to6(s.work, s.load_body[k], PA, scale6(-1.0, load_wrench(s, k)))

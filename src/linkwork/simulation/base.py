@@ -1,0 +1,225 @@
+"""What all simulations of a linkage have in common: loads, efforts, motors, checkpoints and the run loop.
+
+A simulation says in a few declarations what it must remember (`_SETTINGS`, `_COUNTERS`, `_kept`), and what it does when
+something that acts on it changes (`_loads_changed`, `_joint_changed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.dynamics.inputs import as_finite_state
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.loads import Load, Loads, Vector
+from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
+from linkwork.simulation.run import Runs
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class LinkageSimulation(Runs):
+    """A linkage on which loads, efforts and motors act, at some time after so many steps."""
+
+    _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
+    _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.time = 0.0
+        self.steps_done = 0
+        self._loads = Loads(model, self)
+        self._effort = np.zeros(model.nv)
+        self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
+        self._driven: set[str] = set()  # joints that have a motor
+
+    # ------------------------------------------------------------------------------------------- what a simulation provides
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
+        raise NotImplementedError
+
+    def _load_table_grew(self) -> None:
+        """The table of the world's loads is another array."""
+        raise NotImplementedError
+
+    def _joint_changed(self, joint: int) -> None:
+        """The effort or the motor of the joint that carries this body is another."""
+        raise NotImplementedError
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        """Arrays that a checkpoint holds, and a restored one is written into."""
+        raise NotImplementedError
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        """All that is kept was written; what follows from it is to be formed again."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------------------------------------------------------- loads
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """All loads on bodies, in the order they were applied."""
+        return self._loads.all
+
+    def apply_wrench(
+        self,
+        body: str | int,
+        force: Vector = (0.0, 0.0, 0.0),
+        torque: Vector = (0.0, 0.0, 0.0),
+        frame: str = "world",
+        at: Vector = (0.0, 0.0, 0.0),
+    ) -> Load:
+        """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
+
+        frame: axes the force and torque are fixed in, "world" or "body" (they turn with it).
+        at: the point, in the body's frame [m]; it follows the body.
+        Cost: O(log n).
+        """
+        return self._loads.apply([body], at, force, torque, frame)
+
+    def apply_wrenches(
+        self, bodies: Sequence[str | int] | IntArray, wrenches: ArrayLike, frame: str = "world", at: Vector = (0, 0, 0)
+    ) -> Load:
+        """Wrenches [torque; force] on k bodies in one call, shape (k, 6) [N·m, N]; one load, to change or clear together.
+
+        frame, at: as in `apply_wrench`; at: (3,) for all bodies, or (k, 3). Cost: O(k log(n/k)).
+        """
+        torque, force = self._split(bodies, wrenches)
+        return self._loads.apply(bodies, at, force, torque, frame)
+
+    def set_wrenches(self, load: Load, wrenches: ArrayLike) -> None:
+        """Replaces the wrenches [torque; force] of a load made by `apply_wrenches`, shape (k, 6). Cost: O(k log(n/k))."""
+        torque, force = self._split(load.bodies, wrenches)
+        self._loads.change(load, force, torque)
+
+    @staticmethod
+    def _split(bodies: Sequence[str | int] | IntArray, wrenches: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        try:
+            array = np.asarray(wrenches, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise StateError(f"wrenches must be numbers of shape ({len(bodies)}, 6).") from error
+        if array.shape != (len(bodies), 6):
+            raise StateError(f"wrenches must have shape ({len(bodies)}, 6), not {array.shape}.")
+        return array[:, :3], array[:, 3:]
+
+    def apply_spring(self, body: str | int, target: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
+        """A spring [N/m] of no length that pulls a point of a body towards a point of the world [m]. Cost: O(log n)."""
+        return self._loads.apply_spring(body, target, stiffness, at)
+
+    def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None:
+        """Replaces the force or torque of a load, in the axes it was given in. Cost: at most O(log n)."""
+        self._loads.change(load, force, torque)
+
+    def move_target(self, load: Load, target: Vector) -> None:
+        """Moves the world point that a spring made by `apply_spring` pulls towards."""
+        self._loads.move_target(load, target)
+
+    def clear(self, load: Load) -> None:
+        """Takes a load away. Cost: O(log n)."""
+        self._loads.clear(load)
+
+    def clear_loads(self) -> None:
+        """Takes all loads on bodies away; efforts and motors stay."""
+        for load in self.loads:
+            self._loads.clear(load)
+
+    # --------------------------------------------------------------------------------------------------------------- joints
+
+    def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
+        """Sets the effort on a joint [N·m or N], on top of its springs and its motor. Cost: at most O(log n)."""
+        rows = self.model.v_slice(joint)
+        self._effort[rows] = joint_numbers(self.model, joint, "effort", effort, rows.stop - rows.start)
+        self._joint_changed(self.model.joint(joint))
+
+    def set_motor(
+        self,
+        joint: str,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+    ) -> None:
+        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared.
+
+        position [rad or m], velocity [rad/s or m/s; zero if not given]: targets, one number or one per degree of freedom.
+        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
+        For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
+        """
+        self._motor[self.model.v_slice(joint)] = motor_rows(self.model, joint, position, velocity, stiffness, damping)
+        self._driven.add(joint)
+        self._joint_changed(self.model.joint(joint))
+
+    def clear_motor(self, joint: str) -> None:
+        """Takes the motor of a joint away."""
+        i = self.model.joint(joint)  # refuses a name that does not exist
+        if joint not in self._driven:
+            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
+        self._motor[self.model.v_slice(joint)] = 0.0
+        self._driven.discard(joint)
+        self._joint_changed(i)
+
+    # ---------------------------------------------------------------------------------------------------------- checkpoints
+
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history, loads, efforts and motors included."""
+        return {
+            "simulation": type(self).__name__,
+            **{name: array.copy() for name, array in self._all_kept().items()},
+            "driven": np.array(sorted(self.model.joint(joint) for joint in self._driven), dtype=np.int64),
+            **self._loads.saved(),
+            **{name.lstrip("_"): getattr(self, name) for name in (*self._COUNTERS, *self._SETTINGS)},
+        }
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Goes back (or on) to a checkpoint of a simulation made in the same way, with the same loads applied, or none.
+
+        One that is refused changes nothing.
+        """
+        self._refuse_other(checkpoint)
+        self._loads.restore(checkpoint)
+        for name, array in self._all_kept().items():
+            array[...] = checkpoint[name]
+        self._driven = {self.model.joint_names[i] for i in checkpoint["driven"].tolist()}
+        self._restored(checkpoint)
+        for name in self._COUNTERS:
+            setattr(self, name, checkpoint[name.lstrip("_")])
+
+    def _all_kept(self) -> dict[str, NDArray[Any]]:
+        return {"effort": self._effort, "motor": self._motor, **self._kept()}
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        """Refuses a checkpoint of another simulation or model, one made with other settings, and a damaged one."""
+        kind = type(self).__name__
+        if saved.get("simulation") != kind:
+            raise StateError(f"this is a checkpoint of {saved.get('simulation')!r}, not of {kind}.")
+        missing = [name for name in self.checkpoint() if name not in saved]
+        if missing:
+            raise StateError(f"this checkpoint lacks {', '.join(missing)}.")
+        for name, array in self._all_kept().items():
+            other = np.asarray(saved[name])
+            if other.shape != array.shape:
+                raise StateError(
+                    f"the checkpoint belongs to another model: its {name} has shape {other.shape}, not {array.shape}."
+                )
+            if other.dtype.kind != array.dtype.kind:
+                raise StateError(f"the checkpoint is damaged: its {name} holds {other.dtype}, not {array.dtype}.")
+        for name in self._SETTINGS:
+            mine, other = getattr(self, name), saved[name.lstrip("_")]
+            if not np.array_equal(mine, other):
+                shown = "" if np.ndim(mine) else f" ({other!r}, not {mine!r})"
+                raise StateError(
+                    f"the checkpoint was made with another {name.lstrip('_')}{shown}; make the simulation with the same "
+                    "arguments, or it would take another course."
+                )
+        driven = np.asarray(saved["driven"])
+        if driven.ndim != 1 or not ((driven >= 0) & (driven < self.model.n_bodies)).all():
+            raise StateError("the checkpoint is damaged: it names motors of joints that do not exist.")
+        if "q" in saved and "v" in saved:
+            as_finite_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))

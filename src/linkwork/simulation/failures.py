@@ -1,0 +1,42 @@
+"""Why a step could not be made, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dynamics.inputs import explain_failure
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+
+
+def explain_step(
+    model: Model, what: str, status: int, moving: mv.Moving, wrench: NDArray[np.float64], body: int = -1
+) -> StateError:
+    """The error for a status of the compiled step; the failing body's number in `model` where it differs from `status`."""
+    numbers = moving.numbers
+    if status == mv.NOT_CONVERGED:
+        return StateError(
+            f"implicit midpoint did not converge: after {moving.counts[mv.ITERATIONS]} evaluations its equation is open by "
+            f"{numbers[mv.RESIDUAL]:.2g} rad/s or m/s, and {numbers[mv.ALLOWED]:.2g} was to be reached."
+        )
+    if status == mv.SUBSTEPS_VANISH:
+        return StateError(
+            f"dormand_prince needs substeps below {numbers[mv.SUBSTEP_WISH]:.1g} s to keep rtol = {numbers[mv.RTOL]:g} and "
+            f"atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} s of the step; the accelerations jump there, or "
+            "grow without bound."
+        )
+    names = ", ".join(f"'{loop.name}'" for loop in model.loops[:4])
+    if status == mv.LOOPS_OPEN:
+        return StateError(
+            f"loops {names} of model '{model.name}' came apart and could not be closed again; the shape is close to a "
+            "singular one (a dead point, a gimbal lock), or the step too long."
+        )
+    if status == mv.LOOPS_CONTRADICT:
+        return StateError(
+            f"the constraints of loops {names} cannot all be met at this state: the shape is singular (a dead point), or "
+            "velocities do not fit the loops."
+        )
+    vectors = {"state.q": moving.q, "state.v": moving.v, "effort": moving.effort} if body < 0 else {}
+    return explain_failure(model, what, max(status, body, -1) if body < 0 else body, vectors, wrench)

@@ -1,0 +1,10 @@
+"""Integrators by the names users give them."""
+
+from linkwork.simulation.moving import DORMAND_PRINCE, IMPLICIT_MIDPOINT, RUNGE_KUTTA, SEMI_IMPLICIT_EULER
+
+INTEGRATORS = {
+    "semi_implicit_euler": SEMI_IMPLICIT_EULER,
+    "rk4": RUNGE_KUTTA,
+    "dormand_prince": DORMAND_PRINCE,
+    "implicit_midpoint": IMPLICIT_MIDPOINT,
+}

@@ -1,0 +1,240 @@
+"""The forces that keep loops closed: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close what integrators open.
+
+J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
+by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import ACCELERATION, TWIST
+from linkwork.dynamics.dca.nodes import rigid_lower
+from linkwork.dynamics.semidefinite import factor_semidefinite, solve_semidefinite
+from linkwork.loops.frames import L_BIAS, L_GAP, L_P, L_R, L_TWIST, relate_all_frames
+from linkwork.model.layout import INERTIA
+from linkwork.simulation.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.energy import energies
+from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
+from linkwork.simulation.responses import respond, response_matrix
+from linkwork.spatial.ldl import forward, ldl6
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
+from linkwork.spatial.vectors import ZERO6, dot6, scale6, wrench_to_parent
+
+CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
+STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
+CLOSED = 1e-10  # [rad, m, rad/s or m/s] gaps and slips that may be left after a step
+MAX_CLOSINGS = 20
+LONGEST_CLOSING = 0.5  # [rad or m] of any coordinate in one of them
+
+
+@routine
+def loop_rows(table):
+    """Rows, gaps, slips and biases of all loops, from world poses and the twists in `work`; False at a gimbal lock."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    twists = s.work[:, TWIST : TWIST + 6]
+    bad = relate_all_frames(
+        x.tree, x.body, x.screws, x.dof, x.ends, x.frames, s.world, twists, x.z, x.rate, x.S, x.E, x.B, x.matrix,
+        x.trial, x.loop,
+    )  # fmt: skip
+    if bad >= 0:
+        return False
+    for k in range(x.ends.shape[0]):
+        R = load9(x.loop, k, L_R)
+        p = load3(x.loop, k, L_P)
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            c = r - x.first_row[k]
+            T = (
+                x.B[48 * k + c],
+                x.B[48 * k + 8 + c],
+                x.B[48 * k + 16 + c],
+                x.B[48 * k + 24 + c],
+                x.B[48 * k + 32 + c],
+                x.B[48 * k + 40 + c],
+            )  # a wrench on body b in its frame B that the joint can pass on
+            on_a = wrench_to_parent(R, p, scale6(-1.0, T))
+            store6(x.row, r, 0, wrench_to_parent(load9(x.frames, k, 0), load3(x.frames, k, 9), on_a))
+            store6(x.row, r, 6, wrench_to_parent(load9(x.frames, k, 12), load3(x.frames, k, 21), T))
+            x.gap[r] = dot6(T, load6(x.loop, k, L_GAP))
+            x.slip[r] = dot6(T, load6(x.loop, k, L_TWIST))
+            x.bias[r] = dot6(T, load6(x.loop, k, L_BIAS))
+    return True
+
+
+@inlined
+def largest(a):
+    most = 0.0
+    for k in range(a.shape[0]):
+        if not abs(a[k]) <= most:  # NaN stays NaN
+            most = abs(a[k])
+    return most
+
+
+@routine
+def factor_rows(table):
+    """J M⁻¹ Jᵀ from the articulated inertias in `work`, factored; returns its rank."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    response_matrix(table, x.touched, x.answers)
+    for r in range(x.row.shape[0]):
+        x.free[r] = 0.0
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            i = x.ends[k, side]
+            if i < 0:
+                continue
+            L, d, _ = ldl6(rigid_lower(load10(s.body, i, INERTIA)))
+            for r in range(x.first_row[k], x.first_row[k + 1]):
+                t = forward(L, load6(x.row, r, 6 * side))
+                for e in range(6):
+                    x.free[r] += d[e] * t[e] * t[e]
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            for other in range(x.ends.shape[0]):
+                for c in range(x.first_row[other], x.first_row[other + 1]):
+                    x.A[r, c] = coupling(x, k, r, other, c)
+    for r in range(x.row.shape[0]):
+        for c in range(r):
+            mean = 0.5 * (x.A[r, c] + x.A[c, r])
+            x.A[r, c] = mean
+            x.A[c, r] = mean
+    return factor_semidefinite(x.A, x.free, x.scale, x.order, x.L)
+
+
+@inlined
+def coupling(x, k, r, other, c):
+    """Entry (r, c) of J M⁻¹ Jᵀ, for rows of loops k and other."""
+    total = 0.0
+    for side in range(2):
+        a = x.where[k, side]
+        if a < 0:
+            continue
+        for other_side in range(2):
+            b = x.where[other, other_side]
+            if b < 0:
+                continue
+            for e in range(6):
+                along = 0.0
+                for f in range(6):
+                    along += x.answers[6 * a + e, 6 * b + f] * x.row[c, 6 * other_side + f]
+                total += x.row[r, 6 * side + e] * along
+    return total
+
+
+@routine
+def gather_wrenches(table):
+    """Jᵀ of `force`: wrenches on the touched bodies, in their frames."""
+    x = constraints_of(table)
+    for m in range(x.touched.shape[0]):
+        store6(x.wrenches, m, 0, ZERO6)
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            m = x.where[k, side]
+            if m >= 0:
+                for r in range(x.first_row[k], x.first_row[k + 1]):
+                    add_to6(x.wrenches, m, 0, scale6(x.force[r], load6(x.row, r, 6 * side)))
+
+
+@routine
+def accelerate_closed(table, where, h):
+    """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    bad = accelerate(table, where, h)
+    if bad >= 0:
+        return bad
+    if s.counts[LOADS] == 0:
+        world_poses_root_to_leaf(table)
+    if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:
+        return LOOPS_OPEN
+    rank = factor_rows(table)
+    involved = unmet_accelerations(table)
+    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    if not contradiction(x) <= CONTRADICTION * involved:
+        return LOOPS_CONTRADICT
+    gather_wrenches(table)
+    respond(table, x.touched, x.wrenches, x.change)
+    for k in range(s.qdd.shape[0]):
+        s.qdd[k] += x.change[k]
+    return OK
+
+
+@inlined
+def unmet_accelerations(table):
+    """right ← -(J q̈₀ + J̇ v); returns the size of what it is made of, in units of the diagonal."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    total = 0.0
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            unmet = -x.bias[r]
+            size = abs(x.bias[r])
+            for side in range(2):
+                i = x.ends[k, side]
+                for e in range(6):
+                    if i >= 0:
+                        a = s.work[i, ACCELERATION + e]
+                    else:
+                        a = -s.gravity[e - 3] if e >= 3 else 0.0
+                    unmet += x.row[r, 6 * side + e] * a
+                    size += abs(x.row[r, 6 * side + e] * a)
+            x.right[r] = -unmet
+            total += (size * x.scale[r]) ** 2
+    return math.sqrt(total)
+
+
+@inlined
+def contradiction(x):
+    """Size of what is left of `right` with the forces found, in units of the diagonal."""
+    total = 0.0
+    for r in range(x.right.shape[0]):
+        left = x.right[r]
+        for c in range(x.right.shape[0]):
+            left -= x.A[r, c] * x.force[c]
+        total += (left * x.scale[r]) ** 2
+    return math.sqrt(total)
+
+
+@routine
+def close_loops(table):
+    """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    rank = -1
+    done = False
+    for _ in range(MAX_CLOSINGS):
+        energies(table)  # world poses and twists at (q, v)
+        if not loop_rows(table):
+            return LOOPS_OPEN
+        gap = largest(x.gap)
+        if gap <= CLOSED and largest(x.slip) <= CLOSED:
+            done = True
+            break
+        if not gap <= STAGE_GAP:
+            return LOOPS_OPEN
+        if rank < 0:
+            if articulate(table, EXPLICIT, 0.0) >= 0:
+                return LOOPS_OPEN
+            rank = factor_rows(table)
+        if gap > CLOSED:
+            push_back(table, rank, x.gap)
+            scale = min(1.0, LONGEST_CLOSING / max(largest(x.change), 1e-300))
+            integrate(s.tree, s.q, x.change, scale, s.q)
+        else:
+            push_back(table, rank, x.slip)
+            for k in range(s.v.shape[0]):
+                s.v[k] += x.change[k]
+    return OK if done else LOOPS_OPEN
+
+
+@inlined
+def push_back(table, rank, rows):
+    """change ← -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ rows"""
+    x = constraints_of(table)
+    for r in range(rows.shape[0]):
+        x.right[r] = -rows[r]
+    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    gather_wrenches(table)
+    respond(table, x.touched, x.wrenches, x.change)

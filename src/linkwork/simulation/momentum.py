@@ -1,0 +1,132 @@
+"""Momentum of floating trees, kept through every step.
+
+Semi-implicit Euler in joint coordinates lets momentum drift by O(h²) per step. A tree on a free joint has six velocities
+to put that right: after the step its base twist is corrected so that momentum changed by the impulse of the external
+wrenches and by nothing else. Theory: docs/integrators.md.
+"""
+
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.aba import P_, R_
+from linkwork.dynamics.dca.nodes import rigid_lower
+from linkwork.model.layout import ARMATURE, INERTIA, PARENT, V
+from linkwork.simulation.accelerate import load_wrench, place_and_move, world_poses_root_to_leaf
+from linkwork.simulation.moving import COMPOSITES_READY, LOADS, moving_of
+from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent
+from linkwork.spatial.ldl import backward, forward, ldl6
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6, store10
+from linkwork.spatial.rotations import add3, cross3, matvec3, scale3
+from linkwork.spatial.vectors import add6, join, scale6, sub6, wrench_to_child, wrench_to_parent
+
+MOMENTUM = 10  # column of `composite` behind the inertia
+
+
+@routine
+def momentum_leaf_to_root(table):
+    """Inertia and momentum of each body with all below it, as one rigid body, in its own frame: `composite`."""
+    s = moving_of(table)
+    n = s.tree.shape[0]
+    for i in range(n):
+        twist = place_and_move(s, i)
+        inertia = load10(s.body, i, INERTIA)
+        store10(s.composite, i, 0, inertia)
+        store6(s.composite, i, MOMENTUM, rigid_times_twist(inertia, twist))
+    for i in range(n - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        if parent >= 0:
+            R = load9(s.work, i, R_)
+            p = load3(s.work, i, P_)
+            moved = rigid_to_parent(R, p, load10(s.composite, i, 0))
+            for k in range(10):
+                s.composite[parent, k] += moved[k]
+            add_to6(s.composite, parent, MOMENTUM, wrench_to_parent(R, p, load6(s.composite, i, MOMENTUM)))
+    s.counts[COMPOSITES_READY] = 1
+
+
+@kernel
+def read_momentum(table):
+    """Takes the present momentum of every floating tree as what is to be kept."""
+    s = moving_of(table)
+    momentum_leaf_to_root(table)
+    for t in range(s.base.shape[0]):
+        b = s.base[t]
+        store6(
+            s.kept, t, 0, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
+        )
+
+
+@kernel
+def total_momentum(table):
+    """Momentum [n; f] of everything about the origin of the world."""
+    s = moving_of(table)
+    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    momentum_leaf_to_root(table)
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, PARENT] < 0:
+            own = wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), load6(s.composite, i, MOMENTUM))
+            total = add6(total, own)
+    return total
+
+
+@inlined
+def add_external(s, i, wrench, h):
+    """Adds h times a wrench on body i, in its frame, to the momentum its tree is to have."""
+    t = s.tree_of[i]
+    if t >= 0:
+        moved = wrench_to_parent(load9(s.world, i, 0), load3(s.world, i, 9), wrench)
+        add_to6(s.kept, t, 0, scale6(h, moved))
+
+
+@routine
+def add_impulses(table, h):
+    """Adds h times the external wrenches at the last evaluation: loads, gravity, the free joint's own efforts.
+
+    Needs the composites of the start of the step and what `aba` left behind.
+    """
+    s = moving_of(table)
+    if s.wrench.shape[0] > 0 or s.counts[LOADS] > 0:
+        if s.counts[LOADS] == 0:  # with loads, the accelerations needed the world poses already
+            world_poses_root_to_leaf(table)
+        for i in range(s.wrench.shape[0]):
+            add_external(s, i, load6(s.wrench, i, 0), h)
+        for k in range(s.counts[LOADS]):
+            add_external(s, s.load_body[k], load_wrench(s, k), h)
+    g = (s.gravity[0], s.gravity[1], s.gravity[2])
+    for t in range(s.base.shape[0]):
+        b = s.base[t]
+        R = load9(s.work, b, R_)
+        p = load3(s.work, b, P_)
+        moment = matvec3(R, (s.composite[b, 1], s.composite[b, 2], s.composite[b, 3]))
+        moment = add3(moment, scale3(s.composite[b, 0], p))
+        weight = join(cross3(moment, g), scale3(s.composite[b, 0], g))
+        j = s.tree[b, V]
+        own = (
+            joint_effort(s, j),
+            joint_effort(s, j + 1),
+            joint_effort(s, j + 2),
+            joint_effort(s, j + 3),
+            joint_effort(s, j + 4),
+            joint_effort(s, j + 5),
+        )
+        add_to6(s.kept, t, 0, scale6(h, add6(weight, wrench_to_parent(R, p, own))))
+
+
+@inlined
+def joint_effort(s, j):
+    """Effort of a free joint without armature of its own: what `resistance` holds is what implicit springs give back."""
+    return s.drive[j] - (s.resistance[j, ARMATURE] - s.dof[j, ARMATURE]) * s.qdd[j]
+
+
+@routine
+def correct_bases(table):
+    """Gives each floating base the twist with which its tree has the momentum it is to have."""
+    s = moving_of(table)
+    momentum_leaf_to_root(table)
+    for t in range(s.base.shape[0]):
+        b = s.base[t]
+        wanted = wrench_to_child(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.kept, t, 0))
+        missing = sub6(wanted, load6(s.composite, b, MOMENTUM))
+        L, d, _ = ldl6(rigid_lower(load10(s.composite, b, 0)))
+        x = forward(L, missing)
+        x = backward(L, (d[0] * x[0], d[1] * x[1], d[2] * x[2], d[3] * x[3], d[4] * x[4], d[5] * x[5]))
+        for k in range(6):
+            s.v[s.tree[b, V] + k] += x[k]

@@ -1,0 +1,162 @@
+"""The arrays of a linkage that moves: what it is, what acts on it, where it is, and what a step needs.
+
+The linkage is a whole model (`FullDynamics`) or the few joints of one that are active with the rigid bodies between them
+(`AdaptiveDynamics`): the same step moves both. Kernels read the arrays from a table (`core.bundles`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
+from linkwork.model.layout import ARMATURE, DOF_COLUMNS, FREE, KIND, PARENT, V
+from linkwork.model.model import Model
+from linkwork.simulation.loads import LOAD_COLUMNS
+from linkwork.simulation.motors import MOTOR_COLUMNS
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Integrators, by number, and the rows of `stages` that each needs.
+SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT = range(4)
+STAGE_ROWS = (0, 3, 16, 19)
+
+# Entries of `counts`.
+METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
+LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
+ITERATIONS, IDLE, REJECTED, REMEMBERED = 9, 10, 11, 12
+COUNTS = 16
+
+# Entries of `numbers`.
+POTENTIAL_OFFSET = 0  # [J] energy of what does not move
+RTOL, ATOL, SUBSTEP_WISH, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
+MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
+SMALL_MATRIX = 16  # 30 numbers
+NUMBERS = 48
+
+# What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
+OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
+
+COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
+
+
+class Moving(NamedTuple):
+    """The arrays of a moving linkage of n bodies."""
+
+    # the linkage: the tables of `model.layout`
+    tree: Int2  # (n, 6)
+    body: Float2  # (n, 32)
+    screws: Float2  # (m, 9)
+    dof: Float2  # (nv, 4)
+    rest: Float1  # (nq,)
+    gravity: Float1  # (3,)
+    # what acts on it
+    effort: Float1  # (nv,) as given
+    motor: Float2  # (nv, 4)
+    wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
+    load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
+    load_body: Int1  # (k,)
+    # where it is
+    q: Float1  # (nq,)
+    v: Float1  # (nv,)
+    qdd: Float1  # (nv,) of the last evaluation
+    # an evaluation of the accelerations
+    drive: Float1  # (nv,) effort on each joint: given, motor, spring, damper
+    resistance: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
+    work: Float2  # (n, 60) of `dynamics.aba`
+    dof_work: Float2  # (nv, 19)
+    world: Float2  # (n, 12) poses in the world
+    # a step
+    start_q: Float1  # (nq,)
+    start_v: Float1  # (nv,)
+    u: Float1  # (nv,) a stage is at start ⊕ u
+    stages: Float2  # (rows of the integrator, nq + 1)
+    # momentum of floating trees
+    base: Int1  # (t,) body on each free joint to the world
+    tree_of: Int1  # (n,) floating tree of each body, or -1
+    kept: Float2  # (t, 6) momentum about the world's origin that each is to have
+    start_kept: Float2  # (t, 6)
+    composite: Float2  # (n, 16)
+    counts: Int1
+    numbers: Float1
+
+
+moving_of = reader(Moving)
+ROWS_OF_WRENCH = place_of(Moving, "wrench")
+
+
+def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray:
+    """Zeros that begin at a cache line and take no memory before they are written to."""
+    size = rows * (columns or 1)
+    raw = np.zeros(size + 8, dtype=dtype)
+    start = (-raw.ctypes.data // raw.itemsize) % (64 // raw.itemsize)
+    flat = raw[start : start + size]
+    return flat if columns is None else flat.reshape(rows, columns)
+
+
+def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray, method: int) -> Moving:
+    """Arrays for a linkage with the given tables (tree, body, screws, dof, rest, gravity), at rest, nothing acting.
+
+    bases: bodies on the free joints of floating trees whose momentum is kept; tree_of: tree of each body, or -1.
+    """
+    tree, body, screws, dof, rest, gravity = tables
+    n, nv, nq = tree.shape[0], dof.shape[0], rest.shape[0]
+    return Moving(
+        tree=tree,
+        body=body,
+        screws=screws,
+        dof=dof,
+        rest=rest,
+        gravity=gravity,
+        effort=untouched(nv),
+        motor=untouched(nv, MOTOR_COLUMNS),
+        wrench=untouched(n, 6),
+        load=np.zeros((0, LOAD_COLUMNS)),
+        load_body=np.zeros(0, dtype=np.int64),
+        q=untouched(nq),
+        v=untouched(nv),
+        qdd=untouched(nv),
+        drive=untouched(nv),
+        resistance=untouched(nv, DOF_COLUMNS),
+        work=untouched(n, BODY_WORK),
+        dof_work=untouched(nv, DOF_WORK),
+        world=untouched(n, 12),
+        start_q=untouched(nq),
+        start_v=untouched(nv),
+        u=untouched(nv),
+        stages=untouched(STAGE_ROWS[method], nq + 1),
+        base=bases,
+        tree_of=tree_of,
+        kept=np.zeros((bases.size, 6)),
+        start_kept=np.zeros((bases.size, 6)),
+        composite=untouched(n, COMPOSITE_COLUMNS),
+        counts=np.zeros(COUNTS, dtype=np.int64),
+        numbers=np.zeros(NUMBERS),
+    )
+
+
+def floating_trees(model: Model) -> tuple[IntArray, IntArray]:
+    """Bodies on free joints to the world that nothing but external wrenches can push, and the tree of each body, or -1.
+
+    With armature on its free joint a tree has momentum that no body carries; loops tie trees to others or to the world.
+    """
+    tree, dof = model.arrays.tree, model.arrays.dof
+    starts = np.flatnonzero(tree[:, PARENT] < 0)  # bodies are numbered depth first, so trees are runs of them
+    of = np.repeat(np.arange(starts.size), np.diff(starts, append=model.n_bodies))
+    tied: set[int] = set()
+    for loop in model.loops:
+        ends = {int(of[body]) if body >= 0 else -1 for body in (loop.body_a, loop.body_b)}
+        tied |= ends if len(ends) > 1 else set()
+    free = [
+        k
+        for k, base in enumerate(starts.tolist())
+        if k not in tied and tree[base, KIND] == FREE and not dof[tree[base, V] : tree[base, V] + 6, ARMATURE].any()
+    ]
+    number = np.full(starts.size + 1, -1, dtype=np.int64)
+    number[free] = np.arange(len(free))
+    return np.ascontiguousarray(starts[free]), np.ascontiguousarray(number[of])

@@ -1,0 +1,178 @@
+"""The one step of a linkage in time: evaluations of the accelerations, integrator, momentum, check of overflow.
+
+Many steps run without leaving compiled code (`advance`). A step that fails is taken back: the state is that of the last
+good step. Accelerations by other algorithms than `aba` come from outside: `begin_step`, then `resume_step` after each
+evaluation for as long as it says EVALUATE, then `finish_step`.
+"""
+
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate
+from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, runge_kutta
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.loop_forces import accelerate_closed, close_loops
+from linkwork.simulation.momentum import correct_bases
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    DORMAND_PRINCE,
+    IMPLICIT_MIDPOINT,
+    KEEPS_MOMENTUM,
+    METHOD,
+    OK,
+    OVERFLOW,
+    RUNGE_KUTTA,
+    SEMI_IMPLICIT_EULER,
+    SUBSTEPS,
+    moving_of,
+)
+
+
+@kernel
+def advance(table, h, n):
+    """Up to n steps of h [s] of a tree; returns OK or why it stopped, and the number of steps that were made."""
+    for k in range(n):
+        status = one_step(table, h)
+        if status != OK:
+            return status, k
+    return OK, n
+
+
+@kernel
+def advance_closed(table, h, n):
+    """The same for a linkage with loops."""
+    for k in range(n):
+        status = one_closed_step(table, h)
+        if status != OK:
+            return status, k
+    return OK, n
+
+
+@routine
+def one_step(table, h):
+    """One step of h [s], or none: OK, or why it failed."""
+    where = where_joints_act(table)
+    status = begin(table, h)
+    while status == EVALUATE:
+        status = resume(table, h, accelerate(table, where, h))
+    return finish(table, status)
+
+
+@routine
+def one_closed_step(table, h):
+    """The same with loops: every evaluation meets their accelerations, and the end of the step is closed again."""
+    where = where_joints_act(table)
+    status = begin(table, h)
+    while status == EVALUATE:
+        status = resume(table, h, accelerate_closed(table, where, h))
+    if status == DONE:
+        status = close_loops(table)
+    return finish(table, status)
+
+
+@inlined
+def where_joints_act(table):
+    """Where in the step the integrator takes springs, dampers and motors."""
+    method = moving_of(table).counts[METHOD]
+    if method == SEMI_IMPLICIT_EULER:
+        return AT_END
+    return AT_MIDPOINT if method == IMPLICIT_MIDPOINT else EXPLICIT
+
+
+@routine
+def begin(table, h):
+    """Remembers where the step begins, and asks for the first evaluation."""
+    s = moving_of(table)
+    for k in range(s.q.shape[0]):
+        s.start_q[k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        s.start_v[k] = s.v[k]
+    for t in range(s.kept.shape[0]):
+        for k in range(6):
+            s.start_kept[t, k] = s.kept[t, k]
+    method = s.counts[METHOD]
+    if method == SEMI_IMPLICIT_EULER:
+        return euler.begin(table, h)
+    if method == RUNGE_KUTTA:
+        return runge_kutta.begin(table, h)
+    if method == DORMAND_PRINCE:
+        return dormand_prince.begin(table, h)
+    return implicit_midpoint.begin(table, h)
+
+
+@routine
+def resume(table, h, bad):
+    """Goes on after an evaluation, which failed where `bad` is not OK: EVALUATE, DONE or a failure."""
+    s = moving_of(table)
+    method = s.counts[METHOD]
+    if method == SEMI_IMPLICIT_EULER:
+        return euler.resume(table, h, bad)
+    if method == RUNGE_KUTTA:
+        return runge_kutta.resume(table, h, bad)
+    if method == DORMAND_PRINCE:
+        return dormand_prince.resume(table, h, bad)
+    return implicit_midpoint.resume(table, h, bad)
+
+
+@routine
+def finish(table, status):
+    """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
+    s = moving_of(table)
+    if s.counts[METHOD] != DORMAND_PRINCE:
+        s.counts[SUBSTEPS] += 1
+    if status == DONE:
+        if s.counts[KEEPS_MOMENTUM] != 0:
+            correct_bases(table)
+        else:
+            s.counts[COMPOSITES_READY] = 0
+        if is_finite(table):
+            return OK
+        status = OVERFLOW
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    for t in range(s.kept.shape[0]):
+        for k in range(6):
+            s.kept[t, k] = s.start_kept[t, k]
+    s.counts[COMPOSITES_READY] = 0
+    return status
+
+
+@routine
+def is_finite(table):
+    s = moving_of(table)
+    x = 0.0
+    for k in range(s.q.shape[0]):
+        x += 0.0 * s.q[k]
+    for k in range(s.v.shape[0]):
+        x += 0.0 * s.v[k]
+    return x == 0.0
+
+
+# ------------------------------------------------------------------------------------- for accelerations from outside
+
+
+@kernel
+def begin_step(table, h):
+    return begin(table, h)
+
+
+@kernel
+def resume_step(table, h, bad):
+    return resume(table, h, bad)
+
+
+@kernel
+def finish_step(table, status):
+    return finish(table, status)
+
+
+@kernel
+def evaluate(table):
+    """Accelerations at the present state into `qdd`, springs and motors as they are now; OK or a body that failed."""
+    return accelerate(table, EXPLICIT, 0.0)
+
+
+@kernel
+def evaluate_closed(table):
+    """The same with loops."""
+    return accelerate_closed(table, EXPLICIT, 0.0)
