@@ -102,7 +102,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int) -> Constraint
         first_row=np.array([0, *(rows.stop for rows in plan.rows)])
         if plan is not None
         else np.zeros(1, dtype=np.int64),
-        touched=touched,
+        touched=np.concatenate([touched, np.zeros(m - touched.size, dtype=np.int64)])[: touched.size],
         where=where,
         z=z,
         rate=np.zeros(nz),

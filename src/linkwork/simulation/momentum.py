@@ -49,6 +49,8 @@ def read_momentum(table):
     momentum_leaf_to_root(table)
     for t in range(s.base.shape[0]):
         b = s.base[t]
+        if b < 0:  # a tree that is held
+            continue
         store6(
             s.kept, t, 0, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
         )
@@ -93,6 +95,8 @@ def add_impulses(table, h):
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
     for t in range(s.base.shape[0]):
         b = s.base[t]
+        if b < 0:  # a tree that is held
+            continue
         R = load9(s.work, b, R_)
         p = load3(s.work, b, P_)
         moment = matvec3(R, (s.composite[b, 1], s.composite[b, 2], s.composite[b, 3]))
@@ -123,6 +127,8 @@ def correct_bases(table):
     momentum_leaf_to_root(table)
     for t in range(s.base.shape[0]):
         b = s.base[t]
+        if b < 0:  # a tree that is held
+            continue
         wanted = wrench_to_child(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.kept, t, 0))
         missing = sub6(wanted, load6(s.composite, b, MOMENTUM))
         L, d, _ = ldl6(rigid_lower(load10(s.composite, b, 0)))
