@@ -37,11 +37,11 @@ def go_on_from(
 def _carry_efforts(sim: QuasiStatics, after: QuasiStatics, body: str | int) -> None:
     """Efforts of joints between bodies, turned round where the joint was: they follow the rule of its velocities.
 
-    (A hinge changes sign, a ball turns into the other body's frame: orthogonal maps, the same for both.)
+    (A joint_data changes sign, a ball turns into the other body's frame: orthogonal maps, the same for both.)
     """
-    if not sim._live.effort.any():
+    if not sim._run.effort.any():
         return
-    probe = reroot(sim.model, State(sim._live.q, sim._live.effort), body)
+    probe = reroot(sim.model, State(sim._run.q, sim._run.effort), body)
     for i, name in enumerate(after.model.joint_names):
         if after.model.parent[i] >= 0:
             values = probe.state.v[probe.model.v_slice(name)]
