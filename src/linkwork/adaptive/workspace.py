@@ -286,7 +286,7 @@ def _common(model: Model, plan: Plan, q: FloatArray, v: FloatArray) -> Run:
         opened=np.zeros(count, dtype=np.int64),
         heap=np.zeros(count, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
-        metric_sums=np.zeros(METRIC_SUMS),
+        metric_sums=np.eye(METRIC_SUMS)[UNIT],
         wrench=np.zeros((model.n_bodies, 6)),
         load=np.zeros((4, LOAD_COLUMNS)),
         load_body=np.zeros(4, dtype=np.int64),

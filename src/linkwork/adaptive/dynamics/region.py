@@ -39,6 +39,7 @@ from linkwork.adaptive.workspace import (
     SUM_JOINT,
     SUM_QUEUE,
     TOUCHED,
+    UNIT,
 )
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
@@ -110,7 +111,8 @@ def matters(run, node, limit, horizon):
     """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
     if is_active(run, node):
         limit *= CLOSE_FRACTION * CLOSE_FRACTION
-    return run.value[node] > limit or run.speed[node] > limit * horizon * horizon
+    step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
+    return run.value[node] > limit or run.speed[node] > limit * step * step
 
 
 @routine
