@@ -53,19 +53,19 @@ def heap_sort(a, first, length):
 
 
 @inlined
-def sift(a, first, root, length):
-    value = a[first + root]
+def sift(a, first, top, length):
+    value = a[first + top]
     while True:
-        child = 2 * root + 1
+        child = 2 * top + 1
         if child >= length:
             break
         if child + 1 < length and a[first + child + 1] > a[first + child]:
             child += 1
         if a[first + child] <= value:
             break
-        a[first + root] = a[first + child]
-        root = child
-    a[first + root] = value
+        a[first + top] = a[first + child]
+        top = child
+    a[first + top] = value
 
 
 @inlined

@@ -60,6 +60,8 @@ METRIC_SUMS = 5
 
 MOMENTUM_COLUMNS = 6  # of `kept_momentum`, one row per floating tree: about the origin of the world [n; f]
 
+OVERFLOW = -2  # in the place of a body that failed
+
 ABSENT: Any = None  # in the place of an array that a simulation does not need
 
 

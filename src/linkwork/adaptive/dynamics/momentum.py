@@ -1,6 +1,6 @@
 """Momentum of floating trees, kept through every step and every change of region.
 
-Semi-implicit Euler in joint coordinates lets momentum drift by O(h²) a step. A figure on a free joint has six velocities
+Semi-implicit Euler in joint coordinates lets momentum drift by O(h²) per step. A tree on a free joint has six velocities
 to put that right: after the step its base twist is corrected so that momentum changed by the impulse of the external
 wrenches and by nothing else. O(active nodes). Theory: docs/theory/adaptive_dynamics.md.
 """
@@ -122,7 +122,7 @@ def add_impulses(plan, mechanism, c, run, h):
 
 @routine
 def correct_bases(plan, mechanism, c, run):
-    """Gives each floating base the twist with which its figure has the momentum it is to have."""
+    """Gives each floating base the twist with which its tree has the momentum it is to have: (3)."""
     for k in range(plan.floating.shape[0]):
         node = plan.floating[k]
         i = plan.nodes[node, INDEX]

@@ -5,6 +5,8 @@ looks at the velocities they would have, keeps what the tolerance or the number 
 impulses, and gives nodes that became rigid their inertia, columns and factor. Theory: docs/theory/adaptive_dynamics.md.
 """
 
+import math
+
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened, expand_metric, solve_opened
 from linkwork.adaptive.dynamics.hybrid import (
     express_world_loads,
@@ -32,6 +34,7 @@ from linkwork.adaptive.workspace import (
     MAX_QUEUE,
     OPEN,
     OPEN_COUNT,
+    OVERFLOW,
     READY,
     RENEW,
     SORTED_COUNT,
@@ -48,7 +51,7 @@ from linkwork.spatial.memory import store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import ZERO6, compose_pose
 
-# With a number of joints given, so many more are computed than may be active: where loads move to, the region can follow.
+# With a number of joints given, this part of it is computed on top, so that the region can follow loads that move.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
@@ -275,7 +278,7 @@ def refresh_motion(plan, mechanism, c, run):
 
 @routine
 def update_active_region(plan, mechanism, c, hybrid, run, measure, tolerance, most, horizon):
-    """One update; returns a body that failed, or -1."""
+    """One update; returns a body that failed, OVERFLOW or -1."""
     express_world_loads(plan, c, run)
     bad = assemble_opened(plan, mechanism, c, run)
     if bad >= 0:
@@ -290,6 +293,8 @@ def update_active_region(plan, mechanism, c, hybrid, run, measure, tolerance, mo
     # A sum over all parts needs room for the parts that are to close.
     goal = ROOM * tolerance if is_summed(measure) else tolerance
     expand_metric(plan, mechanism, c, run, run.metric_qdd, measure, goal, budget, NO_LIMIT)
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     sum_over_subtrees(plan, mechanism, run, horizon)

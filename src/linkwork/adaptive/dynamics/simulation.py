@@ -21,6 +21,7 @@ from linkwork.adaptive.workspace import (
     CHANGE_COUNT,
     JOINT_COUNT,
     LOAD_COUNT,
+    OVERFLOW,
     RENEW,
     STALE,
     SUM_JOINT,
@@ -54,7 +55,7 @@ class AdaptiveReport:
     active_joints: joints that move; the bases of floating trees always do and are not counted.
     joints_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
+        proven in exact arithmetic at the last region update (rounding comes on top); NaN before the first one.
     reached: whether that is within the tolerance (a number of joints may have been asked for instead).
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity and joint springs [J].
@@ -82,7 +83,7 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     keep_momentum: semi-implicit Euler corrects the bases of floating trees so that their momentum changes by external
         impulses only.
     Joints that move in `state` are active at first.
-    Cost: O(n) once, then O(active joints) a step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
+    Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 
     _marks = STALE | RENEW
@@ -357,7 +358,7 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
             return
         vectors = {"state.q": self._run.q, "state.v": self._run.v, "effort": self._run.effort}
         cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._run.wrench)
-        advice = " Take a smaller step." if bad == adaptive_step.OVERFLOW else ""
+        advice = " Take a smaller step." if bad == OVERFLOW else ""
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
 

@@ -35,6 +35,7 @@ from linkwork.adaptive.workspace import (
     LOAD_COUNT,
     OPEN,
     OPEN_COUNT,
+    OVERFLOW,
     READY,
     SORTED_COUNT,
     STALE,
@@ -45,8 +46,6 @@ from linkwork.core.jit import kernel, routine
 from linkwork.model.layout import DOF, FIXED, KIND
 from linkwork.spatial.memory import store6
 from linkwork.spatial.vectors import ZERO6
-
-OVERFLOW = -2  # in the place of a body that failed
 
 PREPARE, BEGIN, UPDATE, RUN, HOLD, REOPEN, KEEP_MOMENTUM = range(7)
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA = range(2)
@@ -134,7 +133,7 @@ def euler_step(plan, mechanism, c, hybrid, run, h, keep_momentum):
 
 @routine
 def prepare_everything(plan, mechanism, c, hybrid, run):
-    """Joints, inertias, coefficients, columns and roots of everything; returns a body that failed, or -1.
+    """Joints, inertias, coefficients, columns and factors of everything; returns a body that failed, or -1.
 
     Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
     compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.

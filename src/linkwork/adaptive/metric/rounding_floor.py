@@ -65,7 +65,7 @@ def frontier_floor(plan, coefficients, run, node):
 
 @routine
 def joint_floor(plan, mechanism, coefficients, run, node, once):
-    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
+    """The same for a computed joint, (2): √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
 
     A pivot has a relative error of its growth Mᵣᵣ/Dᵣ, whatever the level; its effect on t + s q̈ is added.
     """

@@ -174,9 +174,9 @@ def branch_bias(columns, at, V, phi, slot):
 
 @routine
 def update_columns(plan, mechanism, c, wrench, node):
-    """Columns of one node from those of its children and its own coefficients, all of which must be up to date.
+    """Columns (1) of one node from those of its children and its own coefficients, all of which must be up to date.
 
-    Leaves L⁻¹β of its joint in the scratch at GAP, for the root that is updated next.
+    Leaves L⁻¹β of its joint in the scratch at GAP, for the factor that is updated next.
     """
     nodes = plan.nodes
     kind = nodes[node, NODE_KIND]
@@ -235,6 +235,7 @@ def add_armature_columns(rows, sign, mechanism, i, scratch, at):
 
 @routine
 def hang_columns(plan, mechanism, c, node):
+    """p = YᵀD⁻¹G_Y + kᵀN⁻¹Q of a branch, with the gap G = L⁻¹ (C(r) - b1) M, as in (2)."""
     i = plan.nodes[node, INDEX]
     child = plan.nodes[node, LEFT]
     R = load9(c.joint_data, i, H_R)
@@ -264,6 +265,7 @@ def hang_columns(plan, mechanism, c, node):
 
 @routine
 def join_columns(plan, mechanism, c, node):
+    """b1 and b2 of a JOIN by (2)."""
     nodes = plan.nodes
     i = nodes[node, INDEX]
     upper = nodes[node, LEFT]

@@ -1,4 +1,7 @@
-"""QuasiStatics: computes only the joints that matter, and proves the error (Redon and Lin 2006, in square-root form)."""
+"""QuasiStatics: computes only the joints that matter, with a bound on the error (after Redon and Lin 2006).
+
+The bound is proven in exact arithmetic; rounding is estimated.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,17 @@ from linkwork.adaptive.quasi_statics import checkpoint as quasi_statics_checkpoi
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import figures
 from linkwork.adaptive.quasi_statics.settle import settle
-from linkwork.adaptive.quasi_statics.solve import OVERFLOW, advance, expand_more, mark_and_move
-from linkwork.adaptive.workspace import JOINT_COUNT, MAX_JOINT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT, allocate
+from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
+from linkwork.adaptive.workspace import (
+    JOINT_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    OVERFLOW,
+    SUM_JOINT,
+    SUM_QUEUE,
+    UNIT,
+    allocate,
+)
 from linkwork.assembly.plan import node_depths
 from linkwork.core.checks import not_negative, positive, whole
 from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops

@@ -19,6 +19,7 @@ from linkwork.adaptive.workspace import (
     HEAP_COUNT,
     JOINT_COUNT,
     OPEN_COUNT,
+    OVERFLOW,
     SUM_JOINT,
     SUM_QUEUE,
     UNIT,
@@ -31,8 +32,6 @@ from linkwork.model.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, SPHERICAL, Q, V
 from linkwork.spatial.rotations import ZERO3
 from linkwork.spatial.simd import vload
-
-OVERFLOW = -2  # in the place of a body that failed
 
 
 @inlined
