@@ -77,7 +77,7 @@ def wrenches_of(sim):
         if load.row < 0:
             total[load.body] += load.wrench
             continue
-        row, R, p = sim._live.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
+        row, R, p = sim._run.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
         at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
         f = force + row[LOAD_STIFFNESS] * (target - p - R @ at if row[LOAD_STIFFNESS] else np.zeros(3))
         total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
@@ -163,8 +163,8 @@ def test_a_hybrid_step_has_the_accelerations_of_prescribed_joints(model, rng):
             for name, joint in zip(model.joint_names, model.joints, strict=True)
             if name not in active and joint.nv
         }
-        motors = sim._live.motor
-        effort = sim._live.effort.copy()
+        motors = sim._run.motor
+        effort = sim._run.effort.copy()
         for name in hinges(model)[:2]:
             rows, columns = model.v_slice(name), model.q_slice(name)
             effort[rows] += motors[rows, 0] * (motors[rows, 2] - state.q[columns])
@@ -263,10 +263,10 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
     other.step(1e-3, 11)  # somewhere else
     other.pin_active(model.joint_names[-3])
     for load, mine in zip(other.loads, sim.loads, strict=True):  # the loads are the caller's to apply again
-        if load.row < 0 or other._live.load[load.row, LOAD_STIFFNESS] == 0.0:
+        if load.row < 0 or other._run.load[load.row, LOAD_STIFFNESS] == 0.0:
             other.change_wrench(load, force=mine.force, torque=mine.torque)
         else:
-            other.move_target(load, sim._live.load[mine.row, LOAD_TARGET : LOAD_TARGET + 3])
+            other.move_target(load, sim._run.load[mine.row, LOAD_TARGET : LOAD_TARGET + 3])
     other.restore(saved)
     assert other.report == sim.report
     assert other.active == sim.active

@@ -116,14 +116,16 @@ def test_coefficients_are_formed_again_in_the_same_bits(name):
             second = Loaded(name)
             second.sim.restore(first.sim.checkpoint())
             a, b = first.sim, second.sim
-            closed = a._live.flag == 0
+            closed = a._run.flag == 0
             assert closed.any()
-            for table, begins in (("coef", a._plan.block), ("phi", a._plan.slot), ("root", a._plan.root_at)):
+            for table, begins in (("kept", a._plan.block), ("handed_up", a._plan.slot), ("factor", a._plan.factor_at)):
                 assert not closed[differing_nodes(a, b, table, begins)].any(), (k, table)
             assert (a._coefficients.rows[closed] == b._coefficients.rows[closed]).all()
-            assert same_bits(a._coefficients.place[closed], b._coefficients.place[closed])
-            assert same_bits(a._coefficients.hinge[:, :H_C], b._coefficients.hinge[:, :H_C])  # poses of all joints
-            assert same_bits(a._coefficients.total, b._coefficients.total)
+            assert same_bits(a._coefficients.composite[closed], b._coefficients.composite[closed])
+            assert same_bits(
+                a._coefficients.joint_data[:, :H_C], b._coefficients.joint_data[:, :H_C]
+            )  # poses of all joints
+            assert same_bits(a._coefficients.effort_sum, b._coefficients.effort_sum)
             assert same_bits(a._coefficients.S, b._coefficients.S)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
 from linkwork.adaptive.measures import MEASURES
+from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
 from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
@@ -53,11 +53,11 @@ def true_accelerations(sim):
         if load.row < 0:
             total[load.body] += load.wrench
             continue
-        row, R, p = sim._live.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
+        row, R, p = sim._run.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
         at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
         f = force + row[LOAD_STIFFNESS] * (target - p - R @ at)
         total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
-    return lw.forward_dynamics(sim.model, sim.state, sim._live.effort, total)
+    return lw.forward_dynamics(sim.model, sim.state, sim._run.effort, total)
 
 
 def joint_parts(sim, qdd):
@@ -68,7 +68,7 @@ def joint_parts(sim, qdd):
 
 def frontier_parts(sim, parts):
     """The same summed over each rigid cluster right below the active region."""
-    nodes, flag = sim._plan.nodes, sim._live.flag
+    nodes, flag = sim._plan.nodes, sim._run.flag
     sums = []
     for node in range(len(nodes)):
         up = nodes[node, 4]
@@ -301,25 +301,25 @@ def test_a_step_reads_nothing_outside_the_region(rng):
     """Everything a step has no business with is poisoned; a hundred steps do not notice."""
     sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
     sim.update_every = twin.update_every = 10**6
-    live, c, nodes = sim._live, sim._coefficients, sim._plan.nodes
-    active = live.active[: live.tally[ACTIVE_COUNT]]
-    front = live.front[: live.tally[FRONT_COUNT]]
+    run, c, nodes = sim._run, sim._coefficients, sim._plan.nodes
+    active = run.active[: run.counts[ACTIVE_COUNT]]
+    front = run.front[: run.counts[FRONT_COUNT]]
     assert active.size + front.size < 0.1 * len(nodes)
     outside = np.ones(len(nodes), dtype=bool)
     outside[active] = outside[front] = False
     joints = np.isin(nodes[active, NODE_KIND], (JOIN, HANG, BODY))
     foreign = np.ones(sim.model.n_bodies, dtype=bool)
     foreign[nodes[active[joints], INDEX]] = False
-    for array in (c.place, live.twist, live.relative, live.momentum, live.force, live.world, live.value, live.speed):
+    for array in (c.composite, run.twist, run.relative, run.momentum, run.force, run.world, run.value, run.speed):
         array[outside] = math.nan
-    for array in (c.columns, c.root, c.phi, c.coef, c.freedom):
+    for array in (c.columns, c.factor, c.handed_up, c.kept, c.dof_rows):
         array[:] = math.nan
-    for array in (c.hinge, live.rate, live.wrench):
+    for array in (c.joint_data, run.rate, run.wrench):
         array[foreign] = math.nan
     moving = np.zeros(sim.model.nv, dtype=bool)
     for i in sim.active_bodies.tolist():
         moving[sim.model.v_slice(i)] = True
-    for array in (live.v, live.qdd, live.effort, c.total, live.motor):
+    for array in (run.v, run.qdd, run.effort, c.effort_sum, run.motor):
         array[~moving] = math.nan
     assert twin.step(1e-4, 100) == sim.step(1e-4, 100)
     assert (sim.state.v[moving] == twin.state.v[moving]).all()
@@ -331,17 +331,17 @@ def test_a_step_reads_nothing_outside_the_region(rng):
 def test_many_updates_and_steps_write_nothing_far_away(rng):
     """Ten updates with a load that stays: what they touch is the neighbourhood of the region, however large the rest."""
     sim = big(rng, 20)
-    live, c, plan = sim._live, sim._coefficients, sim._plan
-    rows = (c.place, live.twist, live.relative, live.momentum, live.force, live.world, live.value, live.speed)
+    run, c, plan = sim._run, sim._coefficients, sim._plan
+    rows = (c.composite, run.twist, run.relative, run.momentum, run.force, run.world, run.value, run.speed)
     before = [array.copy() for array in rows]
-    flat = (c.columns, c.root, c.coef, c.phi)
+    flat = (c.columns, c.factor, c.kept, c.handed_up)
     flat_before = [array.copy() for array in flat]
     report = sim.step(1e-4, 100)
     assert report.active_joints == 20
     changed = np.zeros(len(plan.nodes), dtype=bool)
     for array, old in zip(rows, before, strict=True):
         changed |= (array != old).reshape(len(plan.nodes), -1).any(axis=1)
-    starts = (plan.columns_at, plan.root_at, plan.block, plan.slot)
+    starts = (plan.columns_at, plan.factor_at, plan.block, plan.slot)
     for array, old, start in zip(flat, flat_before, starts, strict=True):
         where = np.flatnonzero(array != old)
         order = np.argsort(start, kind="stable")
@@ -355,10 +355,10 @@ def test_a_region_is_closed_upwards_and_its_front_is_rigid(model, rng):
     for _ in range(30):
         sim.active_joints = int(rng.integers(0, 12))
         sim.step(1e-3, 4)
-        nodes, live = sim._plan.nodes, sim._live
-        active = set(live.active[: live.tally[ACTIVE_COUNT]].tolist())
+        nodes, run = sim._plan.nodes, sim._run
+        active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())
         assert all(nodes[n, 4] < 0 or nodes[n, 4] in active for n in active)
-        front = set(live.front[: live.tally[FRONT_COUNT]].tolist())
+        front = set(run.front[: run.counts[FRONT_COUNT]].tolist())
         children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
         assert front == children - active
         kinds |= {int(nodes[n, NODE_KIND]) for n in active | front}

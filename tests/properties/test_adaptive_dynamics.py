@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.workspace import ACTIVE_COUNT, FRONT_COUNT, OPEN, STALE
-from linkwork.adaptive.metric.moving_factor import ROW_1, ROW_2
-from linkwork.adaptive.quasi_statics.workspace import LOAD_COUNT
+from linkwork.adaptive.metric.factor import IN_MOTION
+from linkwork.adaptive.workspace import ACTIVE_COUNT, FRONT_COUNT, LOAD_COUNT, OPEN, STALE
 from linkwork.assembly.plan import BODY, JOIN, NODE_KIND, ROLE, TOP
 from linkwork.simulation.loads import LOAD_STIFFNESS
 
@@ -114,35 +113,35 @@ class Player:
 def assert_same_coefficients(one, other):
     """Bit for bit: places, columns and roots of closed nodes, hybrid coefficients of the front, joints, loads."""
     plan, a, b = one._plan, one._coefficients, other._coefficients
-    live, twin = one._live, other._live
-    count = live.tally[ACTIVE_COUNT]
-    assert (live.active[:count] == twin.active[: twin.tally[ACTIVE_COUNT]]).all()
-    front = live.front[: live.tally[FRONT_COUNT]]
-    assert (front == twin.front[: twin.tally[FRONT_COUNT]]).all()
-    for node in np.flatnonzero(live.flag & (OPEN | STALE) == 0).tolist():
+    run, twin = one._run, other._run
+    count = run.counts[ACTIVE_COUNT]
+    assert (run.active[:count] == twin.active[: twin.counts[ACTIVE_COUNT]]).all()
+    front = run.front[: run.counts[FRONT_COUNT]]
+    assert (front == twin.front[: twin.counts[FRONT_COUNT]]).all()
+    for node in np.flatnonzero(run.flag & (OPEN | STALE) == 0).tolist():
         wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
-        size, width = (96, ROW_2) if wide else (48, ROW_1)
-        at, root = plan.columns_at[node], plan.root_at[node]
+        size, width = (96, IN_MOTION.row_2) if wide else (48, IN_MOTION.row_1)
+        at, root = plan.columns_at[node], plan.factor_at[node]
         assert (a.columns[at : at + size] == b.columns[at : at + size]).all()
         assert a.rows[node] == b.rows[node]
         rows = slice(root, root + a.rows[node] * width)
-        assert (a.root[rows] == b.root[rows]).all()
-        assert (a.place[node] == b.place[node]).all()
+        assert (a.factor[rows] == b.factor[rows]).all()
+        assert (a.composite[node] == b.composite[node]).all()
     for node in front.tolist():
-        assert (a.place[node] == b.place[node]).all()
+        assert (a.composite[node] == b.composite[node]).all()
         at, size = plan.slot[node], 96 if plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP else 48
-        mine, its = (s._hybrid.phi[at : at + size].reshape(-1, 8)[:, :6] for s in (one, other))
+        mine, its = (s._hybrid.handed_up[at : at + size].reshape(-1, 8)[:, :6] for s in (one, other))
         assert (mine == its).all()
         if plan.nodes[node, NODE_KIND] in (BODY, JOIN) and plan.nodes[node, ROLE] != TOP:
             at = plan.block[node]
-            mine, its = (s._hybrid.coef[at : at + 48].reshape(-1, 8)[:, :6] for s in (one, other))
+            mine, its = (s._hybrid.kept[at : at + 48].reshape(-1, 8)[:, :6] for s in (one, other))
             assert (mine == its).all()
-    assert (a.hinge[:, :12] == b.hinge[:, :12]).all()
-    assert (a.total == b.total).all()
-    loads = live.tally[LOAD_COUNT]
-    assert (live.load[:loads] == twin.load[:loads]).all()
-    assert (live.load_front[:loads] == twin.load_front[:loads]).all()
-    assert (live.load_pose[:loads] == twin.load_pose[:loads]).all()
+    assert (a.joint_data[:, :12] == b.joint_data[:, :12]).all()
+    assert (a.effort_sum == b.effort_sum).all()
+    loads = run.counts[LOAD_COUNT]
+    assert (run.load[:loads] == twin.load[:loads]).all()
+    assert (run.load_front[:loads] == twin.load_front[:loads]).all()
+    assert (run.load_pose[:loads] == twin.load_pose[:loads]).all()
 
 
 def assert_goes_on_alike(one, other):
@@ -180,7 +179,7 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     for _ in range(ACTS):
         player.act()
     sim.update_region(1e-2)
-    state, live = sim.state, sim._live
+    state, run = sim.state, sim._run
     energy, momentum = lw.energy(model, state), lw.momentum(model, state)
     assert sim.energy.total == pytest.approx(energy.total, rel=1e-10, abs=1e-10)
     assert sim.momentum.angular == pytest.approx(momentum.angular, rel=1e-9, abs=1e-9)
@@ -194,12 +193,12 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
         else:
             f, n = how["force"], how["torque"]
         wrenches[body] += np.concatenate([n + np.cross(at, f), f])
-    effort = live.effort.copy()
+    effort = run.effort.copy()
     for i in range(model.n_bodies):
         rows, columns = model.v_slice(i), model.q_slice(i)
-        if live.motor[rows].any():
-            effort[rows] += live.motor[rows, 0] * (live.motor[rows, 2] - state.q[columns])
-            effort[rows] += live.motor[rows, 1] * (live.motor[rows, 3] - state.v[rows])
+        if run.motor[rows].any():
+            effort[rows] += run.motor[rows, 0] * (run.motor[rows, 2] - state.q[columns])
+            effort[rows] += run.motor[rows, 1] * (run.motor[rows, 3] - state.v[rows])
     active = set(sim.active)
     prescribed = {
         name: np.zeros(joint.nv)
@@ -214,4 +213,4 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     for i, pin in sim._pins.items():
         if model.joints[i].nv:
             assert (model.joint_names[i] in active) == (pin > 0)
-    assert sim._live.load[: len(sim._rows), LOAD_STIFFNESS].sum() == 2.0 * sum(g[1] == "attach" for g in player.given)
+    assert sim._run.load[: len(sim._rows), LOAD_STIFFNESS].sum() == 2.0 * sum(g[1] == "attach" for g in player.given)

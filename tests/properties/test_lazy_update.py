@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
-from linkwork.adaptive.metric.factor import ROW_1, ROW_2
-from linkwork.adaptive.quasi_statics.workspace import DIRTY, OPEN, STALE
+from linkwork.adaptive.metric.factor import AT_REST
+from linkwork.adaptive.workspace import DIRTY, OPEN, STALE
 from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
 
 pytestmark = pytest.mark.filterwarnings(
@@ -114,8 +114,8 @@ class Ledger:
 def from_scratch(ledger):
     """A new simulation at the same state; every coefficient is computed with the loads of the ledger in place."""
     sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim._mechanism.weight)
-    sim._live.wrench[:] = ledger.wrenches()
-    sim._live.effort[:] = ledger.effort
+    sim._run.wrench[:] = ledger.wrenches()
+    sim._run.effort[:] = ledger.effort
     sim._assemble_everything()
     return sim
 
@@ -129,20 +129,20 @@ def gram(sim, node):
     """RᵀR of a node: what no orthogonal reduction changes."""
     plan, c = sim._plan, sim._coefficients
     wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
-    width = ROW_2 if wide else ROW_1
-    at = plan.root_at[node]
-    R = c.root[at : at + c.rows[node] * width].reshape(-1, width)
+    width = AT_REST.row_2 if wide else AT_REST.row_1
+    at = plan.factor_at[node]
+    R = c.factor[at : at + c.rows[node] * width].reshape(-1, width)
     return R.T @ R
 
 
 def check_coefficients(ledger):
     ledger.sim.solve()
     sim, fresh = ledger.sim, from_scratch(ledger)
-    for name in ("hinge", "S", "total", "freedom", "place", "phi", "coef"):
+    for name in ("joint_data", "S", "effort_sum", "dof_rows", "composite", "handed_up", "kept"):
         assert same(getattr(sim._coefficients, name), getattr(fresh._coefficients, name)), name
     assert (sim._coefficients.rows == fresh._coefficients.rows).all()
-    closed = np.flatnonzero(sim._live.flag & OPEN == 0)
-    assert not (sim._live.flag[closed] & (STALE | DIRTY)).any()
+    closed = np.flatnonzero(sim._run.flag & OPEN == 0)
+    assert not (sim._run.flag[closed] & (STALE | DIRTY)).any()
     for node in closed.tolist():
         assert same(gram(sim, node), gram(fresh, node)), node
     return closed.size
@@ -264,10 +264,10 @@ def test_a_cleared_load_leaves_no_trace(make_tree, rng):
         sim.clear(handles[k])
     sim.set_effort(joint, np.zeros(model.joints[7].nv))
     sim.solve()
-    assert (sim._coefficients.hinge == plain._coefficients.hinge).all()
-    assert (sim._coefficients.total == plain._coefficients.total).all()
+    assert (sim._coefficients.joint_data == plain._coefficients.joint_data).all()
+    assert (sim._coefficients.effort_sum == plain._coefficients.effort_sum).all()
     assert close(sim.acceleration, plain.acceleration)
-    assert (sim._live.pin == plain._live.pin).all()
+    assert (sim._run.held_open == plain._run.held_open).all()
 
 
 def test_clearing_all_loads_leaves_efforts(make_tree, rng):

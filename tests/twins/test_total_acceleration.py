@@ -1,4 +1,4 @@
-"""A(C) of every node against the sum over its joints, taken the long way; root form and published form side by side."""
+"""A(C) of every node against the sum over its joints, taken the long way; factor form and published form side by side."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.metric.factor import ROW_1, ROW_2
-from linkwork.adaptive.quasi_statics.workspace import HEAP_COUNT
+from linkwork.adaptive.metric.factor import AT_REST
+from linkwork.adaptive.workspace import HEAP_COUNT
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
 from linkwork.reference import node_equations as eq
@@ -36,14 +36,14 @@ def by_sum(dca, weights, node, f1, f2):
     return weights[rows] @ x**2 + below
 
 
-def by_root(sim, node, f1, f2):
+def by_factor(sim, node, f1, f2):
     """‖R (f1, 1, f2)‖² from the rows a simulation keeps, and the same over absolute values."""
     plan, c = sim._plan, sim._coefficients
     kind, role = plan.nodes[node, NODE_KIND], plan.nodes[node, ROLE]
     wide = kind == JOIN and role != TOP
-    width = ROW_2 if wide else ROW_1
-    at = plan.root_at[node]
-    R = c.root[at : at + c.rows[node] * width].reshape(-1, width)
+    width = AT_REST.row_2 if wide else AT_REST.row_1
+    at = plan.factor_at[node]
+    R = c.factor[at : at + c.rows[node] * width].reshape(-1, width)
     if wide:
         x = np.concatenate([f1, [1.0, 0.0], f2, [0.0, 0.0]])
     else:
@@ -77,18 +77,18 @@ def case(request, make_tree, rng):
 
 
 def loaded(model, state, effort, wrenches, weights, **options):
-    """A simulation with these loads from the first moment on: roots of all nodes fit them once everything has closed."""
+    """A simulation with these loads from the first moment on: factors of all nodes fit them once everything has closed."""
     sim = lw.QuasiStatics(model, state, weights=weights, **options)
     for i, joint in enumerate(model.joints):
         sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
     sim.solve()
-    sim._assemble_everything()  # roots of open nodes are kept only when they close: here for all of them
+    sim._assemble_everything()  # factors of open nodes are kept only when they close: here for all of them
     return sim
 
 
-def test_every_root_gives_the_sum_over_its_joints(case, rng):
+def test_every_factor_gives_the_sum_over_its_joints(case, rng):
     model, state, effort, wrenches, weights = case
     sim = loaded(*case)
     dca = PlainDca(model, state, effort, wrenches)
@@ -97,7 +97,7 @@ def test_every_root_gives_the_sum_over_its_joints(case, rng):
         kinds.add(int(row[NODE_KIND]))
         for _ in range(2):
             f1, f2 = inputs_of(sim._plan.nodes, node, rng)
-            ours, scale = by_root(sim, node, f1, f2)
+            ours, scale = by_factor(sim, node, f1, f2)
             assert ours == pytest.approx(by_sum(dca, weights, node, f1, f2), rel=0, abs=SAME * (1e-6 + scale))
     assert kinds >= {BODY, JOIN, HANG}
 
@@ -136,15 +136,15 @@ def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
     model, state, _, _, weights = case
     sim = lw.QuasiStatics(model, state, tolerance=0.3, weights=weights)
     sim.solve()
-    live = sim._live
+    run = sim._run
     dca = PlainDca(model, state)
-    frontier = live.heap[: live.tally[HEAP_COUNT]]
-    inputs = live.inputs.reshape(-1, INPUT_COLUMNS)
+    frontier = run.heap[: run.counts[HEAP_COUNT]]
+    inputs = run.inputs.reshape(-1, INPUT_COLUMNS)
     for node in frontier.tolist():
         f1, f2 = inputs[node, IN_1 : IN_1 + 6], inputs[node, IN_2 : IN_2 + 6]
-        _, scale = by_root(sim, node, f1, f2)
+        _, scale = by_factor(sim, node, f1, f2)
         truth = by_sum(dca, weights, node, f1, f2)
-        assert live.value[node] == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
+        assert run.value[node] == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
 
 
 # ---------------------------------------------------------------------------------------- the published form, side by side
@@ -168,7 +168,7 @@ def oblique_cable(joints, direction, length=0.1, mass=0.1):
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")  # 2⁻¹⁹ lies at the rounding floor of this cable
 @pytest.mark.parametrize("direction", [(0.36, 0.48, -0.8), (1 / 9, 4 / 9, -8 / 9), (2 / 7, 3 / 7, -6 / 7)])
-def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form_loses_it(direction):
+def test_on_a_hanging_cable_the_factor_form_keeps_the_bound_and_the_published_form_loses_it(direction):
     """3,000 links in equilibrium, and 1e-4 N from the side: tensions of 3 kN cancel, and Ψ has them squared.
 
     What is left of A is rounding. Where it is negative the published form computes no joint and claims no error; where it

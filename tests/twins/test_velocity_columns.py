@@ -1,4 +1,4 @@
-"""Velocity columns and moving roots of every rigid node against the plain algorithm at real velocities."""
+"""Velocity columns and factors in motion of every rigid node against the plain algorithm at real velocities."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.workspace import OPEN, STALE
-from linkwork.adaptive.metric.moving_factor import OF_F2, OF_M, ROW_1, ROW_2
+from linkwork.adaptive.metric.factor import IN_MOTION
+from linkwork.adaptive.workspace import OPEN, STALE
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.reference import node_equations as eq
 from linkwork.reference.plain_dca import PlainDca
@@ -98,21 +98,25 @@ def by_sum(dca, weights, node, f1, f2):
     return weights[rows] @ x**2 + below
 
 
-def assert_root_fits(sim, dca, motion, node, rng):
+def assert_factor_fits(sim, dca, motion, node, rng):
     """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
     row, V = sim._plan.nodes[node], motion.first(node)
     wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
     branch = row[NODE_KIND] in (HANG, SUM)
-    width = ROW_2 if wide else ROW_1
+    width = IN_MOTION.row_2 if wide else IN_MOTION.row_1
     f1 = rng.normal(size=6)
     f2 = rng.normal(size=6) if wide else np.zeros(6)
     truth = by_sum(dca, sim._mechanism.weight, node, f1, f2)
-    at = sim._plan.root_at[node]
-    R = sim._coefficients.root[at : at + sim._coefficients.rows[node] * width].reshape(-1, width)
+    at = sim._plan.factor_at[node]
+    R = sim._coefficients.factor[at : at + sim._coefficients.rows[node] * width].reshape(-1, width)
     x = np.zeros(width)
-    x[:6], x[6], x[OF_M : OF_M + 6] = f1 + (classical_part(V) if branch else 0.0), 1.0, products(V[:3])
+    x[:6], x[6], x[IN_MOTION.of_m : IN_MOTION.of_m + 6] = (
+        f1 + (classical_part(V) if branch else 0.0),
+        1.0,
+        products(V[:3]),
+    )
     if wide:
-        x[OF_F2 : OF_F2 + 6] = f2
+        x[IN_MOTION.of_f2 : IN_MOTION.of_f2 + 6] = f2
     scale = float(np.sum((np.abs(R) @ np.abs(x)) ** 2))
     assert float(np.sum((R @ x) ** 2)) == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
 
@@ -144,7 +148,7 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
         sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
-    sim._prepare()  # columns and roots of all nodes with these loads
+    sim._prepare()  # columns and factors of all nodes with these loads
     dca = PlainDca(model, state, effort, wrenches)
     assert (dca.assembly.nodes == sim._plan.nodes).all()
     motion = Motion(model, state, sim._plan.nodes)
@@ -153,10 +157,10 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
     assert max(np.abs(motion.first(node)[:3]).max() for node in rigid) > 0.3  # they do turn
     for node in rigid.tolist():
         assert_columns_fit(sim, dca, motion, node)
-        assert_root_fits(sim, dca, motion, node, rng)
+        assert_factor_fits(sim, dca, motion, node, rng)
 
 
-def test_columns_and_roots_stay_right_through_any_motion(model, rng):
+def test_columns_and_factors_stay_right_through_any_motion(model, rng):
     """Joints come and go, loads and efforts change; whatever lies closed at the end still fits the present state."""
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
     sim = lw.AdaptiveDynamics(
@@ -179,9 +183,9 @@ def test_columns_and_roots_stay_right_through_any_motion(model, rng):
     state = sim.state
     dca = PlainDca(model, state, effort, wrenches)
     motion = Motion(model, state, sim._plan.nodes)
-    closed = np.flatnonzero(sim._live.flag & (OPEN | STALE) == 0)
+    closed = np.flatnonzero(sim._run.flag & (OPEN | STALE) == 0)
     assert closed.size > 0.2 * len(sim._plan.nodes)
     assert motion.rigid[closed].all()
     for node in closed.tolist():
         assert_columns_fit(sim, dca, motion, node)
-        assert_root_fits(sim, dca, motion, node, rng)
+        assert_factor_fits(sim, dca, motion, node, rng)

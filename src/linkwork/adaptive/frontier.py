@@ -1,19 +1,20 @@
-"""The open top of the assembly tree: which nodes are open, which wait, in order of what they may hide.
+"""The open top of the assembly tree, and the frontier below it.
 
-Open nodes are kept as an ascending list (children before parents); the frontier below them is a heap keyed by A(C).
+Open nodes are an ascending list (children before parents), of which the last ones may not be sorted in yet. The frontier is
+a heap, largest key first: what a node may hide, or another measure of how much it matters.
 """
 
-from linkwork.adaptive.quasi_statics.workspace import HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT
+from linkwork.adaptive.workspace import HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT
 from linkwork.core.jit import inlined, routine
 
 
 @inlined
-def open_node(live, node):
+def open_node(run, node):
     """Puts a node on the list of open ones, once."""
-    if live.flag[node] & OPEN == 0:
-        live.flag[node] |= OPEN
-        live.opened[live.tally[OPEN_COUNT]] = node
-        live.tally[OPEN_COUNT] += 1
+    if run.flag[node] & OPEN == 0:
+        run.flag[node] |= OPEN
+        run.opened[run.counts[OPEN_COUNT]] = node
+        run.counts[OPEN_COUNT] += 1
 
 
 @routine
@@ -52,31 +53,29 @@ def heap_sort(a, first, length):
 
 
 @inlined
-def sift(a, first, root, length):
-    value = a[first + root]
+def sift(a, first, top, length):
+    value = a[first + top]
     while True:
-        child = 2 * root + 1
+        child = 2 * top + 1
         if child >= length:
             break
         if child + 1 < length and a[first + child + 1] > a[first + child]:
             child += 1
         if a[first + child] <= value:
             break
-        a[first + root] = a[first + child]
-        root = child
-    a[first + root] = value
+        a[first + top] = a[first + child]
+        top = child
+    a[first + top] = value
 
 
 @inlined
-def push(live, node):
-    """Adds a frontier node to the heap."""
-    heap = live.heap
-    value = live.value
-    k = live.tally[HEAP_COUNT]
-    live.tally[HEAP_COUNT] = k + 1
+def push(heap, key, counts, node):
+    """Adds a node to the heap."""
+    k = counts[HEAP_COUNT]
+    counts[HEAP_COUNT] = k + 1
     while k > 0:
         up = (k - 1) // 2
-        if not precedes(value, node, heap[up]):
+        if not precedes(key, node, heap[up]):
             break
         heap[k] = heap[up]
         k = up
@@ -84,19 +83,17 @@ def push(live, node):
 
 
 @inlined
-def precedes(value, a, b):
-    """Larger A(C) first; equal ones by number, so that the order never depends on history."""
-    return value[a] > value[b] or (value[a] == value[b] and a > b)
+def precedes(key, a, b):
+    """Larger keys first; equal ones by number, so that the order never depends on history."""
+    return key[a] > key[b] or (key[a] == key[b] and a > b)
 
 
 @inlined
-def pop(live):
-    """Takes the frontier node with the largest A(C)."""
-    heap = live.heap
-    value = live.value
+def pop(heap, key, counts):
+    """Takes the node with the largest key."""
     top = heap[0]
-    n = live.tally[HEAP_COUNT] - 1
-    live.tally[HEAP_COUNT] = n
+    n = counts[HEAP_COUNT] - 1
+    counts[HEAP_COUNT] = n
     if n > 0:
         node = heap[n]
         k = 0
@@ -104,9 +101,9 @@ def pop(live):
             child = 2 * k + 1
             if child >= n:
                 break
-            if child + 1 < n and precedes(value, heap[child + 1], heap[child]):
+            if child + 1 < n and precedes(key, heap[child + 1], heap[child]):
                 child += 1
-            if not precedes(value, heap[child], node):
+            if not precedes(key, heap[child], node):
                 break
             heap[k] = heap[child]
             k = child

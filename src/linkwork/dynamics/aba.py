@@ -28,8 +28,8 @@ from linkwork.model.layout import (
 from linkwork.spatial.inertia import (
     articulated_times_twist,
     articulated_to_parent,
+    gyroscopic_wrench,
     rigid_as_articulated,
-    rigid_times_twist,
     subtract_outer,
 )
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
@@ -38,7 +38,6 @@ from linkwork.spatial.vectors import (
     ZERO6,
     add6,
     angular,
-    cross_force,
     cross_motion,
     dot6,
     join,
@@ -68,7 +67,7 @@ SINGULAR_PART = 1e-14
 @inlined
 def rigid_bias_wrench(body, wrenches, i, twist):
     """p = V x* I V - f_ext"""
-    p = cross_force(twist, rigid_times_twist(load10(body, i, INERTIA), twist))
+    p = gyroscopic_wrench(load10(body, i, INERTIA), twist)
     if wrenches.shape[0] > 0:
         p = sub6(p, load6(wrenches, i, 0))
     return p

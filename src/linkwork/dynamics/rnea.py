@@ -7,12 +7,11 @@ leaf to root   τ = Sᵀ f + armature q̈ - springs and dampers,  f_λ += Xᵀ f
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import tmatvec3
 from linkwork.spatial.vectors import (
     add6,
-    cross_force,
     cross_motion,
     dot6,
     join,
@@ -63,7 +62,7 @@ def wrenches_root_to_leaf(tree, body, screws, gravity, q, v, qdd, wrenches, work
             for d in range(tree[i, DOF]):
                 a = add6(a, scale6(qdd[j + d], load6(S, j + d, 0)))
         inertia = load10(body, i, INERTIA)
-        f = add6(rigid_times_twist(inertia, a), cross_force(twist, rigid_times_twist(inertia, twist)))
+        f = add6(rigid_times_twist(inertia, a), gyroscopic_wrench(inertia, twist))
         if wrenches.shape[0] > 0:
             f = sub6(f, load6(wrenches, i, 0))
         store9(work, i, R_, R)

@@ -19,7 +19,7 @@ from linkwork.spatial.rotations import (
     symvec3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import angular, join, linear
+from linkwork.spatial.vectors import angular, cross_force, join, linear
 
 
 @inlined
@@ -31,6 +31,21 @@ def rigid_times_twist(inertia, V):
     v = linear(V)
     n = add3(symvec3((inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9]), w), cross3(h, v))
     return join(n, sub3(scale3(m, v), cross3(h, w)))
+
+
+@inlined
+def gyroscopic_wrench(inertia, V):
+    """V x* I V: the wrench a rigid body that moves with V needs to keep its velocity."""
+    return cross_force(V, rigid_times_twist(inertia, V))
+
+
+@inlined
+def add10(a, b):
+    """Sum of two rigid inertias in one frame."""
+    return (
+        a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4],
+        a[5] + b[5], a[6] + b[6], a[7] + b[7], a[8] + b[8], a[9] + b[9],
+    )  # fmt: skip
 
 
 @inlined

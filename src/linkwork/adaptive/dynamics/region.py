@@ -2,56 +2,47 @@
 
 An update asks the acceleration metric of the fully articulated linkage for the joints that matter (the transient region),
 looks at the velocities they would have, keeps what the tolerance or the number of joints asks for, stops what leaves by
-impulses, and gives nodes that became rigid their inertia, columns and root. Theory: docs/theory/adaptive_dynamics.md.
+impulses, and gives nodes that became rigid their inertia, columns and factor. Theory: docs/theory/adaptive_dynamics.md.
 """
 
-from typing import NamedTuple
+import math
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened, expand_metric, solve_opened
 from linkwork.adaptive.dynamics.hybrid import (
     express_world_loads,
-    is_active,
     refresh_joint_motion,
     relative_motion_leaf_to_root,
     twists_root_to_leaf,
 )
-from linkwork.adaptive.dynamics.locking import carries_joint, lock_leaving
+from linkwork.adaptive.dynamics.locking import lock_leaving
 from linkwork.adaptive.dynamics.momentum import gather_momentum
-from linkwork.adaptive.dynamics.rigid_nodes import lower_pose, prepare_front, refresh_composite
-from linkwork.adaptive.dynamics.workspace import (
+from linkwork.adaptive.dynamics.rigid_nodes import prepare_front
+from linkwork.adaptive.frontier import open_node, pop, push, sort_open
+from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
+from linkwork.adaptive.metric.factor import update_factor_in_motion
+from linkwork.adaptive.metric.velocity_columns import update_columns
+from linkwork.adaptive.nodes import carries_joint, is_active, lower_pose, refresh_composite
+from linkwork.adaptive.workspace import (
     ACTIVE,
     ACTIVE_COUNT,
     CHANGE_COUNT,
     CHOSEN,
     FRONT_COUNT,
-    OPEN,
-    READY,
-    RENEW,
-    STALE,
-    TOUCHED,
-    FloatArray,
-    IntArray,
-)
-from linkwork.adaptive.frontier import open_node, pop, push, sort_open
-from linkwork.adaptive.measures import (
-    ABSOLUTE_LINKAGE,
-    CLOSE_FRACTION,
-    NO_LIMIT,
-    RELATIVE_JOINT,
-    RELATIVE_LINKAGE,
-)
-from linkwork.adaptive.metric.moving_factor import update_moving_root
-from linkwork.adaptive.metric.velocity_columns import update_columns
-from linkwork.adaptive.quasi_statics.workspace import (
     HEAP_COUNT,
     JOINT_COUNT,
     LOAD_COUNT,
-    MAX_JOINT,
     MAX_QUEUE,
+    OPEN,
     OPEN_COUNT,
+    OVERFLOW,
+    READY,
+    RENEW,
     SORTED_COUNT,
+    STALE,
     SUM_JOINT,
     SUM_QUEUE,
+    TOUCHED,
+    UNIT,
 )
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
@@ -60,18 +51,10 @@ from linkwork.spatial.memory import store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import ZERO6, compose_pose
 
-# With a number of joints given, so many more are computed than may be active: where loads move to, the region can follow.
+# With a number of joints given, this part of it is computed on top, so that the region can follow loads that move.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
-
-
-class Queue(NamedTuple):
-    """What `push` and `pop` of `best_first` read, keyed by the velocity metric."""
-
-    heap: IntArray
-    value: FloatArray
-    tally: IntArray
 
 
 # ------------------------------------------------------------------------------------------------------------------ choice
@@ -79,7 +62,7 @@ class Queue(NamedTuple):
 
 @inlined
 def is_counted(plan, mechanism, node):
-    """Whether a node's joint counts: one that can move, and is not the base of a floating figure."""
+    """Whether a node's joint counts: one that can move, and is not the base of a floating tree."""
     if not carries_joint(plan, node):
         return False
     i = plan.nodes[node, INDEX]
@@ -88,303 +71,283 @@ def is_counted(plan, mechanism, node):
 
 
 @routine
-def count_opened(plan, mechanism, live):
+def count_opened(plan, mechanism, run):
     count = 0
-    for k in range(live.tally[OPEN_COUNT]):
-        if is_counted(plan, mechanism, live.opened[k]):
+    for k in range(run.counts[OPEN_COUNT]):
+        if is_counted(plan, mechanism, run.opened[k]):
             count += 1
     return count
 
 
 @routine
-def sum_over_subtrees(plan, mechanism, live, horizon):
+def sum_over_subtrees(plan, mechanism, run, horizon):
     """Own parts of both metrics → sums over subtrees. Velocities: after `horizon` seconds, were all joints free."""
-    for k in range(live.tally[OPEN_COUNT]):
-        node = live.opened[k]
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
         speed = 0.0
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
             j = mechanism.tree[i, V]
             for d in range(mechanism.tree[i, DOF]):
-                x = live.v[j + d] + horizon * live.metric_qdd[j + d]
+                x = run.v[j + d] + horizon * run.metric_qdd[j + d]
                 speed += mechanism.velocity_weight[j + d] * x * x
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child >= 0:
-                live.value[node] += live.value[child]
-                if live.flag[child] & OPEN:
-                    speed += live.speed[child]
-        live.speed[node] = speed
+                run.value[node] += run.value[child]
+                if run.flag[child] & OPEN:
+                    speed += run.speed[child]
+        run.speed[node] = speed
 
 
 @inlined
-def hidden_limit(live, measure, tolerance):
+def hidden_limit(run, measure, tolerance):
     """What a rigid node may hide of the acceleration metric, squared."""
-    limit = tolerance * tolerance
-    if measure == RELATIVE_JOINT:
-        limit *= live.figure[MAX_JOINT]
-    elif measure == RELATIVE_LINKAGE:
-        limit *= live.figure[SUM_JOINT] + live.figure[SUM_QUEUE]
+    limit = squared_limit(measure, run, tolerance)
     if is_summed(measure):  # every open node may close: their sum, and what the frontier hides, must stay within
-        limit = max(0.0, limit - live.figure[SUM_QUEUE]) / (1 + live.tally[OPEN_COUNT])
+        limit = max(0.0, limit - run.metric_sums[SUM_QUEUE]) / (1 + run.counts[OPEN_COUNT])
     return limit
 
 
 @inlined
-def is_summed(measure):
-    return measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE
-
-
-@inlined
-def matters(live, node, limit, horizon):
+def matters(run, node, limit, horizon):
     """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
-    if is_active(live, node):
+    if is_active(run, node):
         limit *= CLOSE_FRACTION * CLOSE_FRACTION
-    return live.value[node] > limit or live.speed[node] > limit * horizon * horizon
+    step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
+    return run.value[node] > limit or run.speed[node] > limit * step * step
 
 
 @routine
-def choose_by_tolerance(plan, live, limit, horizon):
-    for k in range(live.tally[OPEN_COUNT] - 1, -1, -1):
-        node = live.opened[k]
+def choose_by_tolerance(plan, run, limit, horizon):
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
         up = plan.nodes[node, UP]
-        if up >= 0 and live.flag[up] & CHOSEN == 0:
+        if up >= 0 and run.flag[up] & CHOSEN == 0:
             continue
-        if live.keep[node] > 0 or matters(live, node, limit, horizon):
-            live.flag[node] |= CHOSEN
+        if run.wanted[node] > 0 or matters(run, node, limit, horizon):
+            run.flag[node] |= CHOSEN
 
 
 @routine
-def choose_by_number(plan, mechanism, live, limit, horizon, most):
+def choose_by_number(plan, mechanism, run, limit, horizon, most):
     """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
 
     One that is not active yet must be faster by a factor to take the place of one that is, against flapping.
     """
-    queue = Queue(live.heap, live.speed, live.tally)
-    queue.tally[HEAP_COUNT] = 0
+    run.counts[HEAP_COUNT] = 0
     chosen = 0
-    for k in range(live.tally[OPEN_COUNT] - 1, -1, -1):
-        node = live.opened[k]
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
         up = plan.nodes[node, UP]
-        if not is_active(live, node):
-            live.speed[node] *= CLOSE_FRACTION
-        if live.keep[node] > 0:
-            live.flag[node] |= CHOSEN
+        if not is_active(run, node):
+            run.speed[node] *= CLOSE_FRACTION
+        if run.wanted[node] > 0:
+            run.flag[node] |= CHOSEN
             chosen += 1 if is_counted(plan, mechanism, node) else 0
-        elif up < 0 or live.flag[up] & CHOSEN:
-            push(queue, node)
-    while queue.tally[HEAP_COUNT] > 0:
-        node = pop(queue)
-        if not matters(live, node, limit, horizon):
+        elif up < 0 or run.flag[up] & CHOSEN:
+            push(run.heap, run.speed, run.counts, node)
+    while run.counts[HEAP_COUNT] > 0:
+        node = pop(run.heap, run.speed, run.counts)
+        if not matters(run, node, limit, horizon):
             continue
         counted = is_counted(plan, mechanism, node)
         if counted and chosen >= most:
             continue
         chosen += 1 if counted else 0
-        live.flag[node] |= CHOSEN
+        run.flag[node] |= CHOSEN
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
-            if child >= 0 and live.flag[child] & OPEN and live.flag[child] & CHOSEN == 0:
-                push(queue, child)
+            if child >= 0 and run.flag[child] & OPEN and run.flag[child] & CHOSEN == 0:
+                push(run.heap, run.speed, run.counts, child)
 
 
 @routine
-def sum_up_hidden(plan, live):
+def sum_up_hidden(plan, run):
     """What the rigid nodes below the chosen region hide of the acceleration metric: the proven bound."""
     total = 0.0
     largest = 0.0
     whole = 0.0
-    for k in range(live.tally[OPEN_COUNT]):
-        node = live.opened[k]
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
         if plan.nodes[node, UP] < 0:
-            whole = live.value[node]
-            if live.flag[node] & CHOSEN == 0:
+            whole = run.value[node]
+            if run.flag[node] & CHOSEN == 0:
                 total = whole
                 largest = whole
-        if live.flag[node] & CHOSEN:
+        if run.flag[node] & CHOSEN:
             for side in (LEFT, RIGHT):
                 child = plan.nodes[node, side]
-                if child >= 0 and live.flag[child] & CHOSEN == 0:
-                    total += live.value[child]
-                    largest = max(largest, live.value[child])
-    live.figure[SUM_QUEUE] = total
-    live.figure[MAX_QUEUE] = largest
-    live.figure[SUM_JOINT] = max(0.0, whole - total)
+                if child >= 0 and run.flag[child] & CHOSEN == 0:
+                    total += run.value[child]
+                    largest = max(largest, run.value[child])
+    run.metric_sums[SUM_QUEUE] = total
+    run.metric_sums[MAX_QUEUE] = largest
+    run.metric_sums[SUM_JOINT] = max(0.0, whole - total)
 
 
 # ------------------------------------------------------------------------------------------------------------ consequences
 
 
 @routine
-def apply_choice(plan, mechanism, c, hybrid, live):
+def apply_choice(plan, mechanism, c, hybrid, run):
     """Makes the CHOSEN nodes the active region; returns a body that failed, or -1."""
-    bad = lock_leaving(plan, mechanism, c, hybrid, live)
+    bad = lock_leaving(plan, mechanism, c, hybrid, run)
     if bad >= 0:
         return bad
     kept = 0
     active = 0
-    for k in range(live.tally[OPEN_COUNT]):
-        node = live.opened[k]
-        flag = live.flag[node]
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        flag = run.flag[node]
         if (flag & ACTIVE == 0) != (flag & CHOSEN == 0) and is_counted(plan, mechanism, node):
-            live.tally[CHANGE_COUNT] += 1
+            run.counts[CHANGE_COUNT] += 1
         if flag & CHOSEN:
-            live.flag[node] = OPEN | ACTIVE | STALE
-            live.active[active] = node
+            run.flag[node] = OPEN | ACTIVE | STALE
+            run.active[active] = node
             active += 1
-            live.opened[kept] = node
+            run.opened[kept] = node
             kept += 1
             continue
         if flag & STALE:
-            store6(live.relative, node, 0, ZERO6)
-            refresh_composite(plan, mechanism, c, live, node)
+            store6(run.relative, node, 0, ZERO6)
+            refresh_composite(plan, mechanism, c, run, node, True)
             flag &= 255 - READY
-        if live.pin[node] > 0:
-            live.flag[node] = (flag & READY) | OPEN | STALE
-            live.opened[kept] = node
+        if run.held_open[node] > 0:
+            run.flag[node] = (flag & READY) | OPEN | STALE
+            run.opened[kept] = node
             kept += 1
             continue
         if flag & STALE:
-            update_columns(plan, mechanism, c, live.wrench, node)
-            update_moving_root(plan, mechanism, c, node)
-        live.flag[node] = flag & READY
-    live.tally[OPEN_COUNT] = kept
-    live.tally[SORTED_COUNT] = kept
-    live.tally[ACTIVE_COUNT] = active
-    find_front(plan, c, hybrid, live)
-    attach_loads(plan, c, live)
-    refresh_motion(plan, mechanism, c, live)
+            update_columns(plan, mechanism, c, run.wrench, node)
+            update_factor_in_motion(plan, mechanism, c, node)
+        run.flag[node] = flag & READY
+    run.counts[OPEN_COUNT] = kept
+    run.counts[SORTED_COUNT] = kept
+    run.counts[ACTIVE_COUNT] = active
+    find_front(plan, c, hybrid, run)
+    attach_loads(plan, c, run)
+    refresh_motion(plan, mechanism, c, run)
     return -1
 
 
 @routine
-def find_front(plan, c, hybrid, live):
+def find_front(plan, c, hybrid, run):
     """Lists the rigid nodes right below the active region, and makes them single bodies to it."""
     count = 0
-    for k in range(live.tally[ACTIVE_COUNT]):
-        node = live.active[k]
+    for k in range(run.counts[ACTIVE_COUNT]):
+        node = run.active[k]
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
-            if child >= 0 and not is_active(live, child):
-                live.front[count] = child
+            if child >= 0 and not is_active(run, child):
+                run.front[count] = child
                 count += 1
-                if live.flag[child] & READY == 0:
+                if run.flag[child] & READY == 0:
                     prepare_front(plan, c, hybrid, child)
-                    live.flag[child] |= READY
-    live.tally[FRONT_COUNT] = count
+                    run.flag[child] |= READY
+    run.counts[FRONT_COUNT] = count
 
 
 @routine
-def attach_loads(plan, c, live):
+def attach_loads(plan, c, run):
     """Finds the rigid node (or active body) each world load acts on, and where on it."""
-    for k in range(live.tally[LOAD_COUNT]):
-        store6(live.force, live.load_front[k], 0, ZERO6)
-    for k in range(live.tally[LOAD_COUNT]):
-        node = live.leaf[live.load_body[k]]
+    for k in range(run.counts[LOAD_COUNT]):
+        store6(run.force, run.load_front[k], 0, ZERO6)
+    for k in range(run.counts[LOAD_COUNT]):
+        node = plan.leaf[run.load_body[k]]
         R, p = IDENTITY3, ZERO3
-        while not is_active(live, node) and plan.nodes[node, UP] >= 0 and not is_active(live, plan.nodes[node, UP]):
+        while not is_active(run, node) and plan.nodes[node, UP] >= 0 and not is_active(run, plan.nodes[node, UP]):
             up = plan.nodes[node, UP]
             kind = plan.nodes[up, NODE_KIND]
             if kind == HANG or (kind == JOIN and plan.nodes[up, RIGHT] == node):
-                Ru, pu = lower_pose(plan.nodes, up, c.hinge, c.place)
+                Ru, pu = lower_pose(plan.nodes, up, c.joint_data, c.composite)
                 R, p = compose_pose(Ru, pu, R, p)
             node = up
-        live.load_front[k] = node
-        store9(live.load_pose, k, 0, R)
-        store3(live.load_pose, k, 9, p)
+        run.load_front[k] = node
+        store9(run.load_pose, k, 0, R)
+        store3(run.load_pose, k, 9, p)
 
 
 @routine
-def refresh_motion(plan, mechanism, c, live):
+def refresh_motion(plan, mechanism, c, run):
     """Poses, velocities, momentum and inertia of the active nodes at the present state."""
-    relative_motion_leaf_to_root(plan, c, live)
-    twists_root_to_leaf(plan, c, live, live.active, live.tally[ACTIVE_COUNT])
-    gather_momentum(plan, mechanism, c, live)
+    relative_motion_leaf_to_root(plan, c, run)
+    twists_root_to_leaf(plan, c, run, run.active, run.counts[ACTIVE_COUNT])
+    gather_momentum(plan, mechanism, c, run)
 
 
 @routine
-def update_active_region(plan, mechanism, c, hybrid, live, measure, tolerance, most, horizon):
-    """One update; returns a body that failed, or -1."""
-    express_world_loads(plan, c, live)
-    bad = assemble_opened(plan, mechanism, c, live)
+def update_active_region(plan, mechanism, c, hybrid, run, measure, tolerance, most, horizon):
+    """One update; returns a body that failed, OVERFLOW or -1."""
+    express_world_loads(plan, c, run)
+    bad = assemble_opened(plan, mechanism, c, run)
     if bad >= 0:
         return bad
-    solve_opened(plan, mechanism, c, live)
+    solve_opened(plan, mechanism, c, run, run.metric_qdd)
     budget = NO_LIMIT
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            missing = max(most - count_opened(plan, mechanism, live), int(NEWCOMERS * most), LEAST_NEWCOMERS)
-        budget = live.tally[JOINT_COUNT] + missing
+            missing = max(most - count_opened(plan, mechanism, run), int(NEWCOMERS * most), LEAST_NEWCOMERS)
+        budget = run.counts[JOINT_COUNT] + missing
     # A sum over all parts needs room for the parts that are to close.
-    expand_metric(plan, mechanism, c, live, measure, ROOM * tolerance if is_summed(measure) else tolerance, budget)
-    sort_open(live.opened, live.heap[live.tally[HEAP_COUNT] :], live.tally)
-    limit = hidden_limit(live, measure, tolerance)
-    sum_over_subtrees(plan, mechanism, live, horizon)
+    goal = ROOM * tolerance if is_summed(measure) else tolerance
+    expand_metric(plan, mechanism, c, run, run.metric_qdd, measure, goal, budget, NO_LIMIT)
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    limit = hidden_limit(run, measure, tolerance)
+    sum_over_subtrees(plan, mechanism, run, horizon)
     if most == NO_LIMIT:
-        choose_by_tolerance(plan, live, limit, horizon)
+        choose_by_tolerance(plan, run, limit, horizon)
     else:
-        choose_by_number(plan, mechanism, live, limit, horizon, most)
-    sum_up_hidden(plan, live)
-    return apply_choice(plan, mechanism, c, hybrid, live)
+        choose_by_number(plan, mechanism, run, limit, horizon, most)
+    sum_up_hidden(plan, run)
+    return apply_choice(plan, mechanism, c, hybrid, run)
 
 
 # --------------------------------------------------------------------------------------------------------------- beginning
 
 
 @kernel
-def open_moving(plan, mechanism, live):
-    """At the beginning every joint that moves is active, and so is the base of every floating figure."""
+def open_moving(plan, mechanism, run):
+    """At the beginning every joint that moves is active, and so is the base of every floating tree."""
     tree = mechanism.tree
     for i in range(tree.shape[0]):
         moving = tree[i, KIND] == FREE and tree[i, PARENT] < 0
         for d in range(tree[i, DOF]):
-            moving = moving or live.v[tree[i, V] + d] != 0.0
+            moving = moving or run.v[tree[i, V] + d] != 0.0
         node = plan.joint[i]
-        while moving and node >= 0 and live.flag[node] & CHOSEN == 0:
-            open_node(live, node)
-            live.flag[node] |= CHOSEN
+        while moving and node >= 0 and run.flag[node] & CHOSEN == 0:
+            open_node(run, node)
+            run.flag[node] |= CHOSEN
             node = plan.nodes[node, UP]
-    live.tally[HEAP_COUNT] = 0
-    sort_open(live.opened, live.heap, live.tally)
+    run.counts[HEAP_COUNT] = 0
+    sort_open(run.opened, run.heap, run.counts)
 
 
 @kernel
-def keep_path(plan, live, node, wish):
-    """Adds `wish` (1 or -1) to what keeps the path of a node active, and opens it for the next update."""
+def want_path(plan, run, node, change):
+    """One joint more (change 1) or less (-1) that the user wants active; opens its path for the next update."""
     while node >= 0:
-        open_node(live, node)
-        live.keep[node] += wish
-        node = plan.nodes[node, UP]
-
-
-@kernel
-def touch_region_path(plan, live, node, pin):
-    """Something changed at a node: its path is renewed before the next step, and assembled anew at the next update.
-
-    pin: 1 when a world load begins to act there, -1 when one ends.
-    """
-    live.tally[TOUCHED] = 1
-    while node >= 0:
-        open_node(live, node)
-        live.flag[node] |= STALE | RENEW
-        live.pin[node] += pin
+        open_node(run, node)
+        run.wanted[node] += change
         node = plan.nodes[node, UP]
 
 
 @routine
-def renew_touched(plan, mechanism, c, live):
+def renew_touched(plan, mechanism, c, run):
     """Efforts of joints and inertias and wrenches of rigid nodes that were touched, and where loads act."""
-    live.tally[TOUCHED] = 0
-    live.tally[HEAP_COUNT] = 0
-    sort_open(live.opened, live.heap, live.tally)
-    for k in range(live.tally[OPEN_COUNT]):
-        node = live.opened[k]
-        if live.flag[node] & RENEW:
-            live.flag[node] &= 255 - RENEW
+    run.counts[TOUCHED] = 0
+    run.counts[HEAP_COUNT] = 0
+    sort_open(run.opened, run.heap, run.counts)
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.flag[node] & RENEW:
+            run.flag[node] &= 255 - RENEW
             if carries_joint(plan, node):
-                refresh_joint_motion(mechanism, c, live, plan.nodes[node, INDEX])
-            if not is_active(live, node):
-                refresh_composite(plan, mechanism, c, live, node)
-    attach_loads(plan, c, live)
-    refresh_motion(plan, mechanism, c, live)
+                refresh_joint_motion(mechanism, c, run, plan.nodes[node, INDEX])
+            if not is_active(run, node):
+                refresh_composite(plan, mechanism, c, run, node, True)
+    attach_loads(plan, c, run)
+    refresh_motion(plan, mechanism, c, run)

@@ -12,13 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive.dynamics import checkpoint as region_checkpoint
 from linkwork.adaptive.dynamics import energy as region_figures
 from linkwork.adaptive.dynamics import step as adaptive_step
-from linkwork.adaptive.dynamics.region import keep_path, open_moving, touch_region_path
+from linkwork.adaptive.dynamics.region import open_moving, want_path
 from linkwork.adaptive.dynamics.step import BEGIN, HOLD, KEEP_MOMENTUM, PREPARE, RUN, UPDATE
-from linkwork.adaptive.dynamics.workspace import ACTIVE_COUNT, CHANGE_COUNT, WRENCHED, allocate
 from linkwork.adaptive.loads import Loads
-from linkwork.adaptive.measures import MEASURES, NO_LIMIT, error_bound
-from linkwork.adaptive.quasi_statics.workspace import JOINT_COUNT, LOAD_COUNT, SUM_JOINT, SUM_QUEUE
-from linkwork.assembly.plan import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.adaptive.measures import MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.workspace import (
+    ACTIVE_COUNT,
+    CHANGE_COUNT,
+    JOINT_COUNT,
+    LOAD_COUNT,
+    OVERFLOW,
+    RENEW,
+    STALE,
+    SUM_JOINT,
+    SUM_QUEUE,
+    WRENCHED,
+    allocate_in_motion,
+)
 from linkwork.core.checks import not_negative, positive, whole
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
@@ -42,10 +52,10 @@ NO_FLAGS = np.zeros(0, dtype=np.uint8)
 class AdaptiveReport:
     """Where an adaptive simulation stands.
 
-    active_joints: joints that move; the bases of floating figures always do and are not counted.
+    active_joints: joints that move; the bases of floating trees always do and are not counted.
     joints_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
+        proven in exact arithmetic at the last region update (rounding comes on top); NaN before the first one.
     reached: whether that is within the tolerance (a number of joints may have been asked for instead).
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity and joint springs [J].
@@ -70,17 +80,13 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator: "semi_implicit_euler" (default) or "rk4", of fourth order while the region stays as it is.
-    keep_momentum: semi-implicit Euler corrects the bases of floating figures so that their momentum changes by external
+    keep_momentum: semi-implicit Euler corrects the bases of floating trees so that their momentum changes by external
         impulses only.
     Joints that move in `state` are active at first.
-    Cost: O(n) once, then O(active joints) a step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
+    Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 
-    # The bundles here are those of `region_workspace`, which have what loads need and more.
-    _plan: Any
-    _mechanism: Any
-    _coefficients: Any
-    _live: Any
+    _marks = STALE | RENEW
 
     def __init__(
         self,
@@ -115,9 +121,9 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         q, v = as_finite_state(model, state)
         weights = [_weights(model, w, name) for w, name in (
             (acceleration_weights, "acceleration_weights"), (velocity_weights, "velocity_weights"))]  # fmt: skip
-        bundles = allocate(model, q.copy(), v.copy(), *weights)
+        bundles = allocate_in_motion(model, q.copy(), v.copy(), *weights)
         self._hybrid = bundles.hybrid
-        super().__init__(model, bundles.plan, bundles.mechanism, bundles.coefficients, bundles.live)  # type: ignore[arg-type]
+        super().__init__(model, bundles.plan, bundles.mechanism, bundles.coefficients, bundles.run)
         self._motors: set[str] = set()  # joints that have one
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
         tree = model.arrays.tree
@@ -128,7 +134,7 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         self._prepare()
         open_moving(*self._some_bundles)
         for i in self._bases:
-            keep_path(self._plan, self._live, self._joint_node[i], 1)
+            want_path(self._plan, self._run, self._plan.joint[i], 1)
         self._perform(BEGIN)
 
     # ---------------------------------------------------------------------------------------------------------- results
@@ -136,25 +142,24 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     @property
     def state(self) -> State:
         """The present coordinates and velocities (a copy)."""
-        return State(self._live.q.copy(), self._live.v.copy())
+        return State(self._run.q.copy(), self._run.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
-        view = self._live.qdd.view()
+        view = self._run.qdd.view()
         view.setflags(write=False)
         return view
 
     @property
     def active(self) -> list[str]:
-        """Names of the active joints, bases of floating figures included."""
+        """Names of the active joints, bases of floating trees included."""
         return [self.model.joint_names[i] for i in self.active_bodies.tolist()]
 
     @property
     def active_bodies(self) -> NDArray[np.int64]:
         """Bodies carried by active joints, ascending."""
-        nodes = self._plan.nodes[self._live.active[: self._live.tally[ACTIVE_COUNT]]]
-        bodies = np.sort(nodes[(nodes[:, NODE_KIND] == JOIN) | (nodes[:, NODE_KIND] == HANG), INDEX])
+        bodies = self._bodies_of(self._run.active[: self._run.counts[ACTIVE_COUNT]])
         return bodies[self._mechanism.tree[bodies, DOF] > 0]
 
     @property
@@ -177,13 +182,13 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound = float(error_bound(self._live, MEASURES[self.measure])) if self._is_proven else math.nan
+        bound = float(bound_of(MEASURES[self.measure], self._run)) if self._is_proven else math.nan
         return AdaptiveReport(
             active_joints=int(region_figures.count_active(*self._some_bundles)),
-            joints_computed=int(self._live.tally[JOINT_COUNT]),
+            joints_computed=int(self._run.counts[JOINT_COUNT]),
             error_bound=bound,
             reached=self.tolerance is not None and bound <= self.tolerance,
-            region_changes=int(self._live.tally[CHANGE_COUNT]),
+            region_changes=int(self._run.counts[CHANGE_COUNT]),
             energy=energy.kinetic + energy.potential,
         )
 
@@ -250,14 +255,14 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         """Keeps a joint active, from the next update on; the joints above it in the assembly tree with it. O(log n)."""
         i = self._unpinned(joint)
         self._pins[i] = 1
-        keep_path(self._plan, self._live, self._joint_node[i], 1)
+        want_path(self._plan, self._run, self._plan.joint[i], 1)
 
     def pin_inactive(self, joint: str) -> None:
         """Stops a joint by an impulse, at once, and keeps it where it is. O(active joints)."""
         i = self._unpinned(joint)
         self._pins[i] = -1
         self._perform(HOLD, joint=i)
-        self._touch(self._joint_node[i], 0)
+        self._touch(self._plan.joint[i], 0)
         if i in self._bases:
             self._perform(KEEP_MOMENTUM)
 
@@ -268,10 +273,10 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         if pin == 0:
             raise StateError(f"joint '{joint}' is not pinned.")
         if pin > 0:
-            keep_path(self._plan, self._live, self._joint_node[i], -1)
+            want_path(self._plan, self._run, self._plan.joint[i], -1)
             return
         self._hold(i, False)
-        self._touch(self._joint_node[i], 0)
+        self._touch(self._plan.joint[i], 0)
         if i in self._bases:
             self._perform(KEEP_MOMENTUM)
 
@@ -279,12 +284,12 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         return joint in self._motors
 
     def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
-        self._live.motor[self.model.v_slice(joint)] = 0.0 if rows is None else rows
+        self._run.motor[self.model.v_slice(joint)] = 0.0 if rows is None else rows
         if rows is None:
             self._motors.discard(joint)
         else:
             self._motors.add(joint)
-        self._touch(self._joint_node[self.model.joint(joint)], 0)
+        self._touch(self._plan.joint[self.model.joint(joint)], 0)
 
     # ------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -300,45 +305,42 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
 
     @property
     def _bundles(self) -> Any:
-        return self._plan, self._mechanism, self._coefficients, self._hybrid, self._live
+        return self._plan, self._mechanism, self._coefficients, self._hybrid, self._run
 
     def _without_hybrid(self) -> Any:
-        return self._plan, self._mechanism, self._coefficients, self._live
+        return self._plan, self._mechanism, self._coefficients, self._run
 
     def _prepare(self) -> None:
         if self.model.n_bodies:
             root = self._plan.nodes.shape[0] - 1
-            self._live.world[root] = (1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
-            self._live.pin[root] = max(1, self._live.pin[root])  # the root is always open
+            self._run.world[root] = (1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
+            self._run.held_open[root] = max(1, self._run.held_open[root])  # the root is always open
         self._perform(PREPARE)
 
-    def _touch(self, node: int, pin: int) -> None:
-        touch_region_path(self._plan, self._live, node, pin)
-
     def _fixed_wrench_changed(self, body: int, total: FloatArray) -> None:
-        self._live.wrench[body] = total
-        self._live.tally[WRENCHED] = 1
-        self._touch(self._live.leaf[body], 0)
+        self._run.wrench[body] = total
+        self._run.counts[WRENCHED] = 1
+        self._touch(self._plan.leaf[body], 0)
 
     def _world_load_changed(self, load: Load) -> None:
         pass  # world loads are expressed anew in every step, and their paths assembled anew at every update
 
     def _world_load_leaves(self, load: Load) -> None:
         # Rows move when one goes, and are attached anew only before the next step: so nothing stays where any of them acts.
-        self._live.force[self._live.load_front[: len(self._rows)]] = 0.0
-        self._live.tally[WRENCHED] = 1  # sums of forces that held it are to be formed anew
+        self._run.force[self._run.load_front[: len(self._rows)]] = 0.0
+        self._run.counts[WRENCHED] = 1  # sums of forces that held it are to be formed anew
 
     def _world_load_left(self, load: Load) -> None:
-        self._live.tally[LOAD_COUNT] = len(self._rows)
-        self._touch(self._live.leaf[load.body], -1)
+        self._run.counts[LOAD_COUNT] = len(self._rows)
+        self._touch(self._plan.leaf[load.body], -1)
 
     def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
-        self._live.effort[first : first + effort.size] = effort
-        self._touch(self._joint_node[joint], 0)
+        self._run.effort[first : first + effort.size] = effort
+        self._touch(self._plan.joint[joint], 0)
 
     def _hold(self, joint: int, held: bool) -> None:
         """Marks a joint as held inactive, or not."""
-        self._live.held[joint] = held
+        self._run.frozen[joint] = held
         tree = self._mechanism.whole_tree[joint]
         self._mechanism.tree[joint, KIND], self._mechanism.tree[joint, DOF] = (
             (FIXED, 0) if held else (tree[KIND], tree[DOF])
@@ -351,12 +353,12 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         return i
 
     def _check(self, bad: int) -> None:
-        figure = self._live.figure
-        if bad == -1 and math.isfinite(figure[SUM_JOINT] + figure[SUM_QUEUE]):
+        sums = self._run.metric_sums
+        if bad == -1 and math.isfinite(sums[SUM_JOINT] + sums[SUM_QUEUE]):
             return
-        vectors = {"state.q": self._live.q, "state.v": self._live.v, "effort": self._live.effort}
-        cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._live.wrench)
-        advice = " Take a smaller step." if bad == adaptive_step.OVERFLOW else ""
+        vectors = {"state.q": self._run.q, "state.v": self._run.v, "effort": self._run.effort}
+        cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._run.wrench)
+        advice = " Take a smaller step." if bad == OVERFLOW else ""
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
 

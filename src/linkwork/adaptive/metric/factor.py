@@ -1,44 +1,39 @@
-"""The total acceleration of a cluster in square-root form: A(C) = Σ q̈ᵀ A q̈ = ‖ R (f1, 1, f2) ‖², never squared on the way.
+"""The total acceleration of a cluster as a factor: A(C) = Σ q̈ᵀ A q̈ = ‖ R (f1, 1, f2) ‖², never squared on the way.
 
-Rows of R are kept as they come (one a degree of freedom) until there are more of them than columns; then an orthogonal
-reduction brings them back to 13 (7 where only one handle is free). So a small cluster has few rows, a large one never many.
+Rows of R are kept as they come (one per degree of freedom) until there are more of them than columns; then an orthogonal
+reduction brings them back to as many. So a small cluster has few rows, a large one never many. In motion a cluster that
+moves rigidly has six columns more, for the products m(ω) of its angular velocity: A(C) = ‖ R (f1, 1, m(ω), f2) ‖².
 
-A row is two vectors of eight: the factors of (f1, 1, 0) and those of (f2, 0, 0). Nodes with one free input (a HANG or SUM,
-which see the acceleration of their carrier; a BODY, which sees f1 + f2; a cluster under a HANG, whose f2 is zero) have the
-first vector only. Theory: docs/theory/total_acceleration.md.
+A row is two or three vectors of eight: the factors of (f1, 1, 0), in motion those of m(ω), and those of (f2, 0, 0). Nodes
+with one free input (a HANG or SUM, which see the acceleration of their carrier; a BODY, which sees f1 + f2; a cluster under
+a HANG, whose f2 is zero) do not have the last one. Theory: docs/theory/total_acceleration.md, adaptive_dynamics.md.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.adaptive.metric.velocity_columns import GAP, lower_products, products, turned_products
+from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import (
-    F_N,
-    F_S,
-    FREEDOM_COLUMNS,
-    H_P,
-    H_R,
-    HANG_L,
-    JOIN_L,
-    L_BETA,
-    L_N,
-    L_S,
-    load_ldl,
-)
+from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, H_R, HANG_L, JOIN_L, L_BETA, L_N, L_S, load_ldl
 from linkwork.model.layout import DOF, HELICAL, KIND, V
 from linkwork.spatial.ldl import backward, forward
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.simd import (
     combine,
     flat6,
+    get_lane,
     identity_rows,
     lane,
     load_rows,
     motion_rows_to_child,
     scale_rows,
     set_lane,
+    six_lanes,
     splat,
     store_rows,
     sub_outer,
@@ -49,14 +44,41 @@ from linkwork.spatial.simd import (
     with_lane,
     wrench_rows_to_parent,
 )
+from linkwork.spatial.vectors import ZERO6
 
-ONE_INPUT, TWO_INPUTS = 7, 13  # columns of R, and so the most rows it needs
-ROW_1, ROW_2 = 8, 16  # numbers a row takes
-STACK_ROWS = 2 * TWO_INPUTS + 6  # rows of both children and of a joint with six freedoms
-MAPS = 0  # scratch: 24 vectors of the maps f(f1, f2) and -Xᵀf, then the stack of rows, then the reflection
-STACK = 24 * 8
-REFLECTION = STACK + STACK_ROWS * ROW_2
-ROOT_SCRATCH = REFLECTION + STACK_ROWS
+# Scratch: f as a function of the node's inputs (f1 and 1, m(ω), f2) in three maps of 48; -Xᵀf likewise; then the stack of
+# rows, then the reflection.
+TO_F, TO_BACK, STACK = 0, 144, 288
+FROM_1, FROM_M, FROM_2 = 0, 48, 96
+
+SAFE_SQUARE = 2.0**-900  # sums of squares below this have lost digits to underflow
+
+
+class FactorLayout(NamedTuple):
+    """Sizes of factors, with and without the columns of velocity products."""
+
+    columns_1: int  # of R with one free input, and so the most rows it needs
+    columns_2: int  # with two
+    row_1: int  # numbers per row
+    row_2: int
+    of_m: int  # where a row has the factors of the products (0: nowhere) ...
+    of_f2: int  # ... and of the second wrench
+    reflection: int  # where the scratch has the vector of a reflection
+    scratch: int
+
+    @classmethod
+    def of(cls, products: int) -> FactorLayout:
+        """products: 0 at rest, 6 in motion."""
+        extra = 8 if products else 0
+        stack_rows = 2 * (13 + products) + 6  # of both children and of a joint with six freedoms
+        reflection = STACK + stack_rows * (16 + extra)
+        return cls(
+            7 + products, 13 + products, 8 + extra, 16 + extra, extra, 8 + extra, reflection, reflection + stack_rows
+        )
+
+
+AT_REST = FactorLayout.of(products=0)
+IN_MOTION = FactorLayout.of(products=6)
 
 
 @inlined
@@ -66,11 +88,8 @@ def has_two_inputs(nodes, node):
 
 
 @kernel(allocates=True)
-def root_capacities(nodes, tree, one_input, two_inputs):
-    """Rows the root of each node can need: its degrees of freedom, or the number of its columns if that is less.
-
-    one_input, two_inputs: columns of a root with one free input and with two.
-    """
+def factor_capacities(nodes, tree, columns_1, columns_2):
+    """Rows the factor of each node can need: its degrees of freedom, or the number of its columns if that is less."""
     rows = np.zeros(nodes.shape[0], dtype=np.int64)
     inside = np.zeros(nodes.shape[0], dtype=np.int64)
     for node in range(nodes.shape[0]):
@@ -80,266 +99,276 @@ def root_capacities(nodes, tree, one_input, two_inputs):
                 inside[node] += inside[nodes[node, side]]
         if kind == JOIN or kind == HANG:
             inside[node] += tree[nodes[node, INDEX], DOF]
-        rows[node] = min(inside[node], two_inputs if has_two_inputs(nodes, node) else one_input)
+        rows[node] = min(inside[node], columns_2 if has_two_inputs(nodes, node) else columns_1)
     return rows
 
 
-@routine
-def update_root(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch):
-    """Recomputes the root of one node from the roots of its children and its own coefficients; sets its row count."""
-    kind = nodes[node, NODE_KIND]
-    left = nodes[node, LEFT]
-    right = nodes[node, RIGHT]
-    count = 0
-    if kind == SUM:
-        count = copy_rows(root, root_at[left], rows[left], scratch, 0)
-        count += copy_rows(root, root_at[right], rows[right], scratch, count)
-        finish_one(scratch, count, node, root, root_at, rows)
-    elif kind == BODY:
-        if left >= 0:
-            phi = load_rows(coef, block[node])
-            for r in range(rows[left]):  # the branch's input is a = Φ F + b
-                o = root_at[left] + r * ROW_1
-                row = combine(flat6(root, o), phi)
-                vstore(scratch, STACK + r * ROW_1, with_lane(row, 6, lane(row, 6) + root[o + 6]))
-            finish_one(scratch, rows[left], node, root, root_at, rows)
-    elif kind == HANG:
+def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
+    """The two pieces that work on factors of one layout: `update_factor` and `total_acceleration`.
+
+    What differs is decided here, once: code for velocity products is not even compiled where there are none.
+    """
+    columns_1, columns_2, row_1, row_2, of_m, of_f2, reflection_at, _ = layout
+    in_motion = of_m > 0
+
+    @routine
+    def update_factor(plan, mechanism, c, node):
+        """Recomputes the factor of one node, in motion right after its columns; sets its row count."""
+        nodes = plan.nodes
+        kind = nodes[node, NODE_KIND]
+        left = nodes[node, LEFT]
+        if kind == JOIN or kind == HANG:
+            joint_rows(plan, mechanism, c, node)
+        elif kind == SUM:
+            count = copy_rows(plan, c, left, 0)
+            count += copy_rows(plan, c, nodes[node, RIGHT], count)
+            finish(plan, c, node, count, False)
+        elif left >= 0:
+            body_rows(plan, c, node, left)
+            finish(plan, c, node, c.rows[left], False)
+
+    @inlined
+    def copy_rows(plan, c, child, start):
+        count = c.rows[child]
+        for k in range(0, count * row_1, 8):
+            vstore(c.factor_scratch, STACK + start * row_1 + k, vload(c.factor, plan.factor_at[child] + k))
+        return count
+
+    @inlined
+    def body_rows(plan, c, node, branch):
+        """Rows of a body's branches: their input is its acceleration a = Φ F + b(ω)."""
+        phi = load_rows(c.kept, plan.block[node])
+        if in_motion:
+            b = load_rows(c.columns, plan.columns_at[node])
+            phi = set_lane(phi, 6, get_lane(b, 6))
+        for r in range(c.rows[branch]):
+            at = plan.factor_at[branch] + r * row_1
+            to = STACK + r * row_1
+            factors = flat6(c.factor, at)
+            row = combine(factors, phi)
+            vstore(c.factor_scratch, to, with_lane(row, 6, lane(row, 6) + c.factor[at + 6]))
+            if in_motion:
+                row = combine(factors, b) + vload(c.factor, at + of_m)
+                vstore(c.factor_scratch, to + of_m, with_lane(row, 6, 0.0))
+
+    @routine
+    def joint_rows(plan, mechanism, c, node):
+        """A JOIN or HANG: rows of its own joint, and those of its children behind the maps (4) of their inputs."""
+        nodes = plan.nodes
         i = nodes[node, INDEX]
-        R = load9(hinge, i, H_R)
-        p = load3(hinge, i, H_P)
-        rhs = motion_rows_to_child(R, p, identity_rows())
-        o = block[node] + HANG_L
-        count = joint_rows_one(tree, i, total, coef, o, freedom, weight, rhs, scratch)
-        for r in range(rows[left]):
-            at = root_at[left] + r * ROW_1
-            row = combine(flat6(root, at), load_rows(scratch, MAPS))
-            vstore(scratch, STACK + (count + r) * ROW_1, with_lane(row, 6, lane(row, 6) + root[at + 6]))
-        finish_one(scratch, count + rows[left], node, root, root_at, rows)
-    elif has_two_inputs(nodes, node):
-        join_rows(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch)
-    else:
-        top_rows(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch)
+        hang = nodes[node, NODE_KIND] == HANG
+        two = has_two_inputs(nodes, node)
+        scratch = c.factor_scratch
+        R = load9(c.joint_data, i, H_R)
+        p = load3(c.joint_data, i, H_P)
+        o = plan.block[node] + (HANG_L if hang else JOIN_L)
+        upper = nodes[node, LEFT]
+        lower = upper if hang else nodes[node, RIGHT]
+        L, d = load_ldl(c.kept, o)
+        T = motion_rows_to_child(R, p, identity_rows() if hang else load_rows(c.kept, plan.block[upper]))
+        if in_motion:
+            G = load_rows(c.scratch, GAP)
+            T = set_lane(forward(L, T), 6, get_lane(G, 6))
+            rest = own_rows(mechanism, c, i, o, d, set_lane(G, 6, ZERO6), of_m, 0.0, two)
+            store_map(scratch, FROM_M, R, p, backward(L, scale_rows(d, rest)), hang)
+        else:
+            T = forward(L, set_lane(T, 6, flat6(c.kept, o + L_BETA)))
+        rest = own_rows(mechanism, c, i, o, d, T, 0, 1.0, two)
+        store_map(scratch, FROM_1, R, p, backward(L, scale_rows(d, rest)), hang)
+        if two:
+            U = forward(L, set_lane(load_rows(c.kept, plan.block[lower]), 6, ZERO6))
+            minus = scale_rows((-1.0, -1.0, -1.0, -1.0, -1.0, -1.0), U)
+            rest = own_rows(mechanism, c, i, o, d, minus, of_f2, 0.0, two)
+            store_map(scratch, FROM_2, R, p, backward(L, scale_rows(d, rest)), hang)
+        count = mechanism.tree[i, DOF]
+        if not hang:
+            count += upper_rows(plan, c, upper, count, two)
+        count += lower_rows(plan, c, node, lower, count, two)
+        finish(plan, c, node, count, two)
+
+    @inlined
+    def store_map(scratch, group, R, p, f, hang):
+        """f over one group of the node's inputs, and -(-Xᵀf) for the upper cluster."""
+        store_rows(scratch, TO_F + group, f)
+        if not hang:
+            store_rows(scratch, TO_BACK + group, wrench_rows_to_parent(R, p, f))
+
+    @inlined
+    def own_rows(mechanism, c, i, o, d, T, group, effort, two):
+        """Writes √A q̈ = √A N⁻¹ (effort Q - sᵀD⁻¹T) to one group of the first rows of the stack; returns T + s q̈."""
+        tree = mechanism.tree
+        j = tree[i, V]
+        width = row_2 if two else row_1
+        Z = T
+        if tree[i, KIND] == HELICAL:
+            s = flat6(c.kept, o + L_S)
+            k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), T)
+            row = c.kept[o + L_N] * ((effort * c.effort_sum[j]) * unit_lane(6) - k)
+            vstore(c.factor_scratch, STACK + group, math.sqrt(mechanism.weight[j]) * row)
+            Z = sub_outer(T, s, splat(0.0) - row)
+        else:
+            for a in range(tree[i, DOF]):
+                row = splat(0.0)
+                for b in range(tree[i, DOF]):
+                    s = flat6(c.dof_rows, (j + b) * FREEDOM_COLUMNS + F_S)
+                    k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), T)
+                    n = c.dof_rows[(j + a) * FREEDOM_COLUMNS + F_N + b]
+                    row = row + n * ((effort * c.effort_sum[j + b]) * unit_lane(6) - k)
+                vstore(c.factor_scratch, STACK + a * width + group, math.sqrt(mechanism.weight[j + a]) * row)
+                Z = sub_outer(Z, flat6(c.dof_rows, (j + a) * FREEDOM_COLUMNS + F_S), splat(0.0) - row)
+        return Z
+
+    @inlined
+    def upper_rows(plan, c, upper, start, two):
+        """Rows of the upper cluster: inputs f1 and -Xᵀf, of a single body their sum; it turns as the node does."""
+        scratch = c.factor_scratch
+        wide = has_two_inputs(plan.nodes, upper)
+        at = plan.factor_at[upper]
+        to = STACK + start * (row_2 if two else row_1)
+        for _ in range(c.rows[upper]):
+            factors = flat6(c.factor, at + of_f2) if wide else flat6(c.factor, at)
+            vstore(scratch, to, vload(c.factor, at) - combine(factors, load_rows(scratch, TO_BACK + FROM_1)))
+            if in_motion:
+                row = vload(c.factor, at + of_m) - combine(factors, load_rows(scratch, TO_BACK + FROM_M))
+                vstore(scratch, to + of_m, row)
+            if two:
+                vstore(scratch, to + of_f2, splat(0.0) - combine(factors, load_rows(scratch, TO_BACK + FROM_2)))
+            at += row_2 if wide else row_1
+            to += row_2 if two else row_1
+        return c.rows[upper]
+
+    @inlined
+    def lower_rows(plan, c, node, lower, start, two):
+        """Rows of the lower cluster: inputs f and f2, of a single body their sum; products m(ω) turn with its axes."""
+        scratch = c.factor_scratch
+        if in_motion:
+            i = plan.nodes[node, INDEX]
+            hang = plan.nodes[node, NODE_KIND] == HANG
+            R = load9(c.joint_data, i, H_R)
+            M = turned_products(R) if hang else lower_products(plan.nodes, node, c.joint_data, c.composite)
+        wide = has_two_inputs(plan.nodes, lower)
+        at = plan.factor_at[lower]
+        to = STACK + start * (row_2 if two else row_1)
+        for _ in range(c.rows[lower]):
+            factors = flat6(c.factor, at)
+            row = combine(factors, load_rows(scratch, TO_F + FROM_1))
+            vstore(scratch, to, with_lane(row, 6, lane(row, 6) + c.factor[at + 6]))
+            if in_motion:
+                turned = combine(six_lanes(vload(c.factor, at + of_m)), M)
+                vstore(scratch, to + of_m, combine(factors, load_rows(scratch, TO_F + FROM_M)) + turned)
+            if two:
+                passed = vload(c.factor, at + of_f2) if wide else with_lane(vload(c.factor, at), 6, 0.0)
+                vstore(scratch, to + of_f2, combine(factors, load_rows(scratch, TO_F + FROM_2)) + passed)
+            at += row_2 if wide else row_1
+            to += row_2 if two else row_1
+        return c.rows[lower]
+
+    @routine
+    def finish(plan, c, node, count, two):
+        """Reduces the stack to as many rows as there are columns and keeps them; the constant is eliminated last."""
+        scratch = c.factor_scratch
+        columns = columns_2 if two else columns_1
+        if count > columns:
+            for k in range(columns):
+                if k == columns - 1:
+                    column = 6
+                elif k < 6:
+                    column = k
+                elif two and k < 12:
+                    column = of_f2 + k - 6
+                else:
+                    column = of_m + k - columns + 7
+                if two:
+                    reflect(scratch, count, k, column, row_2)
+                else:
+                    reflect(scratch, count, k, column, row_1)
+            count = columns
+        at = plan.factor_at[node]
+        for k in range(0, count * (row_2 if two else row_1), 8):
+            vstore(c.factor, at + k, vload(scratch, STACK + k))
+        c.rows[node] = count
+
+    @inlined
+    def reflect(scratch, count, k, column, width):
+        """One Householder reflection of rows of `width` numbers: zeros the column below row k of the stack."""
+        factor = reflection(scratch, reflection_at, count, k, column, width)
+        if factor == 0.0:
+            return
+        w1 = splat(0.0)
+        w2 = splat(0.0)
+        w3 = splat(0.0)
+        for r in range(k, count):
+            v = scratch[reflection_at + r]
+            at = STACK + r * width
+            w1 = w1 + v * vload(scratch, at)
+            if width > 8:
+                w2 = w2 + v * vload(scratch, at + 8)
+            if width > 16:
+                w3 = w3 + v * vload(scratch, at + 16)
+        w1 = factor * w1
+        w2 = factor * w2
+        w3 = factor * w3
+        for r in range(k, count):
+            v = scratch[reflection_at + r]
+            at = STACK + r * width
+            vstore(scratch, at, vload(scratch, at) - v * w1)
+            if width > 8:
+                vstore(scratch, at + 8, vload(scratch, at + 8) - v * w2)
+            if width > 16:
+                vstore(scratch, at + 16, vload(scratch, at + 16) - v * w3)
+
+    @inlined
+    def total_acceleration(plan, c, node, F1, F2, w, unit):
+        """unit² A(C) of a node for its inputs, (3) or in motion (1): a branch's is a classical acceleration.
+
+        w: angular velocity of the node's first body (ignored at rest). Lanes 6 and 7 of F1 and F2 are zero.
+        """
+        at = plan.factor_at[node]
+        two = has_two_inputs(plan.nodes, node)
+        # The second input of a node with one is zero wherever the first is not a sum with it.
+        F1 = with_lane(F1 if two else F1 + F2, 6, 1.0)
+        m = with_lane(products(w), 6, 0.0)
+        total = 0.0
+        if two:
+            for o in range(at, at + c.rows[node] * row_2, row_2):
+                row = vload(c.factor, o) * F1 + vload(c.factor, o + of_f2) * F2
+                x = unit * vsum(row + vload(c.factor, o + of_m) * m if in_motion else row)
+                total += x * x
+        else:
+            for o in range(at, at + c.rows[node] * row_1, row_1):
+                row = vload(c.factor, o) * F1
+                x = unit * vsum(row + vload(c.factor, o + of_m) * m if in_motion else row)
+                total += x * x
+        return total
+
+    return update_factor, total_acceleration
 
 
 @inlined
-def copy_rows(root, at, count, scratch, start):
-    for r in range(count):
-        vstore(scratch, STACK + (start + r) * ROW_1, vload(root, at + r * ROW_1))
-    return count
-
-
-@routine
-def finish_one(scratch, count, node, root, root_at, rows):
-    """Reduces the stack to at most 7 rows and keeps them."""
-    if count > ONE_INPUT:
-        for k in range(ONE_INPUT):
-            reflect(scratch, count, k, k, ROW_1)
-        count = ONE_INPUT
-    for r in range(count):
-        vstore(root, root_at[node] + r * ROW_1, vload(scratch, STACK + r * ROW_1))
-    rows[node] = count
-
-
-@routine
-def finish_two(scratch, count, node, root, root_at, rows):
-    """Reduces the stack to at most 13 rows and keeps them; the constant column is eliminated last."""
-    if count > TWO_INPUTS:
-        for k in range(TWO_INPUTS):
-            column = k if k < 6 else (k + 2 if k < 12 else 6)
-            reflect(scratch, count, k, column, ROW_2)
-        count = TWO_INPUTS
-    for r in range(count):
-        vstore(root, root_at[node] + r * ROW_2, vload(scratch, STACK + r * ROW_2))
-        vstore(root, root_at[node] + r * ROW_2 + 8, vload(scratch, STACK + r * ROW_2 + 8))
-    rows[node] = count
-
-
-@inlined
-def reflect(scratch, count, k, column, width):
-    """One Householder reflection: zeros the column below row k of the stack."""
+def reflection(scratch, to, count, k, column, width):
+    """Writes v of a reflection that zeros the column below row k to scratch[to + k:]; returns 2 / vᵀv, or zero."""
     norm2 = 0.0
     for r in range(k, count):
         x = scratch[STACK + r * width + column]
-        scratch[REFLECTION + r] = x
+        scratch[to + r] = x
         norm2 += x * x
-    if norm2 == 0.0:
-        return
-    head = scratch[REFLECTION + k]
+    if norm2 < SAFE_SQUARE:  # v may have any length: as if the largest entry were one
+        largest = 0.0
+        for r in range(k, count):
+            largest = max(largest, abs(scratch[to + r]))
+        if largest == 0.0:
+            return 0.0
+        norm2 = 0.0
+        for r in range(k, count):
+            scratch[to + r] /= largest
+            norm2 += scratch[to + r] * scratch[to + r]
+    head = scratch[to + k]
     norm = math.sqrt(norm2)
     if head > 0.0:
         norm = -norm
-    scratch[REFLECTION + k] = head - norm
-    factor = 1.0 / (norm * (norm - head))  # 2 / vᵀv
-    w1 = splat(0.0)
-    w2 = splat(0.0)
-    for r in range(k, count):
-        v = scratch[REFLECTION + r]
-        w1 = w1 + v * vload(scratch, STACK + r * width)
-        if width == ROW_2:
-            w2 = w2 + v * vload(scratch, STACK + r * width + 8)
-    w1 = factor * w1
-    w2 = factor * w2
-    for r in range(k, count):
-        v = scratch[REFLECTION + r]
-        vstore(scratch, STACK + r * width, vload(scratch, STACK + r * width) - v * w1)
-        if width == ROW_2:
-            vstore(scratch, STACK + r * width + 8, vload(scratch, STACK + r * width + 8) - v * w2)
+    scratch[to + k] = head - norm
+    return 1.0 / (norm * (norm - head))
 
 
-@inlined
-def joint_rows_one(tree, i, total, coef, o, freedom, weight, rhs, scratch):
-    """Rows √A q̈ of a joint with one input, on the stack; the map to f in the scratch's MAPS. Returns the row count."""
-    L, d = load_ldl(coef, o)
-    T = forward(L, set_lane(rhs, 6, flat6(coef, o + L_BETA)))
-    j = tree[i, V]
-    n = tree[i, DOF]
-    Z = T
-    if tree[i, KIND] == HELICAL:
-        s = flat6(coef, o + L_S)
-        k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), T)
-        row = coef[o + L_N] * (total[j] * unit_lane(6) - k)
-        vstore(scratch, STACK, math.sqrt(weight[j]) * row)
-        Z = sub_outer(T, s, -1.0 * row)
-    else:
-        for a in range(n):
-            row = freedom_row(tree, i, a, total, freedom, d, T)
-            vstore(scratch, STACK + a * ROW_1, math.sqrt(weight[j + a]) * row)
-            Z = sub_outer(Z, flat6(freedom, (j + a) * FREEDOM_COLUMNS + F_S), -1.0 * row)
-    store_rows(scratch, MAPS, backward(L, scale_rows(d, Z)))
-    return n
-
-
-@inlined
-def freedom_row(tree, i, a, total, freedom, d, T):
-    """q̈ of freedom a of a joint with several, as a row over (f1, 1): N⁻¹ (Q - sᵀD⁻¹T)."""
-    j = tree[i, V]
-    row = splat(0.0)
-    for b in range(tree[i, DOF]):
-        s = flat6(freedom, (j + b) * FREEDOM_COLUMNS + F_S)
-        k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), T)
-        row = row + freedom[(j + a) * FREEDOM_COLUMNS + F_N + b] * (total[j + b] * unit_lane(6) - k)
-    return row
-
-
-@inlined
-def freedom_row_2(tree, i, a, freedom, d, U):
-    """The part of the same row over f2: N⁻¹ sᵀD⁻¹U."""
-    j = tree[i, V]
-    row = splat(0.0)
-    for b in range(tree[i, DOF]):
-        s = flat6(freedom, (j + b) * FREEDOM_COLUMNS + F_S)
-        k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), U)
-        row = row + freedom[(j + a) * FREEDOM_COLUMNS + F_N + b] * k
-    return row
-
-
-@routine
-def top_rows(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch):
-    """A JOIN under a HANG: its f2 is zero, so one input serves."""
-    i = nodes[node, INDEX]
-    upper = nodes[node, LEFT]
-    lower = nodes[node, RIGHT]
-    R = load9(hinge, i, H_R)
-    p = load3(hinge, i, H_P)
-    rhs = motion_rows_to_child(R, p, load_rows(coef, block[upper]))
-    count = joint_rows_one(tree, i, total, coef, block[node] + JOIN_L, freedom, weight, rhs, scratch)
-    f = load_rows(scratch, MAPS)
-    back = wrench_rows_to_parent(R, p, f)
-    wide = has_two_inputs(nodes, upper)
-    width = ROW_2 if wide else ROW_1
-    for r in range(rows[upper]):  # inputs of the upper cluster: f1 and -Xᵀf; of a body their sum
-        at = root_at[upper] + r * width
-        factors = flat6(root, at + 8) if wide else flat6(root, at)
-        row = vload(root, at) - combine(factors, back)
-        vstore(scratch, STACK + (count + r) * ROW_1, row)
-    count += rows[upper]
-    width = ROW_2 if has_two_inputs(nodes, lower) else ROW_1
-    for r in range(rows[lower]):  # inputs of the lower one: f, and nothing
-        at = root_at[lower] + r * width
-        row = combine(flat6(root, at), f)
-        vstore(scratch, STACK + (count + r) * ROW_1, with_lane(row, 6, lane(row, 6) + root[at + 6]))
-    finish_one(scratch, count + rows[lower], node, root, root_at, rows)
-
-
-@routine
-def join_rows(nodes, block, node, tree, hinge, total, coef, freedom, weight, root, root_at, rows, scratch):
-    """A JOIN with two free handles."""
-    i = nodes[node, INDEX]
-    upper = nodes[node, LEFT]
-    lower = nodes[node, RIGHT]
-    R = load9(hinge, i, H_R)
-    p = load3(hinge, i, H_P)
-    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    o = block[node] + JOIN_L
-    L, d = load_ldl(coef, o)
-    T = forward(L, set_lane(motion_rows_to_child(R, p, load_rows(coef, block[upper])), 6, flat6(coef, o + L_BETA)))
-    U = forward(L, set_lane(load_rows(coef, block[lower]), 6, zero))
-    j = tree[i, V]
-    count = tree[i, DOF]
-    Z1 = T
-    Z2 = scale_rows((-1.0, -1.0, -1.0, -1.0, -1.0, -1.0), U)
-    if tree[i, KIND] == HELICAL:
-        s = flat6(coef, o + L_S)
-        ds = (d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5])
-        n = coef[o + L_N]
-        row1 = n * (total[j] * unit_lane(6) - combine(ds, T))
-        row2 = n * combine(ds, U)
-        root_weight = math.sqrt(weight[j])
-        vstore(scratch, STACK, root_weight * row1)
-        vstore(scratch, STACK + 8, root_weight * row2)
-        Z1 = sub_outer(Z1, s, -1.0 * row1)
-        Z2 = sub_outer(Z2, s, -1.0 * row2)
-    else:
-        for a in range(count):
-            row1 = freedom_row(tree, i, a, total, freedom, d, T)
-            row2 = freedom_row_2(tree, i, a, freedom, d, U)
-            root_weight = math.sqrt(weight[j + a])
-            vstore(scratch, STACK + a * ROW_2, root_weight * row1)
-            vstore(scratch, STACK + a * ROW_2 + 8, root_weight * row2)
-            s = flat6(freedom, (j + a) * FREEDOM_COLUMNS + F_S)
-            Z1 = sub_outer(Z1, s, -1.0 * row1)
-            Z2 = sub_outer(Z2, s, -1.0 * row2)
-    f1 = backward(L, scale_rows(d, Z1))
-    f2 = backward(L, scale_rows(d, Z2))
-    store_rows(scratch, MAPS, wrench_rows_to_parent(R, p, f1))
-    store_rows(scratch, MAPS + 48, wrench_rows_to_parent(R, p, f2))
-    store_rows(scratch, MAPS + 96, f1)
-    store_rows(scratch, MAPS + 144, f2)
-    wide = has_two_inputs(nodes, upper)
-    width = ROW_2 if wide else ROW_1
-    for r in range(rows[upper]):
-        at = root_at[upper] + r * width
-        factors = flat6(root, at + 8) if wide else flat6(root, at)
-        o = STACK + (count + r) * ROW_2
-        vstore(scratch, o, vload(root, at) - combine(factors, load_rows(scratch, MAPS)))
-        vstore(scratch, o + 8, splat(0.0) - combine(factors, load_rows(scratch, MAPS + 48)))
-    count += rows[upper]
-    wide = has_two_inputs(nodes, lower)
-    width = ROW_2 if wide else ROW_1
-    for r in range(rows[lower]):
-        at = root_at[lower] + r * width
-        factors = flat6(root, at)
-        o = STACK + (count + r) * ROW_2
-        row = combine(factors, load_rows(scratch, MAPS + 96))
-        vstore(scratch, o, with_lane(row, 6, lane(row, 6) + root[at + 6]))
-        passed = vload(root, at + 8) if wide else with_lane(vload(root, at), 6, 0.0)
-        vstore(scratch, o + 8, combine(factors, load_rows(scratch, MAPS + 144)) + passed)
-    finish_two(scratch, count + rows[lower], node, root, root_at, rows)
-
-
-@inlined
-def total_acceleration(nodes, node, root, root_at, rows, F1, F2):
-    """A(C) of a node for its inputs: ‖R (F1, 1, F2)‖². Lanes 6 and 7 of F1, F2 are zero."""
-    at = root_at[node]
-    total = 0.0
-    if has_two_inputs(nodes, node):
-        F1 = with_lane(F1, 6, 1.0)
-        for r in range(rows[node]):
-            x = vsum(vload(root, at + r * ROW_2) * F1 + vload(root, at + r * ROW_2 + 8) * F2)
-            total += x * x
-    else:
-        F = with_lane(F1 + F2, 6, 1.0)  # the second input is zero wherever the first is not a sum with it
-        for r in range(rows[node]):
-            x = vsum(vload(root, at + r * ROW_1) * F)
-            total += x * x
-    return total
+update_factor_at_rest, total_acceleration_at_rest = make_factor(AT_REST)
+update_factor_in_motion, total_acceleration_in_motion = make_factor(IN_MOTION)

@@ -8,9 +8,10 @@ relative error is larger by Mᵣᵣ/Dᵣ; thin bodies far from their joints are 
 
 import math
 
-from linkwork.adaptive.metric.factor import ROW_1, ROW_2, has_two_inputs
-from linkwork.adaptive.quasi_statics.workspace import OPEN, OPEN_COUNT
-from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.adaptive.metric.factor import AT_REST, has_two_inputs
+from linkwork.adaptive.nodes import carries_joint
+from linkwork.adaptive.workspace import OPEN, OPEN_COUNT, UNIT
+from linkwork.assembly.plan import HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, HANG_L, JOIN_L, L_BETA, L_D, L_N, L_S
 from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
@@ -20,57 +21,57 @@ UNIT_ROUNDOFF = 2.0**-53
 
 
 @kernel
-def rounding_floor(plan, mechanism, coefficients, live, depth):
+def rounding_floor(plan, mechanism, coefficients, run, depth):
     """Rounding error of the metric: (root of the sum of squares, largest) over computed joints and frontier nodes."""
     total = 0.0
     largest = 0.0
     nodes = plan.nodes
-    for k in range(live.tally[OPEN_COUNT]):
-        node = live.opened[k]
-        kind = nodes[node, NODE_KIND]
-        if kind == JOIN or kind == HANG:
-            x = joint_floor(plan, mechanism, coefficients, live, node, 2.0 / depth)
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if carries_joint(plan, node):
+            x = joint_floor(plan, mechanism, coefficients, run, node, 2.0 / depth)
             total += x * x
             largest = max(largest, x)
         for side in (LEFT, RIGHT):
             child = nodes[node, side]
-            if child >= 0 and live.flag[child] & OPEN == 0 and coefficients.rows[child] > 0:
-                x = frontier_floor(plan, coefficients, live, child)
+            if child >= 0 and run.flag[child] & OPEN == 0 and coefficients.rows[child] > 0:
+                x = frontier_floor(plan, coefficients, run, child)
                 total += x * x
                 largest = max(largest, x)
-    unit = 2.0 * depth * UNIT_ROUNDOFF
-    return unit * math.sqrt(total), unit * largest
+    scale = 2.0 * depth * UNIT_ROUNDOFF / run.metric_sums[UNIT]
+    return scale * math.sqrt(total), scale * largest
 
 
 @routine
-def frontier_floor(plan, coefficients, live, node):
-    """‖ |R| (|f1|, 1, |f2|) ‖"""
+def frontier_floor(plan, coefficients, run, node):
+    """‖ |R| (|f1|, 1, |f2|) ‖, in the unit of the metric's sums: (3) of docs/theory/adaptive_quasi_statics.md."""
     wide = has_two_inputs(plan.nodes, node)
-    width = ROW_2 if wide else ROW_1
+    width = AT_REST.row_2 if wide else AT_REST.row_1
     at = node * INPUT_COLUMNS
     total = 0.0
     for r in range(coefficients.rows[node]):
-        o = plan.root_at[node] + r * width
-        x = abs(coefficients.root[o + 6])
+        o = plan.factor_at[node] + r * width
+        x = abs(coefficients.factor[o + 6])
         for c in range(6):
-            f1 = abs(live.inputs[at + IN_1 + c])
-            f2 = abs(live.inputs[at + IN_2 + c])
-            x += abs(coefficients.root[o + c]) * (f1 if wide else f1 + f2)
+            f1 = abs(run.inputs[at + IN_1 + c])
+            f2 = abs(run.inputs[at + IN_2 + c])
+            x += abs(coefficients.factor[o + c]) * (f1 if wide else f1 + f2)
             if wide:
-                x += abs(coefficients.root[o + 8 + c]) * f2
+                x += abs(coefficients.factor[o + AT_REST.of_f2 + c]) * f2
+        x *= run.metric_sums[UNIT]
         total += x * x
     return math.sqrt(total)
 
 
 @routine
-def joint_floor(plan, mechanism, coefficients, live, node, once):
-    """The same for a computed joint: √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
+def joint_floor(plan, mechanism, coefficients, run, node, once):
+    """The same for a computed joint, (2): √A N⁻¹ (|Q| + |s|ᵀD⁻¹ |L⁻¹| |y|), |y| summed over absolute values.
 
-    Added to it is what wrong pivots make of t + s q̈: they are as wrong as their growth, but not more with every level.
+    A pivot has a relative error of its growth Mᵣᵣ/Dᵣ, whatever the level; its effect on t + s q̈ is added.
     """
     nodes = plan.nodes
     tree = mechanism.tree
-    coef = coefficients.coef
+    kept = coefficients.kept
     i = nodes[node, INDEX]
     at = node * INPUT_COLUMNS
     hang = nodes[node, NODE_KIND] == HANG
@@ -82,73 +83,74 @@ def joint_floor(plan, mechanism, coefficients, live, node, once):
     for r in range(6):
         x = 0.0
         if hang:
-            x = abs(live.inputs[at + IN_1 + r])
+            x = abs(run.inputs[at + IN_1 + r])
         else:
             for c in range(6):
-                x += abs(coef[left + 8 * r + c] * live.inputs[at + IN_1 + c])
+                x += abs(kept[left + 8 * r + c] * run.inputs[at + IN_1 + c])
         if r < 3:
             upper_w += x
         else:
             upper_v += x
     arm = 0.0
     for c in range(3):
-        arm += abs(coefficients.hinge[i, H_P + c])
-    rows = lower_part(nodes, node, plan.block, coef, live.inputs, at, hang)
+        arm += abs(coefficients.joint_data[i, H_P + c])
+    rows = lower_part(nodes, node, plan.block, kept, run.inputs, at, hang)
     y = (
-        upper_w + rows[0] + abs(coef[o + L_BETA]),
-        upper_w + rows[1] + abs(coef[o + L_BETA + 1]),
-        upper_w + rows[2] + abs(coef[o + L_BETA + 2]),
-        upper_v + arm * upper_w + rows[3] + abs(coef[o + L_BETA + 3]),
-        upper_v + arm * upper_w + rows[4] + abs(coef[o + L_BETA + 4]),
-        upper_v + arm * upper_w + rows[5] + abs(coef[o + L_BETA + 5]),
+        upper_w + rows[0] + abs(kept[o + L_BETA]),
+        upper_w + rows[1] + abs(kept[o + L_BETA + 1]),
+        upper_w + rows[2] + abs(kept[o + L_BETA + 2]),
+        upper_v + arm * upper_w + rows[3] + abs(kept[o + L_BETA + 3]),
+        upper_v + arm * upper_w + rows[4] + abs(kept[o + L_BETA + 4]),
+        upper_v + arm * upper_w + rows[5] + abs(kept[o + L_BETA + 5]),
     )
     t0 = y[0]
-    t1 = y[1] + abs(coef[o]) * t0
-    t2 = y[2] + abs(coef[o + 1]) * t0 + abs(coef[o + 2]) * t1
-    t3 = y[3] + abs(coef[o + 3]) * t0 + abs(coef[o + 4]) * t1 + abs(coef[o + 5]) * t2
-    t4 = y[4] + abs(coef[o + 6]) * t0 + abs(coef[o + 7]) * t1 + abs(coef[o + 8]) * t2 + abs(coef[o + 9]) * t3
-    t5 = y[5] + abs(coef[o + 10]) * t0 + abs(coef[o + 11]) * t1 + abs(coef[o + 12]) * t2
-    t5 += abs(coef[o + 13]) * t3 + abs(coef[o + 14]) * t4
+    t1 = y[1] + abs(kept[o]) * t0
+    t2 = y[2] + abs(kept[o + 1]) * t0 + abs(kept[o + 2]) * t1
+    t3 = y[3] + abs(kept[o + 3]) * t0 + abs(kept[o + 4]) * t1 + abs(kept[o + 5]) * t2
+    t4 = y[4] + abs(kept[o + 6]) * t0 + abs(kept[o + 7]) * t1 + abs(kept[o + 8]) * t2 + abs(kept[o + 9]) * t3
+    t5 = y[5] + abs(kept[o + 10]) * t0 + abs(kept[o + 11]) * t1 + abs(kept[o + 12]) * t2
+    t5 += abs(kept[o + 13]) * t3 + abs(kept[o + 14]) * t4
     t = (t0, t1, t2, t3, t4, t5)
-    growth = pivot_growth(coef, o)
+    growth = pivot_growth(kept, o)
     j = tree[i, V]
     total = 0.0
     if tree[i, KIND] == HELICAL:
-        x = abs(coefficients.total[j])
+        x = abs(coefficients.effort_sum[j])
         for r in range(6):
-            s = abs(coef[o + L_S + r])
-            x += s * coef[o + L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(live.qdd[j])))
-        x *= coef[o + L_N]
-        return math.sqrt(mechanism.weight[j]) * x
-    freedom = coefficients.freedom
+            s = abs(kept[o + L_S + r])
+            x += s * kept[o + L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(run.qdd[j])))
+        x *= kept[o + L_N]
+        return math.sqrt(mechanism.weight[j]) * x * run.metric_sums[UNIT]
+    dof_rows = coefficients.dof_rows
     n = tree[i, DOF]
     for a in range(n):
         x = 0.0
         for b in range(n):
-            k = abs(coefficients.total[j + b])
+            k = abs(coefficients.effort_sum[j + b])
             for r in range(6):
                 e = t[r]
                 for c in range(n):
-                    e += abs(freedom[(j + c) * FREEDOM_COLUMNS + F_S + r] * live.qdd[j + c])
-                s = abs(freedom[(j + b) * FREEDOM_COLUMNS + F_S + r])
-                k += s * coef[o + L_D + r] * (t[r] + once * growth[r] * e)
-            x += abs(freedom[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
+                    e += abs(dof_rows[(j + c) * FREEDOM_COLUMNS + F_S + r] * run.qdd[j + c])
+                s = abs(dof_rows[(j + b) * FREEDOM_COLUMNS + F_S + r])
+                k += s * kept[o + L_D + r] * (t[r] + once * growth[r] * e)
+            x += abs(dof_rows[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
+        x *= run.metric_sums[UNIT]
         total += mechanism.weight[j + a] * x * x
     return math.sqrt(total)
 
 
 @inlined
-def pivot_growth(coef, o):
+def pivot_growth(kept, o):
     """Mᵣᵣ/Dᵣ of the six pivots; the diagonal of M = L D Lᵀ is formed again from what is kept."""
-    d0, d1, d2 = coef[o + L_D], coef[o + L_D + 1], coef[o + L_D + 2]
-    d3, d4, d5 = coef[o + L_D + 3], coef[o + L_D + 4], coef[o + L_D + 5]
-    m1 = square(coef[o]) / d0 + 1.0 / d1
-    m2 = square(coef[o + 1]) / d0 + square(coef[o + 2]) / d1 + 1.0 / d2
-    m3 = square(coef[o + 3]) / d0 + square(coef[o + 4]) / d1 + square(coef[o + 5]) / d2 + 1.0 / d3
-    m4 = square(coef[o + 6]) / d0 + square(coef[o + 7]) / d1 + square(coef[o + 8]) / d2 + square(coef[o + 9]) / d3
+    d0, d1, d2 = kept[o + L_D], kept[o + L_D + 1], kept[o + L_D + 2]
+    d3, d4, d5 = kept[o + L_D + 3], kept[o + L_D + 4], kept[o + L_D + 5]
+    m1 = square(kept[o]) / d0 + 1.0 / d1
+    m2 = square(kept[o + 1]) / d0 + square(kept[o + 2]) / d1 + 1.0 / d2
+    m3 = square(kept[o + 3]) / d0 + square(kept[o + 4]) / d1 + square(kept[o + 5]) / d2 + 1.0 / d3
+    m4 = square(kept[o + 6]) / d0 + square(kept[o + 7]) / d1 + square(kept[o + 8]) / d2 + square(kept[o + 9]) / d3
     m4 += 1.0 / d4
-    m5 = square(coef[o + 10]) / d0 + square(coef[o + 11]) / d1 + square(coef[o + 12]) / d2 + square(coef[o + 13]) / d3
-    m5 += square(coef[o + 14]) / d4 + 1.0 / d5
+    m5 = square(kept[o + 10]) / d0 + square(kept[o + 11]) / d1 + square(kept[o + 12]) / d2 + square(kept[o + 13]) / d3
+    m5 += square(kept[o + 14]) / d4 + 1.0 / d5
     return (1.0, d1 * m1, d2 * m2, d3 * m3, d4 * m4, d5 * m5)
 
 
@@ -158,24 +160,24 @@ def square(x):
 
 
 @inlined
-def lower_part(nodes, node, block, coef, inputs, at, hang):
+def lower_part(nodes, node, block, kept, inputs, at, hang):
     """|Φ12| |f2| of a JOIN's lower cluster, row by row."""
     if hang:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     o = block[nodes[node, RIGHT]]
     return (
-        absolute_row(coef, o, inputs, at),
-        absolute_row(coef, o + 8, inputs, at),
-        absolute_row(coef, o + 16, inputs, at),
-        absolute_row(coef, o + 24, inputs, at),
-        absolute_row(coef, o + 32, inputs, at),
-        absolute_row(coef, o + 40, inputs, at),
+        absolute_row(kept, o, inputs, at),
+        absolute_row(kept, o + 8, inputs, at),
+        absolute_row(kept, o + 16, inputs, at),
+        absolute_row(kept, o + 24, inputs, at),
+        absolute_row(kept, o + 32, inputs, at),
+        absolute_row(kept, o + 40, inputs, at),
     )
 
 
 @inlined
-def absolute_row(coef, o, inputs, at):
+def absolute_row(kept, o, inputs, at):
     x = 0.0
     for c in range(6):
-        x += abs(coef[o + c] * inputs[at + IN_2 + c])
+        x += abs(kept[o + c] * inputs[at + IN_2 + c])
     return x

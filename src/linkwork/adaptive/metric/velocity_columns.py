@@ -174,9 +174,9 @@ def branch_bias(columns, at, V, phi, slot):
 
 @routine
 def update_columns(plan, mechanism, c, wrench, node):
-    """Columns of one node from those of its children and its own coefficients, all of which must be up to date.
+    """Columns (1) of one node from those of its children and its own coefficients, all of which must be up to date.
 
-    Leaves L⁻¹β of its joint in the scratch at GAP, for the root that is updated next.
+    Leaves L⁻¹β of its joint in the scratch at GAP, for the factor that is updated next.
     """
     nodes = plan.nodes
     kind = nodes[node, NODE_KIND]
@@ -194,7 +194,7 @@ def update_columns(plan, mechanism, c, wrench, node):
         w = set_lane(w, 6, load6(wrench, i, 0))
         if left >= 0:
             w = sub_rows(w, load_rows(c.columns, plan.columns_at[left]))
-        store_rows(c.columns, at, transposed_product(c.coef, plan.block[node], w))
+        store_rows(c.columns, at, transposed_product(c.kept, plan.block[node], w))
     else:
         a = load_rows(c.columns, plan.columns_at[left])
         b = load_rows(c.columns, plan.columns_at[nodes[node, RIGHT]])
@@ -202,12 +202,12 @@ def update_columns(plan, mechanism, c, wrench, node):
 
 
 @inlined
-def helical_step(mechanism, i, coef, o, d):
+def helical_step(mechanism, i, kept, o, d):
     """s, D⁻¹s, N⁻¹ and α of `one_freedom`, from what the elimination has kept."""
-    s = flat6(coef, o + L_S)
+    s = flat6(kept, o + L_S)
     ds = (d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5])
     rho = s[0] * ds[0] + s[1] * ds[1] + s[2] * ds[2] + s[3] * ds[3] + s[4] * ds[4] + s[5] * ds[5]
-    n = coef[o + L_N]
+    n = kept[o + L_N]
     armature = mechanism.dof[mechanism.tree[i, V], ARMATURE]
     return s, ds, n, (1.0 - math.sqrt(armature * n)) / rho
 
@@ -235,72 +235,74 @@ def add_armature_columns(rows, sign, mechanism, i, scratch, at):
 
 @routine
 def hang_columns(plan, mechanism, c, node):
+    """p = YᵀD⁻¹G_Y + kᵀN⁻¹Q of a branch, with the gap G = L⁻¹ (C(r) - b1) M, as in (2)."""
     i = plan.nodes[node, INDEX]
     child = plan.nodes[node, LEFT]
-    R = load9(c.hinge, i, H_R)
-    p = load3(c.hinge, i, H_P)
+    R = load9(c.joint_data, i, H_R)
+    p = load3(c.joint_data, i, H_P)
     o = plan.block[node] + HANG_L
-    L, d = load_ldl(c.coef, o)
+    L, d = load_ldl(c.kept, o)
     beta = first_gap(load_rows(c.columns, plan.columns_at[child]), tmatvec3(R, p))
     G = forward(L, turn_rows(beta, turned_products(R)))
     T = forward(L, motion_rows_to_child(R, p, identity_rows()))
     store_rows(c.scratch, GAP, G)
     if mechanism.tree[i, KIND] == HELICAL:
-        s, ds, n, alpha = helical_step(mechanism, i, c.coef, o, d)
+        s, ds, n, alpha = helical_step(mechanism, i, c.kept, o, d)
         k = combine(ds, T)
-        lift = six_lanes((n * c.total[mechanism.tree[i, V]]) * k)
+        lift = six_lanes((n * c.effort_sum[mechanism.tree[i, V]]) * k)
         store_rows(c.scratch, 0, scale_rows(d, sub_outer(T, s, alpha * k)))
         P = transposed_product(c.scratch, 0, sub_outer(G, s, alpha * combine(ds, G)))
         P = sub_outer(P, lift, splat(0.0) - unit_lane(6))
     else:
-        Y = project(mechanism.tree, i, c.freedom, d, T, c.scratch, K1)
-        g = project(mechanism.tree, i, c.freedom, d, G, c.scratch, K_GAP)
+        Y = project(mechanism.tree, i, c.dof_rows, d, T, c.scratch, K1)
+        g = project(mechanism.tree, i, c.dof_rows, d, G, c.scratch, K_GAP)
         store_rows(c.scratch, 0, scale_rows(d, Y))
         P = transposed_product(c.scratch, 0, g)
         P = add_armature_columns(P, 1.0, mechanism, i, c.scratch, K1)
-        P = add_effort(P, 1.0, c.total, mechanism.tree, i, c.scratch, K1)
+        P = add_effort(P, 1.0, c.effort_sum, mechanism.tree, i, c.scratch, K1)
     store_rows(c.columns, plan.columns_at[node], P)
 
 
 @routine
 def join_columns(plan, mechanism, c, node):
+    """b1 and b2 of a JOIN by (2)."""
     nodes = plan.nodes
     i = nodes[node, INDEX]
     upper = nodes[node, LEFT]
     lower = nodes[node, RIGHT]
-    R = load9(c.hinge, i, H_R)
-    p = load3(c.hinge, i, H_P)
+    R = load9(c.joint_data, i, H_R)
+    p = load3(c.joint_data, i, H_P)
     o = plan.block[node] + JOIN_L
-    L, d = load_ldl(c.coef, o)
-    M = lower_products(nodes, node, c.hinge, c.place)
+    L, d = load_ldl(c.kept, o)
+    M = lower_products(nodes, node, c.joint_data, c.composite)
     last = COLUMNS_1 if nodes[upper, NODE_KIND] == BODY else COLUMNS_2
     beta = turn_rows(first_gap(load_rows(c.columns, plan.columns_at[lower]), tmatvec3(R, p)), M)
     b2 = motion_rows_to_child(R, p, load_rows(c.columns, plan.columns_at[upper] + last))
     G = forward(
         L, (b2[0] + beta[0], b2[1] + beta[1], b2[2] + beta[2], b2[3] + beta[3], b2[4] + beta[4], b2[5] + beta[5])
     )
-    T = forward(L, motion_rows_to_child(R, p, load_rows(c.coef, plan.block[upper])))
+    T = forward(L, motion_rows_to_child(R, p, load_rows(c.kept, plan.block[upper])))
     store_rows(c.scratch, GAP, G)
     at = plan.columns_at[node]
     helical = mechanism.tree[i, KIND] == HELICAL
     if helical:
-        s, ds, n, alpha = helical_step(mechanism, i, c.coef, o, d)
+        s, ds, n, alpha = helical_step(mechanism, i, c.kept, o, d)
         k = combine(ds, T)
-        effort = n * c.total[mechanism.tree[i, V]]
+        effort = n * c.effort_sum[mechanism.tree[i, V]]
         store_rows(c.scratch, 0, scale_rows(d, sub_outer(T, s, alpha * k)))
         g = sub_outer(G, s, alpha * combine(ds, G))
         b1 = sub_rows(load_rows(c.columns, plan.columns_at[upper]), transposed_product(c.scratch, 0, g))
         store_rows(c.columns, at + COLUMNS_1, sub_outer(b1, six_lanes(effort * k), unit_lane(6)))
     else:
-        Y = project(mechanism.tree, i, c.freedom, d, T, c.scratch, K1)
-        g = project(mechanism.tree, i, c.freedom, d, G, c.scratch, K_GAP)
+        Y = project(mechanism.tree, i, c.dof_rows, d, T, c.scratch, K1)
+        g = project(mechanism.tree, i, c.dof_rows, d, G, c.scratch, K_GAP)
         store_rows(c.scratch, 0, scale_rows(d, Y))
         b1 = sub_rows(load_rows(c.columns, plan.columns_at[upper]), transposed_product(c.scratch, 0, g))
         b1 = add_armature_columns(b1, -1.0, mechanism, i, c.scratch, K1)
-        store_rows(c.columns, at + COLUMNS_1, add_effort(b1, -1.0, c.total, mechanism.tree, i, c.scratch, K1))
+        store_rows(c.columns, at + COLUMNS_1, add_effort(b1, -1.0, c.effort_sum, mechanism.tree, i, c.scratch, K1))
     if nodes[node, ROLE] == TOP:
         return
-    U = forward(L, load_rows(c.coef, plan.block[lower]))
+    U = forward(L, load_rows(c.kept, plan.block[lower]))
     last = COLUMNS_1 if nodes[lower, NODE_KIND] == BODY else COLUMNS_2
     b2 = turn_rows(load_rows(c.columns, plan.columns_at[lower] + last), M)
     if helical:
@@ -310,16 +312,16 @@ def join_columns(plan, mechanism, c, node):
         b2 = (b2[0] + x[0], b2[1] + x[1], b2[2] + x[2], b2[3] + x[3], b2[4] + x[4], b2[5] + x[5])
         b2 = sub_outer(b2, six_lanes(effort * k), splat(0.0) - unit_lane(6))
     else:
-        Z = project(mechanism.tree, i, c.freedom, d, U, c.scratch, K2)
+        Z = project(mechanism.tree, i, c.dof_rows, d, U, c.scratch, K2)
         store_rows(c.scratch, 0, scale_rows(d, Z))
         x = transposed_product(c.scratch, 0, g)
         b2 = (b2[0] + x[0], b2[1] + x[1], b2[2] + x[2], b2[3] + x[3], b2[4] + x[4], b2[5] + x[5])
         b2 = add_armature_columns(b2, 1.0, mechanism, i, c.scratch, K2)
-        b2 = add_effort(b2, 1.0, c.total, mechanism.tree, i, c.scratch, K2)
+        b2 = add_effort(b2, 1.0, c.effort_sum, mechanism.tree, i, c.scratch, K2)
     store_rows(c.columns, at + COLUMNS_2, b2)
 
 
 @inlined
-def lower_products(nodes, node, hinge, place):
+def lower_products(nodes, node, joint_data, composite):
     """M that takes the products of a JOIN's first body to those of its lower cluster's."""
-    return turned_products(matmul3(load9(place, nodes[node, LEFT], 0), load9(hinge, nodes[node, INDEX], H_R)))
+    return turned_products(matmul3(load9(composite, nodes[node, LEFT], 0), load9(joint_data, nodes[node, INDEX], H_R)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dynamics.reroot import reroot
 from linkwork.errors import StateError
-from linkwork.model.joints import Joint
+from linkwork.model.joints import Free, Joint
+from linkwork.model.reroot import chain_of_inversion
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
 
@@ -30,20 +31,58 @@ def go_on_from(
     now = np.argsort(there.came_from)  # bodies keep their frames, so loads keep their numbers
     for load in sim.loads:
         after._take_over(load, int(now[load.body]), sim)
-    _carry_efforts(sim, after, body)
+    _carry_efforts(sim, after, body, now)
     return after
 
 
-def _carry_efforts(sim: QuasiStatics, after: QuasiStatics, body: str | int) -> None:
-    """Efforts of joints between bodies, turned round where the joint was: they follow the rule of its velocities.
+def _carry_efforts(sim: QuasiStatics, after: QuasiStatics, body: str | int, now: NDArray[np.int64]) -> None:
+    """Efforts of joints between bodies, turned round where the joint was, and of the joint on the world.
 
-    (A hinge changes sign, a ball turns into the other body's frame: orthogonal maps, the same for both.)
+    Velocities of a joint follow a linear rule v' = T v; power τᵀv stays what it is, so efforts follow T⁻ᵀ.
     """
-    if not sim._live.effort.any():
+    model, effort = sim.model, sim._run.effort
+    driven = [i for i in range(model.n_bodies) if effort[model.v_slice(i)].any()]
+    if not driven:
         return
-    probe = reroot(sim.model, State(sim._live.q, sim._live.effort), body)
-    for i, name in enumerate(after.model.joint_names):
-        if after.model.parent[i] >= 0:
-            values = probe.state.v[probe.model.v_slice(name)]
-            if values.any():
-                after.set_effort(name, values)
+    chain = chain_of_inversion(model, model.body(body) if isinstance(body, str) else int(body))
+    rules = _velocity_rules(sim, body, driven)
+    for i in driven:
+        values = effort[model.v_slice(i)]
+        if i == chain[-1]:
+            _carry_world_effort(sim, after, i, int(now[i]), values)
+        else:
+            name = model.joint_names[i]
+            after.set_effort(name, np.linalg.solve(rules[name].T, values))
+
+
+def _velocity_rules(sim: QuasiStatics, body: str | int, driven: list[int]) -> dict[str, NDArray[np.float64]]:
+    """T of every driven joint by name, shape (nv, nv): column k is what re-rooting makes of its k-th unit velocity."""
+    model = sim.model
+    widest = max(model.joints[i].nv for i in driven)
+    columns: dict[str, list[NDArray[np.float64]]] = {model.joint_names[i]: [] for i in driven}
+    for k in range(widest):
+        v = np.zeros(model.nv)
+        for i in driven:
+            if k < model.joints[i].nv:
+                v[model.v_slice(i).start + k] = 1.0
+        there = reroot(model, State(sim._run.q, v), body, joint_name="rerooted on the world")
+        for i in driven:
+            name = model.joint_names[i]
+            if k < model.joints[i].nv and name in there.model.joint_names:
+                columns[name].append(there.state.v[there.model.v_slice(name)].copy())
+    return {name: np.array(rows).T for name, rows in columns.items()}
+
+
+def _carry_world_effort(
+    sim: QuasiStatics, after: QuasiStatics, old: int, now: int, values: NDArray[np.float64]
+) -> None:
+    """The effort of a joint on the world that re-rooting takes away; of a free joint it is a wrench on its body."""
+    if not isinstance(sim.model.joints[old], Free):
+        raise StateError(
+            f"joint '{sim.model.joint_names[old]}' has an effort, and re-rooting removes it from the world; set its effort "
+            "to zero first, and apply a wrench to the body if it is to act on."
+        )
+    if after.model.parent[now] < 0 and isinstance(after.model.joints[now], Free):
+        after.set_effort(after.model.joint_names[now], values)
+    else:
+        after.apply_wrench(now, force=values[3:], torque=values[:3], frame="body")

@@ -1,77 +1,40 @@
-"""Scalars of a quasi-static simulation worth plotting over time, at the cost of what moved.
-
-Gravity's part of the energy follows from the place of the root node; the springs' part is kept for each joint and formed
-again only where coordinates changed, so that it stays a function of the coordinates alone.
-"""
+"""Scalars of a quasi-static simulation worth plotting over time, at the cost of what moved."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.adaptive.quasi_statics.update import refresh_place
-from linkwork.adaptive.quasi_statics.workspace import OPEN_COUNT, P_MOMENT
+from linkwork.adaptive.nodes import refresh_composite
+from linkwork.adaptive.workspace import OPEN_COUNT, P_MOMENT, P_SPRING
 from linkwork.core.jit import kernel
-from linkwork.model.joint_kernels import joint_spring_energy
-from linkwork.model.layout import STIFFNESS
-from linkwork.model.model import Model
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
 @kernel
-def gravity_energy(plan, mechanism, coefficients, opened):
-    """Energy of gravity at the present coordinates [J].
+def potential_energy(plan, mechanism, c, run, opened):
+    """Energy of gravity and of joint springs at the present coordinates [J]. Cost: O(open nodes).
 
-    opened: the open nodes, ascending. Their places are brought up to date, as the next solve would do.
+    opened: the open nodes, ascending. Their composites are brought up to date, as the next solve would do.
     """
-    root = plan.nodes.shape[0] - 1
-    if root < 0:
+    top = plan.nodes.shape[0] - 1
+    if top < 0:
         return 0.0
     for k in range(opened.shape[0]):
-        refresh_place(plan.nodes, opened[k], mechanism.body, coefficients.hinge, coefficients.place)
-    energy = 0.0
-    for c in range(3):
-        energy -= mechanism.gravity[c] * coefficients.place[root, P_MOMENT + c]
+        refresh_composite(plan, mechanism, c, run, opened[k], False)
+    energy = c.composite[top, P_SPRING]
+    for k in range(3):
+        energy -= mechanism.gravity[k] * c.composite[top, P_MOMENT + k]
     return energy
 
 
-@kernel
-def spring_energies(mechanism, q, joints, energies):
-    """Energy of the springs of the given joints [J], each into its entry of `energies` (n,)."""
-    for k in range(joints.shape[0]):
-        i = joints[k]
-        energies[i] = joint_spring_energy(mechanism.tree, mechanism.dof, mechanism.rest, i, q)
-
-
-class SpringEnergy:
-    """The energy of all joint springs, formed anew only where coordinates changed since it was last asked for."""
-
-    def __init__(self, model: Model):
-        self._has_springs = bool(model.arrays.dof[:, STIFFNESS].any())
-        self._joint_of = np.repeat(np.arange(model.n_bodies), [joint.nq for joint in model.joints])
-        self._energies = np.zeros(model.n_bodies)
-        self._q = np.full(model.nq, np.nan)
-
-    def total(self, mechanism: object, q: NDArray[np.float64]) -> float:
-        if not self._has_springs:
-            return 0.0
-        joints = np.unique(self._joint_of[np.flatnonzero(q != self._q)])
-        spring_energies(mechanism, q, joints, self._energies)
-        self._q[...] = q
-        return float(self._energies.sum())
-
-
-def figures(sim: QuasiStatics, springs: SpringEnergy) -> dict[str, float]:
+def figures(sim: QuasiStatics) -> dict[str, float]:
     """See `QuasiStatics.figures`."""
-    live = sim._live
-    opened = np.sort(live.opened[: live.tally[OPEN_COUNT]])
-    plan, mechanism, coefficients, _ = sim._bundles
-    potential = float(gravity_energy(plan, mechanism, coefficients, opened))
-    potential += springs.total(mechanism, live.q)
+    run = sim._run
+    potential = float(potential_energy(*sim._bundles, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
     return {
         "kinetic_energy": 0.0,
         "potential_energy": potential,

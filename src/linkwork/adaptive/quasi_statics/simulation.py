@@ -1,4 +1,7 @@
-"""QuasiStatics: computes only the joints that matter, and proves the error (Redon and Lin 2006, in square-root form)."""
+"""QuasiStatics: computes only the joints that matter, with a bound on the error (after Redon and Lin 2006).
+
+The bound is proven in exact arithmetic; rounding is estimated.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,27 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.loads import Loads
-from linkwork.adaptive.measures import MEASURES, NO_LIMIT, error_bound
+from linkwork.adaptive.measures import MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics import checkpoint as quasi_statics_checkpoint
-from linkwork.adaptive.quasi_statics import solve as stepping
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
-from linkwork.adaptive.quasi_statics.scalars import SpringEnergy, figures
+from linkwork.adaptive.quasi_statics.scalars import figures
 from linkwork.adaptive.quasi_statics.settle import settle
-from linkwork.adaptive.quasi_statics.workspace import (
+from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
+from linkwork.adaptive.workspace import (
     JOINT_COUNT,
     MAX_JOINT,
     MAX_QUEUE,
+    OVERFLOW,
     SUM_JOINT,
     SUM_QUEUE,
+    UNIT,
     allocate,
 )
 from linkwork.assembly.plan import node_depths
@@ -37,13 +42,12 @@ from linkwork.model.state import State
 from linkwork.simulation.run import Runs
 from linkwork.spatial.pose import Pose
 
-if TYPE_CHECKING:
-    pass
-
 FloatArray = NDArray[np.float64]
 
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
+MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
+LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
 DEFAULT_TOLERANCE = 2.0**-11
 
 
@@ -51,8 +55,10 @@ DEFAULT_TOLERANCE = 2.0**-11
 class Report:
     """What a solve or step reached.
 
-    error_bound: proven error of the accelerations by the chosen measure, rounding floor included.
-    reached: whether the tolerance holds (a budget may have stopped the work before).
+    error_bound: error of the accelerations by the chosen measure: what joints left out hide, proven in exact arithmetic,
+        and rounding, estimated. Infinite where rounding may be all there is.
+    reached: whether what is left out is within the tolerance (a budget may have stopped the work before) and so is
+        rounding; with tolerance 0, whether everything is computed.
     rounding_floor: part of the bound that is rounding, in the same measure, as last estimated.
     max_acceleration: bound on every joint's acceleration, computed or not, in the metric.
     """
@@ -68,10 +74,12 @@ class Report:
 class QuasiStatics(Loads, Runs):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
-    tolerance: error allowed by `measure`; or None with max_joints (joints computed a solve) or deadline [s] alone.
+    tolerance: error allowed by `measure`; or None with max_joints (joints computed per solve) or deadline [s] alone.
+    deadline: time for a solve or for each step, everything counted [s]. What loads hold open and what the last solve
+        computed is computed in any case; while that takes too long, more of it is closed after each step.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage".
     weights: metric weight of each squared acceleration, shape (nv,), > 0; ones by default.
-    Cost: O(n) once, then O(joints computed) a step, whatever n.
+    Cost: O(n) once, then O(joints computed) per step, whatever n.
     """
 
     def __init__(
@@ -105,39 +113,41 @@ class QuasiStatics(Loads, Runs):
             k = int(np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))[0])
             raise StateError(f"weights[{k}] is {metric[k]}; metric weights must be finite and > 0.")
         metric.setflags(write=False)
-        plan, mechanism, coefficients, live = allocate(model, q.copy(), metric)
-        super().__init__(model, plan, mechanism, coefficients, live)
+        plan, mechanism, coefficients, run = allocate(model, q.copy(), metric)
+        super().__init__(model, plan, mechanism, coefficients, run)
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = (0.0, 0.0)
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
         self._solved = False
-        self._springs: SpringEnergy | None = None  # made when first asked for
+        self._overload = 1.0  # doubles with every step that misses its deadline
+        self._tail = 0.0  # [s] that the end of a step takes, after the last joint was computed
         self.steps_done = 0
         self.time = 0.0  # [s], of all steps taken
         self._assemble_everything()
         if plan.nodes.shape[0]:
-            self._touch(plan.nodes.shape[0] - 1, pin=1)  # the root is always open
+            self._touch(plan.nodes.shape[0] - 1, loads=1)  # the root is always open
 
     def _assemble_everything(self) -> None:
-        live = self._live
+        run = self._run
         bad = quasi_statics_checkpoint.form_coefficients(self, np.zeros(0, dtype=np.int64))
         if bad >= 0:
-            raise explain_failure(self.model, "dca", bad, {"state.q": live.q}, np.zeros((0, 6)))
-        for array in (live.flag, live.tally, live.figure, live.qdd):
+            raise explain_failure(self.model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
+        for array in (run.flag, run.counts, run.metric_sums, run.qdd):
             array[...] = 0  # nothing is open, nothing was solved
+        run.metric_sums[UNIT] = 1.0
 
     # ---------------------------------------------------------------------------------------------------------- results
 
     @property
     def state(self) -> State:
         """The present coordinates (a copy), at rest."""
-        return State(self._live.q.copy(), np.zeros(self.model.nv))
+        return State(self._run.q.copy(), np.zeros(self.model.nv))
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last solve, zero where not computed; read-only, shape (nv,)."""
-        view = self._live.qdd.view()
+        view = self._run.qdd.view()
         view.setflags(write=False)
         return view
 
@@ -151,29 +161,37 @@ class QuasiStatics(Loads, Runs):
 
     def solve(self, tolerance: float | None = None) -> Report:
         """Accelerations at the present state within tolerance: `sim.acceleration`."""
-        return self._advance(1, 0.0, tolerance)
+        started = time.perf_counter()
+        goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
+        self._steps_since_floor = FLOOR_EVERY
+        reached, joints, updated = self._solve_once(goal, started)
+        return self._report(reached, joints, updated, goal)
 
     def refine(self, tolerance: float) -> Report:
         """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
         if not self._solved or self._loads_changed:
             return self.solve(tolerance)
-        reached = self._expand(not_negative(tolerance, "tolerance", finite=True), self.max_joints, self.deadline)
+        goal = not_negative(tolerance, "tolerance", finite=True)
+        reached = self._expand(goal, self._end_of(time.perf_counter()))
+        self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
-        return self._report(reached, self._live.tally[JOINT_COUNT], 0, tolerance)
+        return self._report(reached, self._run.counts[JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> Report:
-        """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s]."""
+        """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s].
+
+        A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
+        """
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
-        report = self._advance(steps, length, None)
-        self.steps_done += steps
-        self.time += steps * length
+        if self.deadline is None:
+            return self._advance(steps, length)
+        for _ in range(steps):
+            report = self._step_within_deadline(length, self.deadline)
         return report
 
     def figures(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
-        if self._springs is None:
-            self._springs = SpringEnergy(self.model)
-        return figures(self, self._springs)
+        return figures(self)
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
@@ -187,72 +205,134 @@ class QuasiStatics(Loads, Runs):
         """
         quasi_statics_checkpoint.restore(self, checkpoint_)
 
-    def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
-        goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
-        limit = math.inf if goal is None and self.max_joints is None and self.deadline is None else goal
-        if self.deadline is not None and (steps > 1 or h > 0.0):
-            return self._advance_with_deadline(steps, h, goal)
-        budget = NO_LIMIT if self.max_joints is None else self.max_joints
-        pops = NO_LIMIT if self.deadline is None else 0
-        started = time.perf_counter()
-        # With a budget alone every node may be opened until it is spent: tolerance zero asks for that.
-        asked = 0.0 if limit is None else limit
-        bad, reached, joints, updated = stepping.advance(
-            *self._bundles, steps, float(h), MEASURES[self.measure], float(asked), budget, pops
+    def _advance(self, steps: int, h: float) -> Report:
+        """Solves, each followed by a step of h [s], without looking at the clock."""
+        bad, done, reached, joints, updated = advance(
+            *self._bundles, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
         )
+        self._count(done, h)
         self._check(bad)
-        if self._loads_changed or h == 0.0:  # what rounding is relative to may be another
-            self._steps_since_floor = FLOOR_EVERY
-        self._loads_changed = False
-        self._solved = h == 0.0
-        if self.deadline is not None and not reached:
-            left = self.deadline - (time.perf_counter() - started)
-            reached = self._expand(asked, self.max_joints, left)
-            joints = self._live.tally[JOINT_COUNT]
-        self._steps_since_floor += steps
-        return self._report(reached, joints / steps, updated / steps, goal)
+        self._steps_since_floor += done
+        return self._report(reached, joints / steps, updated / steps, self.tolerance)
 
-    def _advance_with_deadline(self, steps: int, h: float, goal: float | None) -> Report:
-        """Each step is a solve within the deadline, then a move."""
-        for _ in range(steps):
-            report = self._advance(1, 0.0, goal)
-            stepping.mark_and_move(*self._bundles, float(h), MEASURES[self.measure], 0.0 if goal is None else goal)
-            self._solved = False
+    def _step_within_deadline(self, h: float, deadline: float) -> Report:
+        """A solve and a move, which together keep the deadline if they can."""
+        started = time.perf_counter()
+        reached, joints, updated = self._solve_once(self.tolerance, started)
+        solved = time.perf_counter()
+        report = self._report(reached, joints, updated, self.tolerance)
+        allowed = self._asked(self.tolerance)
+        if self._overload > 1.0:
+            allowed = max(
+                allowed, self._overload * self._hidden(), (self._overload - 1.0) * LEAST_CLOSED * self._whole()
+            )
+        bad = mark_and_move(*self._bundles, h, MEASURES[self.measure], allowed)
+        self._count(1 if bad == -1 else 0, h)
+        self._steps_since_floor += 1
+        self._check(bad)
+        ended = time.perf_counter()
+        self._tail = max(ended - solved, 0.9 * self._tail)
+        late = ended - started > deadline
+        self._overload = min(2.0 * self._overload, MOST_OVERLOAD) if late else max(1.0, 0.5 * self._overload)
         return report
 
-    def _expand(self, tolerance: float, max_joints: int | None, seconds: float | None) -> bool:
-        budget = NO_LIMIT if max_joints is None else max_joints
-        chunk = NO_LIMIT if seconds is None else DEADLINE_CHUNK
-        end = math.inf if seconds is None else time.perf_counter() + seconds
-        while True:
-            reached = bool(
-                stepping.expand_more(*self._bundles, MEASURES[self.measure], float(tolerance), budget, chunk)
-            )
-            if reached or self._live.tally[JOINT_COUNT] >= budget or time.perf_counter() >= end:
-                return reached
-            if seconds is None:
-                return reached
+    def _solve_once(self, goal: float | None, started: float) -> tuple[bool, int, int]:
+        """One solve that began at `started` by the clock; whether the bound holds, joints computed, nodes updated."""
+        opened = NO_LIMIT if self.deadline is None else 0
+        asked = self._asked(goal)
+        bad, _, reached, joints, updated = advance(
+            *self._bundles, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
+        )
+        self._count(0, 0.0)
+        self._check(bad)
+        if self.deadline is not None and not reached:
+            reached = self._expand(asked, self._end_of(started))
+            joints = self._run.counts[JOINT_COUNT]
+            self._check(-1)
+        self._solved = True
+        return reached, joints, updated
+
+    def _expand(self, tolerance: float, end: float) -> bool:
+        """Opens more nodes until the bound holds, the budget is spent, or the clock shows `end` [s]."""
+        chunk = NO_LIMIT if end == math.inf else DEADLINE_CHUNK
+        reached = False
+        while not reached and time.perf_counter() < end:
+            reached = bool(expand_more(*self._bundles, MEASURES[self.measure], float(tolerance), self._budget, chunk))
+            if chunk == NO_LIMIT or self._run.counts[JOINT_COUNT] >= self._budget:
+                break
+        return reached
+
+    def _end_of(self, started: float) -> float:
+        """When to stop opening nodes, by the clock, so that what comes after them is within the deadline."""
+        return math.inf if self.deadline is None else started + self.deadline - self._tail
+
+    @property
+    def _budget(self) -> int:
+        return NO_LIMIT if self.max_joints is None else self.max_joints
+
+    def _asked(self, goal: float | None) -> float:
+        """With a budget alone every node may be opened until it is spent: tolerance zero asks for that."""
+        return 0.0 if goal is None else float(goal)
+
+    def _count(self, done: int, h: float) -> None:
+        """Takes note of what a kernel did, whether it failed then or not."""
+        self.steps_done += done
+        self.time += done * h
+        if self._loads_changed:  # what rounding is relative to may be another
+            self._steps_since_floor = FLOOR_EVERY
+        self._loads_changed = False
+        self._solved = False
 
     def _check(self, bad: int) -> None:
-        live = self._live
-        if bad >= 0 or not math.isfinite(live.figure[SUM_JOINT] + live.figure[SUM_QUEUE]):
-            vectors = {"state.q": live.q, "effort": live.effort}
-            raise explain_failure(self.model, "quasi-statics", bad, vectors, live.wrench)
+        run = self._run
+        if bad == -1 and math.isfinite(run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE]):
+            return
+        self._steps_since_floor = FLOOR_EVERY
+        vectors = {"state.q": run.q, "effort": run.effort}
+        cause = explain_failure(self.model, "quasi-statics", max(bad, -1), vectors, run.wrench)
+        advice = " The last step was taken back; take a smaller one." if bad == OVERFLOW and self.steps_done else ""
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+
+    # ------------------------------------------------------------------------------------------------------------ reports
+
+    def _hidden(self) -> float:
+        """Error by the chosen measure, proven in exact arithmetic."""
+        return float(bound_of(MEASURES[self.measure], self._run))
+
+    def _whole(self) -> float:
+        """What the chosen measure would be with no joint computed: one for relative measures."""
+        if self.measure.startswith("relative"):
+            return 1.0
+        return self._size("linkage" in self.measure)
+
+    def _size(self, linkage: bool) -> float:
+        """Acceleration of the linkage, or of its fastest computed joint, in the metric."""
+        sums = self._run.metric_sums
+        square = sums[SUM_JOINT] + sums[SUM_QUEUE] if linkage else sums[MAX_JOINT]
+        return math.sqrt(square) / float(sums[UNIT])
+
+    def _bound(self) -> tuple[float, float]:
+        """Error bound by the chosen measure, and the part of it that is rounding."""
+        linkage = "linkage" in self.measure
+        hidden, floor = self._hidden(), self._floor[0 if linkage else 1]
+        if not self.measure.startswith("relative"):
+            return hidden + floor, floor
+        size = self._size(linkage)
+        if floor == 0.0 or hidden == math.inf:
+            return hidden, 0.0
+        if size <= floor:  # rounding may be all there is
+            return math.inf, math.inf
+        rounding = (
+            (1.0 + hidden) * floor / (size - floor)
+        )  # the true size may be smaller than the computed one by floor
+        return hidden + rounding, rounding
 
     def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> Report:
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor = rounding_floor(*self._bundles, self._depth)
             self._steps_since_floor = 0
-        figure = self._live.figure
-        bound = error_bound(self._live, MEASURES[self.measure])
-        floor = self._floor[0 if "linkage" in self.measure else 1]
-        scale = 1.0
-        if self.measure == "relative_linkage":
-            scale = math.sqrt(figure[SUM_JOINT] + figure[SUM_QUEUE])
-        elif self.measure == "relative_joint":
-            scale = math.sqrt(figure[MAX_JOINT])
-        floor = floor / scale if scale > 0.0 else 0.0
-        if goal is not None and 0.0 < goal < floor and not self._warned:
+        bound, floor = self._bound()
+        if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
             warnings.warn(
                 f"tolerance {goal:.1e} lies below the rounding floor {floor:.1e} of this linkage under its loads; "
@@ -260,13 +340,15 @@ class QuasiStatics(Loads, Runs):
                 LinkworkWarning,
                 stacklevel=4,
             )
+        sums = self._run.metric_sums
+        largest = math.sqrt(max(sums[MAX_JOINT], sums[MAX_QUEUE])) / float(sums[UNIT])
         return Report(
             joints_computed=round(joints),
             nodes_updated=round(updated),
-            error_bound=float(bound + floor),
-            reached=bool(reached),
+            error_bound=float(bound),
+            reached=bool(reached) and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal),
             rounding_floor=float(floor),
-            max_acceleration=math.sqrt(max(figure[MAX_JOINT], figure[MAX_QUEUE])) + self._floor[1],
+            max_acceleration=largest + self._floor[1],
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling

@@ -25,7 +25,7 @@ from linkwork.dynamics.dca.nodes import (
 )
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.inertia import gyroscopic_wrench
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.simd import (
     flat6,
@@ -39,7 +39,7 @@ from linkwork.spatial.simd import (
     vstore,
     with_lane,
 )
-from linkwork.spatial.vectors import add6, cross_force, cross_motion, sub6, twist_to_child, wrench_to_parent
+from linkwork.spatial.vectors import add6, cross_motion, sub6, twist_to_child, wrench_to_parent
 
 # Columns of `inputs`, one row a node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
 # its carrier in the place of f1. Lanes 6 and 7 are zero.
@@ -74,7 +74,7 @@ def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenche
         store9(hinge, i, H_R, R)
         store3(hinge, i, H_P, p)
         store6(hinge, i, H_C, add6(cJ, cross_motion(Vi, VJ)))
-        f = cross_force(Vi, rigid_times_twist(load10(body, i, INERTIA), Vi))
+        f = gyroscopic_wrench(load10(body, i, INERTIA), Vi)
         if wrenches.shape[0] > 0:
             f = sub6(f, load6(wrenches, i, 0))
         store6(hinge, i, H_F, negate6(f))

@@ -1,0 +1,165 @@
+"""What both simulations ask of a node of the assembly tree: its joint, its pose, and itself as one rigid body."""
+
+from linkwork.adaptive.frontier import open_node
+from linkwork.adaptive.workspace import ACTIVE, CLOSING, P_FORCE, P_INERTIA, P_MOMENT, P_P, P_R, P_SPRING, TOUCHED
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.dca.nodes import H_P, H_R
+from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
+from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
+from linkwork.spatial.inertia import add10, rigid_to_parent
+from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9, store10
+from linkwork.spatial.rotations import IDENTITY3, ZERO3
+from linkwork.spatial.vectors import add6, compose_pose, wrench_to_parent
+
+# ------------------------------------------------------------------------------------------------------------------ joints
+
+
+@inlined
+def carries_joint(plan, node):
+    """Whether a node has a joint of its own: a JOIN or HANG."""
+    kind = plan.nodes[node, NODE_KIND]
+    return kind == JOIN or kind == HANG
+
+
+@inlined
+def is_active(run, node):
+    return run.flag[node] & ACTIVE != 0
+
+
+@inlined
+def copy_joint(tree, i, source, target):
+    """Copies the coordinates of joint i."""
+    first = tree[i, Q]
+    width = tree[i, DOF]
+    if tree[i, KIND] == SPHERICAL or tree[i, KIND] == FREE:
+        width += 1
+    for c in range(width):
+        target[first + c] = source[first + c]
+
+
+@inlined
+def refresh_joint(mechanism, c, run, i):
+    """Pose, motion subspace and efforts (given, spring, damper) of a joint at its state; returns S q̇ and its bias."""
+    tree = mechanism.whole_tree
+    R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S)
+    store9(c.joint_data, i, H_R, R)
+    store3(c.joint_data, i, H_P, p)
+    j = tree[i, V]
+    if tree[i, KIND] == HELICAL:
+        k = tree[i, Q]
+        effort = run.effort[j] - mechanism.dof[j, DAMPING] * run.v[j]
+        c.effort_sum[j] = effort - mechanism.dof[j, STIFFNESS] * (run.q[k] - mechanism.rest[k])
+    else:
+        for d in range(tree[i, DOF]):
+            c.effort_sum[j + d] = run.effort[j + d]
+        joint_passive_effort(tree, mechanism.dof, mechanism.rest, i, run.q, run.v, c.effort_sum)
+    return VJ, cJ
+
+
+# -------------------------------------------------------------------------------------------------------------------- poses
+
+
+@inlined
+def lower_pose(nodes, node, joint_data, composite):
+    """Pose of the first body below a JOIN's or HANG's joint in the node's own frame."""
+    i = nodes[node, INDEX]
+    R = load9(joint_data, i, H_R)
+    p = load3(joint_data, i, H_P)
+    if nodes[node, NODE_KIND] == JOIN:
+        left = nodes[node, LEFT]
+        R, p = compose_pose(load9(composite, left, P_R), load3(composite, left, P_P), R, p)
+    return R, p
+
+
+@routine
+def place_in_world(nodes, members, count, joint_data, composite, world):
+    """World poses of the first bodies of all children of `members` (ascending, closed upward), root to leaf."""
+    for k in range(count - 1, -1, -1):
+        node = members[k]
+        if nodes[node, UP] < 0:
+            store9(world, node, 0, IDENTITY3)
+            store3(world, node, 9, ZERO3)
+        R = load9(world, node, 0)
+        p = load3(world, node, 9)
+        left = nodes[node, LEFT]
+        right = nodes[node, RIGHT]
+        kind = nodes[node, NODE_KIND]
+        if kind == JOIN or kind == HANG:
+            Rb, pb = lower_pose(nodes, node, joint_data, composite)
+            Rb, pb = compose_pose(R, p, Rb, pb)
+            lower = right if kind == JOIN else left
+            store9(world, lower, 0, Rb)
+            store3(world, lower, 9, pb)
+        elif right >= 0:
+            store9(world, right, 0, R)
+            store3(world, right, 9, p)
+        if left >= 0 and kind != HANG:
+            store9(world, left, 0, R)
+            store3(world, left, 9, p)
+
+
+@inlined
+def refresh_composite(plan, mechanism, c, run, node, whole):
+    """A node as one rigid body: pose of its last body, inertia, wrench and spring energy, from its children.
+
+    whole: a constant. False: of the inertia only mass and first moment, and no wrench; at rest no more is needed.
+    """
+    nodes = plan.nodes
+    composite = c.composite
+    kind = nodes[node, NODE_KIND]
+    left = nodes[node, LEFT]
+    i = nodes[node, INDEX]
+    if kind == BODY:
+        inertia = load10(mechanism.body, i, INERTIA)
+        force = load6(run.wrench, i, 0)
+        spring = 0.0
+        if left >= 0:
+            inertia = add10(inertia, load10(composite, left, P_INERTIA))
+            force = add6(force, load6(composite, left, P_FORCE))
+            spring = composite[left, P_SPRING]
+        store9(composite, node, P_R, IDENTITY3)
+        store3(composite, node, P_P, ZERO3)
+    elif kind == JOIN or kind == HANG:
+        R, p = lower_pose(nodes, node, c.joint_data, composite)
+        below = nodes[node, RIGHT] if kind == JOIN else left
+        inertia = rigid_to_parent(R, p, load10(composite, below, P_INERTIA))
+        force = wrench_to_parent(R, p, load6(composite, below, P_FORCE))
+        spring = composite[below, P_SPRING]
+        spring += joint_spring_energy(mechanism.whole_tree, mechanism.dof, mechanism.rest, i, run.q)
+        if kind == JOIN:
+            inertia = add10(load10(composite, left, P_INERTIA), inertia)
+            force = add6(load6(composite, left, P_FORCE), force)
+            spring += composite[left, P_SPRING]
+            R, p = compose_pose(R, p, load9(composite, below, P_R), load3(composite, below, P_P))
+            store9(composite, node, P_R, R)
+            store3(composite, node, P_P, p)
+    else:
+        right = nodes[node, RIGHT]
+        inertia = add10(load10(composite, left, P_INERTIA), load10(composite, right, P_INERTIA))
+        force = add6(load6(composite, left, P_FORCE), load6(composite, right, P_FORCE))
+        spring = composite[left, P_SPRING] + composite[right, P_SPRING]
+    if whole:
+        store10(composite, node, P_INERTIA, inertia)
+        store6(composite, node, P_FORCE, force)
+    else:
+        composite[node, P_INERTIA] = inertia[0]
+        store3(composite, node, P_MOMENT, (inertia[1], inertia[2], inertia[3]))
+    composite[node, P_SPRING] = spring
+
+
+# ------------------------------------------------------------------------------------------------------------------ changes
+
+
+@kernel
+def touch_path(plan, run, node, loads, marks):
+    """Something changed at a node: opens its path to the root and marks it with flags.
+
+    loads: 1 when a load that holds the path open begins to act there, -1 when one ends, else 0.
+    """
+    run.counts[TOUCHED] = 1
+    while node >= 0:
+        open_node(run, node)
+        run.flag[node] = (run.flag[node] | marks) & (255 - CLOSING)
+        run.held_open[node] += loads
+        node = plan.nodes[node, UP]
