@@ -6,8 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
-from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
+from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 from linkwork.dynamics.front import (
     Energy,
     Momentum,

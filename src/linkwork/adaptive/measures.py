@@ -15,6 +15,8 @@ MEASURES = {
     "absolute_joint": ABSOLUTE_JOINT,
     "relative_joint": RELATIVE_JOINT,
 }
+DEFAULT_MEASURE = "relative_joint"
+DEFAULT_TOLERANCE = 2.0**-11
 CLOSE_FRACTION = 0.25  # a node closes when it could hide this part of what the tolerance allows: no flapping
 NO_LIMIT = 2**62
 

@@ -1,16 +1,33 @@
 """What both simulations ask of a node of the assembly tree: its joint, its pose, and itself as one rigid body."""
 
 from linkwork.adaptive.frontier import open_node
-from linkwork.adaptive.workspace import ACTIVE, CLOSING, P_FORCE, P_INERTIA, P_MOMENT, P_P, P_R, P_SPRING, TOUCHED
+from linkwork.adaptive.workspace import (
+    ACTIVE,
+    CLOSING,
+    OPEN,
+    P_FORCE,
+    P_INERTIA,
+    P_MOMENT,
+    P_P,
+    P_R,
+    P_SPRING,
+    TOUCHED,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
+)
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
-from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
+from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.spatial.inertia import add10, rigid_to_parent
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9, store10
-from linkwork.spatial.rotations import IDENTITY3, ZERO3
-from linkwork.spatial.vectors import add6, compose_pose, wrench_to_parent
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.vectors import add6, compose_pose, join, wrench_to_parent
 
 # ------------------------------------------------------------------------------------------------------------------ joints
 
@@ -40,7 +57,7 @@ def copy_joint(tree, i, source, target):
 
 @inlined
 def refresh_joint(mechanism, c, run, i):
-    """Pose, motion subspace and efforts (given, spring, damper) of a joint at its state; returns S q̇ and its bias."""
+    """Pose, motion subspace and efforts (given, spring, damper, motor) of a joint; returns S q̇ and its bias."""
     tree = mechanism.whole_tree
     R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S)
     store9(c.joint_data, i, H_R, R)
@@ -54,6 +71,11 @@ def refresh_joint(mechanism, c, run, i):
         for d in range(tree[i, DOF]):
             c.effort_sum[j + d] = run.effort[j + d]
         joint_passive_effort(tree, mechanism.dof, mechanism.rest, i, run.q, run.v, c.effort_sum)
+    if tree[i, KIND] == HELICAL or tree[i, KIND] == COMPOUND:
+        k = tree[i, Q]
+        for d in range(tree[i, DOF]):
+            c.effort_sum[j + d] += run.motor[j + d, M_STIFFNESS] * (run.motor[j + d, M_POSITION] - run.q[k + d])
+            c.effort_sum[j + d] += run.motor[j + d, M_DAMPING] * (run.motor[j + d, M_VELOCITY] - run.v[j + d])
     return VJ, cJ
 
 
@@ -148,18 +170,60 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
     composite[node, P_SPRING] = spring
 
 
+# -------------------------------------------------------------------------------------------------------------------- loads
+
+
+@inlined
+def load_wrench(plan, run, k):
+    """World load k as a wrench on its body, in the body's frame; needs the world pose of its leaf."""
+    node = plan.leaf[run.load_body[k]]
+    R = load9(run.world, node, 0)
+    at = load3(run.load, k, LOAD_AT)
+    force = load3(run.load, k, LOAD_FORCE)
+    stiffness = run.load[k, LOAD_STIFFNESS]
+    if stiffness != 0.0:
+        point = add3(matvec3(R, at), load3(run.world, node, 9))
+        force = add3(force, scale3(stiffness, sub3(load3(run.load, k, LOAD_TARGET), point)))
+    f = tmatvec3(R, force)
+    return join(add3(tmatvec3(R, load3(run.load, k, LOAD_TORQUE)), cross3(at, f)), f)
+
+
 # ------------------------------------------------------------------------------------------------------------------ changes
 
 
-@kernel
+@inlined
 def touch_path(plan, run, node, loads, marks):
     """Something changed at a node: opens its path to the root and marks it with flags.
 
-    loads: 1 when a load that holds the path open begins to act there, -1 when one ends, else 0.
+    loads: 1 when a load that holds the path open begins to act there, -1 when one ends, else 0. A path whose numbers alone
+    changed is followed up to where another one was marked before: k of them cost O(k log(n/k)).
     """
     run.counts[TOUCHED] = 1
     while node >= 0:
+        flag = run.flag[node]
+        if loads == 0 and flag & (marks | OPEN | CLOSING) == marks | OPEN:
+            return
         open_node(run, node)
         run.flag[node] = (run.flag[node] | marks) & (255 - CLOSING)
         run.held_open[node] += loads
         node = plan.nodes[node, UP]
+
+
+@kernel
+def touch_bodies(table, bodies, loads, marks):
+    """Loads on bodies are others; loads and marks: as for `touch_path`."""
+    plan = plan_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
+    for k in range(bodies.shape[0]):
+        store6(c.joint_data, bodies[k], H_F, load6(run.wrench, bodies[k], 0))
+        touch_path(plan, run, plan.leaf[bodies[k]], loads, marks)
+
+
+@kernel
+def touch_joint(table, i, marks):
+    """Efforts of joint i are others."""
+    plan = plan_of(table)
+    run = run_of(table)
+    refresh_joint(mechanism_of(table), coefficients_of(table), run, i)
+    touch_path(plan, run, plan.joint[i], 0, marks)

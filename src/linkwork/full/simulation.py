@@ -14,24 +14,20 @@ from linkwork.core.checks import positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
-from linkwork.loops.closing import loop_gaps
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.base import IntArray, LinkageSimulation
-from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.chart import EVALUATE
-from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 
 FloatArray = NDArray[np.float64]
-
-RTOL, ATOL = 1e-6, 1e-9
-CLOSED = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ class FullDynamics(LinkageSimulation):
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = as_finite_state(model, state)
         if model.loops:
-            _refuse_open(model, State(q, v))
+            refuse_open_loops(model, State(q, v))
         method = INTEGRATORS[integrator]
         bases, tree_of = mv.floating_trees(model)
         if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
@@ -234,12 +230,3 @@ class FullDynamics(LinkageSimulation):
     def _restored(self, saved: dict[str, Any]) -> None:
         self._moving.counts[mv.COMPOSITES_READY] = 0
         self._joint_changed(-1)
-
-
-def _refuse_open(model: Model, state: State) -> None:
-    gaps = loop_gaps(model, state)
-    if not (gaps.worst_gap <= CLOSED and gaps.worst_slip <= CLOSED):
-        raise StateError(
-            f"loops of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at {gaps.worst_slip:.3g} "
-            f"(rad/s or m/s); at most {CLOSED:g} passes. Begin at lw.close_loops(model, state)."
-        )

@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
+from linkwork.errors import StateError
+from linkwork.loops.closing import loop_gaps
 from linkwork.loops.frames import LOOP_COLUMNS
 from linkwork.loops.system import loop_plan
 from linkwork.model.layout import BODY_COLUMNS, DOF_COLUMNS, SCREW_COLUMNS, TREE_COLUMNS
 from linkwork.model.model import Model
+from linkwork.model.state import State
 from linkwork.simulation.moving import Moving, untouched
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+OPEN_AT_MOST = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 NO_TABLES = (
     np.zeros((0, TREE_COLUMNS), dtype=np.int64),
     np.zeros((0, BODY_COLUMNS)),
@@ -139,3 +143,12 @@ def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:
     touched = np.unique(ends[ends >= 0])
     where = np.where(ends >= 0, np.searchsorted(touched, ends), -1)
     return touched, np.ascontiguousarray(where.reshape(ends.shape))
+
+
+def refuse_open_loops(model: Model, state: State) -> None:
+    gaps = loop_gaps(model, state)
+    if not (gaps.worst_gap <= OPEN_AT_MOST and gaps.worst_slip <= OPEN_AT_MOST):
+        raise StateError(
+            f"loops of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at {gaps.worst_slip:.3g} "
+            f"(rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
+        )

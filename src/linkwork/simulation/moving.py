@@ -88,6 +88,7 @@ class Moving(NamedTuple):
 
 moving_of = reader(Moving)
 ROWS_OF_WRENCH = place_of(Moving, "wrench")
+ROWS_OF_LOADS = [place_of(Moving, "load"), place_of(Moving, "load_body")]
 
 
 def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray:

@@ -5,11 +5,11 @@ world loads or that something was changed in are assembled anew first. Theory: d
 """
 
 from linkwork.adaptive.best_first import make_best_first
-from linkwork.adaptive.dynamics.hybrid import load_wrench, twists_root_to_leaf
-from linkwork.adaptive.dynamics.rigid_nodes import set_bias
+from linkwork.adaptive.dynamics.motion import twists_root_to_leaf
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import total_acceleration_in_motion
 from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
+from linkwork.adaptive.nodes import load_wrench, place_in_world
 from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
@@ -19,7 +19,18 @@ from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
 from linkwork.spatial.simd import lane_vector, vload, vstore
-from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child, wrench_to_child
+from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child
+
+
+@inlined
+def set_bias(phi, at, b):
+    """Lane 6 of the block at phi[at]."""
+    phi[at + 6] = b[0]
+    phi[at + 14] = b[1]
+    phi[at + 22] = b[2]
+    phi[at + 30] = b[3]
+    phi[at + 38] = b[4]
+    phi[at + 46] = b[5]
 
 
 @inlined
@@ -57,9 +68,10 @@ def assemble_opened(plan, mechanism, c, run):
             i = nodes[node, INDEX]
             gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
             store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
-    for k in range(run.counts[LOAD_COUNT]):
-        f = wrench_to_child(load9(run.load_pose, k, 0), load3(run.load_pose, k, 9), load_wrench(run, k))
-        add_to6(c.joint_data, run.load_body[k], H_F, f)
+    if run.counts[LOAD_COUNT] > 0:  # the paths of loads are open, down to the bodies they act on
+        place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
+        for k in range(run.counts[LOAD_COUNT]):
+            add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
     for k in range(count):
         node = run.opened[k]
         ok = assemble_node(

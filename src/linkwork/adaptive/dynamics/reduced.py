@@ -1,8 +1,8 @@
 """The linkage that moves between two updates of the region: active joints, and the rigid bodies between them.
 
 Cut a linkage at its active joints: what remains are rigid pieces. Each piece but those welded to the world hangs from one
-active joint, so the pieces are the bodies of a small linkage: the joint of a piece is that active joint, its frame the frame
-of the first body behind the joint, its inertia that of all bodies in it. `gather` writes that linkage into compact arrays
+active joint, so the pieces are the bodies of a small linkage: the joint of a piece is that active joint, its frame that of
+the first body behind the joint, its inertia that of all bodies in it. `gather` writes that linkage into compact arrays
 (`simulation.moving`), and it is stepped like any other. Theory: docs/theory/adaptive_dynamics.md.
 """
 
@@ -15,9 +15,21 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.frontier import heap_sort
 from linkwork.adaptive.nodes import carries_joint, is_active
-from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, P_FORCE, P_INERTIA, P_P, P_R, P_SPRING
+from linkwork.adaptive.workspace import (
+    ACTIVE_COUNT,
+    LOAD_COUNT,
+    P_FORCE,
+    P_INERTIA,
+    P_P,
+    P_R,
+    P_SPRING,
+    Coefficients,
+    Mechanism,
+    Plan,
+    Run,
+)
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
-from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, set_rows
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.model.joint_kernels import joint_spring_energy
@@ -67,7 +79,9 @@ class Reduced(NamedTuple):
     number: Int1  # (n,) piece that hangs from a joint; read for active joints only
     piece: Int1  # (N,) piece a node's frame stands in: of active nodes and the rigid ones right below
     pose: Float2  # (N, 12) and where in the piece's frame
-    last: Int1  # (N,) joint of the piece that the last body of an active cluster stands in; WORLD: that of its first body
+    last: (
+        Int1  # (N,) joint of the piece that the last body of an active cluster stands in; WORLD: that of its first body
+    )
     last_pose: Float2  # (N, 12) and where: in the piece's frame, or in that of the first body
     base: Int1  # (t,) bodies on the free joints of floating trees
     loop_ends: Int2  # (k, 2) bodies at the ends of loops
@@ -76,6 +90,8 @@ class Reduced(NamedTuple):
     at_rest: Float1  # (3,) zeros
     counts: Int1
 
+
+reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
 
 PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES = range(4)
 COUNTS = 8
@@ -124,7 +140,7 @@ def joint_pose(c, i):
     return load9(c.joint_data, i, H_R), load3(c.joint_data, i, H_P)
 
 
-# ---------------------------------------------------------------------------------------------------------- joints and state
+# --------------------------------------------------------------------------------------------------------- joints and state
 
 
 @routine
@@ -360,7 +376,7 @@ def add_front(s, c, reduced, node):
     return c.composite[node, P_SPRING] + add_rigid(s, piece, R, p, load10(c.composite, node, P_INERTIA))
 
 
-# ------------------------------------------------------------------------------------------------------- loads, trees, loops
+# ------------------------------------------------------------------------------------------------------ loads, trees, loops
 
 
 @routine
@@ -430,7 +446,9 @@ def gather_loops(table, plan, c, run, reduced):
             R, p = IDENTITY3, ZERO3
             if body >= 0:
                 piece, R, p = body_in_piece(plan, c, run, reduced, body)
-            R, p = compose_pose(R, p, load9(reduced.loop_frames, k, 12 * side), load3(reduced.loop_frames, k, 12 * side + 9))
+            Rf = load9(reduced.loop_frames, k, 12 * side)
+            pf = load3(reduced.loop_frames, k, 12 * side + 9)
+            R, p = compose_pose(R, p, Rf, pf)
             store9(x.frames, k, 12 * side, R)
             store3(x.frames, k, 12 * side + 9, p)
             x.ends[k, side] = piece

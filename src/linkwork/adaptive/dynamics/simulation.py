@@ -9,41 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.dynamics import checkpoint as region_checkpoint
-from linkwork.adaptive.dynamics import energy as region_figures
-from linkwork.adaptive.dynamics import step as adaptive_step
-from linkwork.adaptive.dynamics.region import open_moving, want_path
-from linkwork.adaptive.dynamics.step import BEGIN, HOLD, KEEP_MOMENTUM, PREPARE, RUN, UPDATE
-from linkwork.adaptive.loads import Loads
-from linkwork.adaptive.measures import MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.dynamics import choice, region
+from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, allocate_reduced
+from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_weights
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     CHANGE_COUNT,
     JOINT_COUNT,
-    LOAD_COUNT,
-    OVERFLOW,
+    OPEN_COUNT,
     RENEW,
     STALE,
-    SUM_JOINT,
-    SUM_QUEUE,
-    WRENCHED,
-    allocate_in_motion,
+    TOUCHED,
+    UNIT,
+    allocate,
 )
+from linkwork.core.bundles import ENTRIES, ROWS, describe
 from linkwork.core.checks import not_negative, positive, whole
 from linkwork.dynamics.front import Energy, Momentum
-from linkwork.dynamics.inputs import as_array, as_finite_state, explain_failure, refuse_loops
+from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loads import Load
-from linkwork.simulation.motors import MotorVerbs
-from linkwork.simulation.run import Runs
+from linkwork.simulation import moving as mv
+from linkwork.simulation import step as steps
+from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
+from linkwork.simulation.energy import kinetic_and_potential
+from linkwork.simulation.failures import explain_step
+from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
+from linkwork.simulation.momentum import read_momentum, total_momentum
 
 FloatArray = NDArray[np.float64]
 
-DEFAULT_TOLERANCE = 1e-3
-INTEGRATORS = {"semi_implicit_euler": adaptive_step.SEMI_IMPLICIT_EULER, "rk4": adaptive_step.RUNGE_KUTTA}
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
@@ -52,41 +50,55 @@ NO_FLAGS = np.zeros(0, dtype=np.uint8)
 class AdaptiveReport:
     """Where an adaptive simulation stands.
 
-    active_joints: joints that move; the bases of floating trees always do and are not counted.
-    joints_computed: joints whose acceleration the last region update computed to choose them.
+    n_active: joints that move; the bases of floating trees always do and are not counted.
+    n_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven in exact arithmetic at the last region update (rounding comes on top); NaN before the first one.
+        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
     reached: whether that is within the tolerance (a number of joints may have been asked for instead).
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity and joint springs [J].
     """
 
-    active_joints: int
-    joints_computed: int
+    n_active: int
+    n_computed: int
     error_bound: float
     reached: bool
     region_changes: int
     energy: float
 
 
-class AdaptiveDynamics(Loads, MotorVerbs, Runs):
+class AdaptiveDynamics(TreeSimulation):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
-    active_joints: how many joints may be active; or both.
+    active_joints: how many joints may be active (`max_active` from then on); or both.
     update_every: steps between two updates of the active region.
-    measure: "absolute_joint" (default), "relative_joint", "absolute_linkage", "relative_linkage", as in QuasiStatics.
-    acceleration_weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
+    measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage", as in QuasiStatics.
+    weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
-    integrator: "semi_implicit_euler" (default) or "rk4", of fourth order while the region stays as it is.
-    keep_momentum: semi-implicit Euler corrects the bases of floating trees so that their momentum changes by external
-        impulses only.
-    Joints that move in `state` are active at first.
+    integrator, implicit_joints, keep_momentum, rtol, atol: as in FullDynamics.
+    Joints that move in `state` are active at first. The forces that close loops act on the metric as they were in the last
+    step.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 
     _marks = STALE | RENEW
+    _SETTINGS = (
+        "tolerance",
+        "max_active",
+        "update_every",
+        "measure",
+        "horizon",
+        "integrator",
+        "implicit_joints",
+        "keep_momentum",
+        "rtol",
+        "atol",
+        "_weights",
+        "_velocity_weights",
+    )
+    _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven", "_h")
 
     def __init__(
         self,
@@ -95,69 +107,99 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         tolerance: float | None = None,
         active_joints: int | None = None,
         update_every: int = 10,
-        measure: str = "absolute_joint",
-        acceleration_weights: ArrayLike | None = None,
+        measure: str = DEFAULT_MEASURE,
+        weights: ArrayLike | None = None,
         velocity_weights: ArrayLike | None = None,
-        keep_momentum: bool = True,
         horizon: float | None = None,
         integrator: str = "semi_implicit_euler",
+        implicit_joints: bool = True,
+        keep_momentum: bool = True,
+        rtol: float = RTOL,
+        atol: float = ATOL,
     ):
-        refuse_loops(model, "AdaptiveDynamics")
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
+        if integrator not in INTEGRATORS:
+            raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
         if tolerance is None and active_joints is None:
             tolerance = DEFAULT_TOLERANCE
-        self.measure = measure
+        self.measure, self.integrator = measure, integrator
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
-        self.active_joints = None if active_joints is None else whole(active_joints, 0, "active_joints")
+        self.max_active = None if active_joints is None else whole(active_joints, 0, "active_joints")
         self.update_every = whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
-        self.keep_momentum = bool(keep_momentum)
-        if integrator not in INTEGRATORS:
-            raise StateError(f"there is no integrator '{integrator}' here; choose one of {', '.join(INTEGRATORS)}.")
-        self.integrator = integrator
-        self.time = 0.0
-        self.steps_done = 0
+        self.implicit_joints, self.keep_momentum = bool(implicit_joints), bool(keep_momentum)
+        self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = as_finite_state(model, state)
-        weights = [_weights(model, w, name) for w, name in (
-            (acceleration_weights, "acceleration_weights"), (velocity_weights, "velocity_weights"))]  # fmt: skip
-        bundles = allocate_in_motion(model, q.copy(), v.copy(), *weights)
-        self._hybrid = bundles.hybrid
-        super().__init__(model, bundles.plan, bundles.mechanism, bundles.coefficients, bundles.run)
-        self._motors: set[str] = set()  # joints that have one
+        if model.loops:
+            refuse_open_loops(model, State(q, v))
+        self._weights = metric_weights(model, weights, "weights")
+        self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
+        bundles = allocate(model, q.copy(), v.copy(), self._weights, self._velocity_weights, in_motion=True)
+        self._allocate_moving(model)
+        self._reduced = allocate_reduced(model.n_bodies, bundles.plan.nodes.shape[0], self._bases, self._constraints)
+        super().__init__(model, bundles, self._reduced)
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
-        tree = model.arrays.tree
-        self._bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
+        self._counted = self._count_joints()
         self._since_update = self.update_every  # the first step begins with an update
+        self._h = 0.0  # [s] of the last step
         self._is_proven = False  # before the first update nothing is
-        self._keeping = True  # whether the momentum on record is the present one
         self._prepare()
-        open_moving(*self._some_bundles)
-        for i in self._bases:
-            want_path(self._plan, self._run, self._plan.joint[i], 1)
-        self._perform(BEGIN)
+        region.open_moving(self._table)
+        for i in self._always_active():
+            region.want_path(self._table, self._plan.joint[i], 1)
+        self._perform(region.BEGIN)
+        self._keep_present_momentum()
+
+    def _allocate_moving(self, model: Model) -> None:
+        """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
+        method = INTEGRATORS[self.integrator]
+        self._bases, tree_of = mv.floating_trees(model)
+        if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
+            self._bases = self._bases[:0]
+        tables = [mv.untouched(*array.shape, dtype=array.dtype.type) for array in model.arrays[:-1]]
+        tables[2], gravity = model.arrays.screws, model.arrays.gravity
+        self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
+        self._moving_table = describe(self._moving, self._constraints)
+        counts, numbers = self._moving.counts, self._moving.numbers
+        counts[mv.METHOD], counts[mv.IMPLICIT] = method, self.implicit_joints
+        counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
+        numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
+        self._advance = steps.advance_closed if model.loops else steps.advance
+
+    def _always_active(self) -> list[int]:
+        """Bodies on free joints to the world: they carry whole trees."""
+        tree = self.model.arrays.tree
+        return np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
+
+    def _count_joints(self) -> int:
+        tree = self.model.arrays.tree
+        return int(((tree[:, DOF] > 0) & ~((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))).sum())
 
     # ---------------------------------------------------------------------------------------------------------- results
 
     @property
     def state(self) -> State:
         """The present coordinates and velocities (a copy)."""
+        self._collect()
         return State(self._run.q.copy(), self._run.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
+        self._collect()
         view = self._run.qdd.view()
         view.setflags(write=False)
         return view
 
     @property
-    def active(self) -> list[str]:
+    def active_joints(self) -> list[str]:
         """Names of the active joints, bases of floating trees included."""
         return [self.model.joint_names[i] for i in self.active_bodies.tolist()]
 
     @property
-    def active_bodies(self) -> NDArray[np.int64]:
+    def active_bodies(self) -> IntArray:
         """Bodies carried by active joints, ascending."""
         bodies = self._bodies_of(self._run.active[: self._run.counts[ACTIVE_COUNT]])
         return bodies[self._mechanism.tree[bodies, DOF] > 0]
@@ -165,15 +207,14 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     @property
     def energy(self) -> Energy:
         """Kinetic, and potential energy of gravity and joint springs [J]. Cost: O(active joints)."""
-        kinetic, potential = region_figures.energies(*self._without_hybrid())
-        return Energy(float(kinetic), float(potential))
+        self._renew()
+        return Energy(*map(float, kinetic_and_potential(self._moving_table)))
 
     @property
     def momentum(self) -> Momentum:
         """Linear [kg·m/s] and angular momentum [kg·m²/s] about the origin of the world. Cost: O(active joints)."""
-        if not self.model.n_bodies:
-            return Momentum(linear=np.zeros(3), angular=np.zeros(3))
-        x = np.array(region_figures.total_momentum(*self._without_hybrid()))
+        self._renew()
+        x = np.array(total_momentum(self._moving_table))
         return Momentum(linear=x[3:], angular=x[:3])
 
     @property
@@ -184,15 +225,15 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
     def _report_with(self, energy: Energy) -> AdaptiveReport:
         bound = float(bound_of(MEASURES[self.measure], self._run)) if self._is_proven else math.nan
         return AdaptiveReport(
-            active_joints=int(region_figures.count_active(*self._some_bundles)),
-            joints_computed=int(self._run.counts[JOINT_COUNT]),
+            n_active=int(region.count_active(self._table)),
+            n_computed=int(self._run.counts[JOINT_COUNT]),
             error_bound=bound,
             reached=self.tolerance is not None and bound <= self.tolerance,
             region_changes=int(self._run.counts[CHANGE_COUNT]),
-            energy=energy.kinetic + energy.potential,
+            energy=energy.total,
         )
 
-    def figures(self) -> dict[str, float]:
+    def scalars(self) -> dict[str, float]:
         """Numbers worth following over time."""
         energy = self.energy
         report = self._report_with(energy)
@@ -200,8 +241,8 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
             "kinetic_energy": energy.kinetic,
             "potential_energy": energy.potential,
             "energy": report.energy,
-            "active_joints": float(report.active_joints),
-            "joints_computed": float(report.joints_computed),
+            "active_joints": float(report.n_active),
+            "joints_computed": float(report.n_computed),
             "error_bound": report.error_bound,
         }
 
@@ -209,45 +250,79 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
-        keeps = self.keep_momentum and self.integrator == "semi_implicit_euler"
-        if keeps and not self._keeping:
-            self._perform(KEEP_MOMENTUM)
-        self._keeping = keeps
-        self._perform(RUN, steps=n, h=h)
+        self.advance(h, n)
         return self.report
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """The same without a report.
+
+        Raises StateError where a step cannot be made; the simulation then stays at the last good one.
+        """
+        h, left = positive(h, "h"), whole(n, 1, "the number of steps")
+        every = whole(self.update_every, 1, "update_every")
+        self._h = h
+        self._renew()
+        while left > 0:
+            if self._since_update >= every:
+                self._update(every * h if self.horizon is None else positive(self.horizon, "horizon"))
+            status, done = self._advance(self._moving_table, h, min(left, every - self._since_update))
+            self.steps_done += done
+            self.time += done * h
+            self._since_update += done
+            left -= done
+            if status != mv.OK:
+                self._fail(status, self._reduced.joint[status] if status >= 0 else -1, " Take a smaller step.")
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""
         time = horizon if horizon is not None else self.horizon
         if time is None:
             raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
-        self._perform(UPDATE, horizon=positive(time, "horizon"))
+        self._update(positive(time, "horizon"))
         return self.report
+
+    def _update(self, horizon: float) -> None:
+        most = NO_LIMIT if self.max_active is None else whole(self.max_active, 0, "max_active")
+        tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
+        settings = np.zeros(choice.SETTINGS)
+        settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
+        settings[choice.MOST], settings[choice.HORIZON] = most, horizon
+        settings[choice.WANTS_ALL] = tolerance == 0.0 and most >= self._counted
+        self._perform(region.UPDATE, settings=settings)
+        self._since_update = 0
+        self._is_proven = True
 
     def _perform(
         self,
         task: int,
         joint: int = -1,
-        opened: NDArray[np.int64] = NO_NODES,
+        opened: IntArray = NO_NODES,
         flags: NDArray[np.uint8] = NO_FLAGS,
-        steps: int = 0,
-        h: float = 0.0,
-        horizon: float | None = None,
+        settings: FloatArray | None = None,
     ) -> None:
-        most = NO_LIMIT if self.active_joints is None else whole(self.active_joints, 0, "active_joints")
-        tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
-        every = whole(self.update_every, 1, "update_every")
-        if horizon is None:
-            horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
-        bad, done, self._since_update = adaptive_step.perform(
-            *self._bundles, task, joint, opened, flags, steps, h, self._since_update, every,
-            MEASURES[self.measure], tolerance, most, horizon, INTEGRATORS[self.integrator], self.keep_momentum,
-        )  # fmt: skip
-        self.steps_done += done
-        self.time += h * done
-        self._is_proven = self._is_proven or (bad == -1 and task in (RUN, UPDATE))
-        self._check(bad)
+        self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
+        given = np.zeros(choice.SETTINGS) if settings is None else settings
+        status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
+        if status != mv.OK:
+            self._fail(status, status, "")
+
+    def _renew(self) -> None:
+        """What acts on the linkage that moves, if it is other than at the last step."""
+        if self._run.counts[TOUCHED]:
+            self._perform(region.RENEW_REGION)
+
+    def _collect(self) -> None:
+        region.collect(self._table, self._moving_table)
+
+    def _keep_present_momentum(self) -> None:
+        """Takes the present momentum of floating trees as what is to be kept from now on."""
+        self._renew()
+        read_momentum(self._moving_table)
+
+    def _fail(self, status: int, body: int, advice: str) -> None:
+        self._collect()
+        cause = explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -255,16 +330,15 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         """Keeps a joint active, from the next update on; the joints above it in the assembly tree with it. O(log n)."""
         i = self._unpinned(joint)
         self._pins[i] = 1
-        want_path(self._plan, self._run, self._plan.joint[i], 1)
+        region.want_path(self._table, self._plan.joint[i], 1)
 
     def pin_inactive(self, joint: str) -> None:
         """Stops a joint by an impulse, at once, and keeps it where it is. O(active joints)."""
         i = self._unpinned(joint)
         self._pins[i] = -1
-        self._perform(HOLD, joint=i)
-        self._touch(self._plan.joint[i], 0)
-        if i in self._bases:
-            self._perform(KEEP_MOMENTUM)
+        self._perform(region.FREEZE, joint=i)
+        self._joint_changed(i)
+        self._keep_present_momentum()
 
     def unpin(self, joint: str) -> None:
         """Leaves a joint to the metrics again."""
@@ -273,78 +347,11 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
         if pin == 0:
             raise StateError(f"joint '{joint}' is not pinned.")
         if pin > 0:
-            want_path(self._plan, self._run, self._plan.joint[i], -1)
+            region.want_path(self._table, self._plan.joint[i], -1)
             return
-        self._hold(i, False)
-        self._touch(self._plan.joint[i], 0)
-        if i in self._bases:
-            self._perform(KEEP_MOMENTUM)
-
-    def _has_motor(self, joint: str) -> bool:
-        return joint in self._motors
-
-    def _write_motor(self, joint: str, rows: FloatArray | None) -> None:
-        self._run.motor[self.model.v_slice(joint)] = 0.0 if rows is None else rows
-        if rows is None:
-            self._motors.discard(joint)
-        else:
-            self._motors.add(joint)
-        self._touch(self._plan.joint[self.model.joint(joint)], 0)
-
-    # ------------------------------------------------------------------------------------------------------- checkpoints
-
-    def checkpoint(self) -> dict[str, object]:
-        """All that depends on history, loads, efforts, motors and pins included."""
-        return region_checkpoint.save(self)
-
-    def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Goes back to a checkpoint of a simulation made in the same way, with the same loads applied, or none."""
-        region_checkpoint.restore(self, checkpoint)
-
-    # ------------------------------------------------------------------------------------------------------ what changes
-
-    @property
-    def _bundles(self) -> Any:
-        return self._plan, self._mechanism, self._coefficients, self._hybrid, self._run
-
-    def _without_hybrid(self) -> Any:
-        return self._plan, self._mechanism, self._coefficients, self._run
-
-    def _prepare(self) -> None:
-        if self.model.n_bodies:
-            root = self._plan.nodes.shape[0] - 1
-            self._run.world[root] = (1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
-            self._run.held_open[root] = max(1, self._run.held_open[root])  # the root is always open
-        self._perform(PREPARE)
-
-    def _fixed_wrench_changed(self, body: int, total: FloatArray) -> None:
-        self._run.wrench[body] = total
-        self._run.counts[WRENCHED] = 1
-        self._touch(self._plan.leaf[body], 0)
-
-    def _world_load_changed(self, load: Load) -> None:
-        pass  # world loads are expressed anew in every step, and their paths assembled anew at every update
-
-    def _world_load_leaves(self, load: Load) -> None:
-        # Rows move when one goes, and are attached anew only before the next step: so nothing stays where any of them acts.
-        self._run.force[self._run.load_front[: len(self._rows)]] = 0.0
-        self._run.counts[WRENCHED] = 1  # sums of forces that held it are to be formed anew
-
-    def _world_load_left(self, load: Load) -> None:
-        self._run.counts[LOAD_COUNT] = len(self._rows)
-        self._touch(self._plan.leaf[load.body], -1)
-
-    def _write_effort(self, joint: int, first: int, effort: FloatArray) -> None:
-        self._run.effort[first : first + effort.size] = effort
-        self._touch(self._plan.joint[joint], 0)
-
-    def _hold(self, joint: int, held: bool) -> None:
-        """Marks a joint as held inactive, or not."""
-        self._run.frozen[joint] = held
-        tree = self._mechanism.whole_tree[joint]
-        self._mechanism.tree[joint, KIND], self._mechanism.tree[joint, DOF] = (
-            (FIXED, 0) if held else (tree[KIND], tree[DOF])
-        )
+        self._freeze(i, False)
+        self._joint_changed(i)
+        self._keep_present_momentum()
 
     def _unpinned(self, joint: str) -> int:
         i = self.model.joint(joint)
@@ -352,21 +359,109 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
             raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
         return i
 
-    def _check(self, bad: int) -> None:
-        sums = self._run.metric_sums
-        if bad == -1 and math.isfinite(sums[SUM_JOINT] + sums[SUM_QUEUE]):
-            return
-        vectors = {"state.q": self._run.q, "state.v": self._run.v, "effort": self._run.effort}
-        cause = explain_failure(self.model, "adaptive dynamics", max(bad, -1), vectors, self._run.wrench)
-        advice = " Take a smaller step." if bad == OVERFLOW else ""
-        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+    def _freeze(self, joint: int, frozen: bool) -> None:
+        """Marks a joint as held inactive, or not."""
+        self._run.frozen[joint] = frozen
+        whole_tree, tree = self._mechanism.whole_tree[joint], self._mechanism.tree
+        tree[joint, KIND], tree[joint, DOF] = (FIXED, 0) if frozen else (whole_tree[KIND], whole_tree[DOF])
 
+    # ------------------------------------------------------------------------------------------------------ what changes
 
-def _weights(model: Model, weights: ArrayLike | None, what: str) -> FloatArray:
-    if weights is None:
-        return np.ones(model.nv)
-    metric = as_array(weights, (model.nv,), what, model).copy()
-    bad = np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))
-    if bad.size:
-        raise StateError(f"{what}[{bad[0]}] is {metric[bad[0]]}; metric weights must be finite and > 0.")
-    return metric
+    def _load_table_grew(self) -> None:
+        super()._load_table_grew()
+        rows = self._loads.table.shape
+        self._moving = self._moving._replace(load=np.zeros(rows), load_body=np.zeros(rows[0], dtype=np.int64))
+        before, self._moving_table = self._moving_table, describe(self._moving, self._constraints)
+        keep = (
+            np.arange(before.size) % ENTRIES == ROWS
+        )  # the linkage that moves has its size until it is gathered again
+        keep[mv.ROWS_OF_LOADS] = False
+        self._moving_table[keep] = before[keep]
+
+    def _joint_changed(self, joint: int) -> None:
+        self._moving.counts[mv.MOTORS] = len(self._driven)
+        super()._joint_changed(joint)
+
+    # ------------------------------------------------------------------------------------------------------- checkpoints
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        run = self._run
+        names = ("q", "v", "qdd", "metric_sums", "counts")
+        return {
+            **{name: getattr(run, name) for name in names},
+            "wrench": run.wrench,
+            "kept_momentum": self._moving.kept,
+            "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+        }
+
+    def checkpoint(self) -> dict[str, object]:
+        """All that depends on history, loads, efforts, motors and pins included."""
+        self._renew()
+        self._collect()
+        run = self._run
+        opened = np.sort(run.opened[: run.counts[OPEN_COUNT]])
+        held, wanted = np.flatnonzero(run.held_open), sorted(self._pins.items())
+        return {
+            **super().checkpoint(),
+            "opened": opened,
+            "flag": run.flag[opened],
+            "held": held,
+            "held_open": run.held_open[held],
+            "pins": np.array(wanted, dtype=np.int64).reshape(-1, 2),
+        }
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        super()._refuse_other(saved)
+        nodes, bodies = self._plan.nodes.shape[0], self.model.n_bodies
+        opened, held, pins = (np.asarray(saved[name]) for name in ("opened", "held", "pins"))
+        counts = np.asarray(saved["counts"])
+        sound = (
+            opened.ndim == held.ndim == 1
+            and pins.ndim == 2
+            and pins.shape[1] == 2
+            and np.asarray(saved["flag"]).shape == opened.shape
+            and np.asarray(saved["held_open"]).shape == held.shape
+            and all(x.dtype.kind == "i" for x in (opened, held, pins))
+            and all(bool(((x >= 0) & (x < nodes)).all()) for x in (opened, held))
+            and bool((np.diff(opened) > 0).all())
+            and opened.size == counts[OPEN_COUNT]
+            and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
+        )
+        if not sound:
+            raise StateError(
+                "the checkpoint is damaged: its nodes, pins and counts do not fit the model or each other."
+            )
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        run = self._run
+        kept = {name: array.copy() for name, array in self._kept().items()}
+        for joint in list(self._pins):
+            self._freeze(joint, False)
+        self._pins = {}
+        run.wanted[...] = 0
+        for i in self._always_active():
+            region.want_path(self._table, self._plan.joint[i], 1)
+        for joint, pin in saved["pins"].tolist():
+            self._pins[joint] = pin
+            if pin > 0:
+                region.want_path(self._table, self._plan.joint[joint], 1)
+            else:
+                self._freeze(joint, True)
+        run.q[...], run.v[...] = kept["q"], kept["v"]
+        self._prepare()
+        run.held_open[...] = 0
+        run.held_open[saved["held"]] = saved["held_open"]
+        run.counts[...] = kept["counts"]
+        self._moving.counts[mv.MOTORS] = len(self._driven)
+        self._perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
+        for name, array in self._kept().items():
+            array[...] = kept[name]
+        self._run.counts[TOUCHED] = 0
+
+    def _prepare(self) -> None:
+        run = self._run
+        if self.model.n_bodies:
+            root = self._plan.nodes.shape[0] - 1
+            run.held_open[root] = max(1, run.held_open[root])  # the root is always open
+        run.metric_sums[UNIT] = 1.0
+        self._perform(region.PREPARE)

@@ -10,7 +10,7 @@ import math
 
 from linkwork.adaptive.metric.factor import AT_REST, has_two_inputs
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.adaptive.workspace import OPEN, OPEN_COUNT, UNIT
+from linkwork.adaptive.workspace import OPEN, OPEN_COUNT, UNIT, coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.plan import HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, HANG_L, JOIN_L, L_BETA, L_D, L_N, L_S
@@ -21,8 +21,12 @@ UNIT_ROUNDOFF = 2.0**-53
 
 
 @kernel
-def rounding_floor(plan, mechanism, coefficients, run, depth):
+def rounding_floor(table, depth):
     """Rounding error of the metric: (root of the sum of squares, largest) over computed joints and frontier nodes."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    coefficients = coefficients_of(table)
+    run = run_of(table)
     total = 0.0
     largest = 0.0
     nodes = plan.nodes

@@ -1,7 +1,6 @@
-"""What a quasi-static simulation must remember to go on in the same bits.
+"""What a quasi-static simulation must remember of its assembly tree to go on in the same bits: which nodes are open.
 
-Coordinates, loads and efforts, which nodes are open and how they are marked, and a few counters. Coefficients and factors
-are functions of these, and are formed again.
+Coefficients and factors are functions of the coordinates, the loads and these, and are formed again.
 """
 
 from __future__ import annotations
@@ -16,54 +15,41 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, NO_LIMIT
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.adaptive.quasi_statics.update import prepare_all
 from linkwork.adaptive.workspace import CLOSING, DIRTY, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
-from linkwork.simulation.checkpoint import check_same, restore_loads, saved_loads
+from linkwork.errors import StateError
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
-ARRAYS = ("q", "kept_q", "qdd", "glide", "effort", "wrench", "counts", "metric_sums")  # kept whole
-COUNTERS = ("_steps_since_floor", "_warned", "_loads_changed", "steps_done", "time")
-SETTINGS = ("tolerance", "measure", "max_joints")  # on which the course depends
 
-
-def save(sim: QuasiStatics) -> dict[str, object]:
-    """See `QuasiStatics.checkpoint`."""
+def opened_nodes(sim: QuasiStatics) -> dict[str, object]:
+    """The open nodes, their flags (closed nodes have none) and what holds nodes open."""
     run = sim._run
     opened = run.opened[: run.counts[OPEN_COUNT]].copy()  # ascending, but for those opened since the last step
     held = np.flatnonzero(run.held_open)
-    return {
-        "simulation": type(sim).__name__,
-        **{name: getattr(run, name).copy() for name in ARRAYS},
-        "weight": sim._mechanism.weight.copy(),
-        "opened": opened,
-        "flag": run.flag[opened],  # closed nodes have none
-        "held": held,
-        "held_open": run.held_open[held],
-        "floor": np.array(sim._floor),
-        **saved_loads(sim),
-        **{name.lstrip("_"): getattr(sim, name) for name in (*COUNTERS, *SETTINGS)},
-    }
+    return {"opened": opened, "flag": run.flag[opened], "held": held, "held_open": run.held_open[held]}
 
 
-def restore(sim: QuasiStatics, saved: dict[str, Any]) -> None:
-    """See `QuasiStatics.restore`."""
-    check_same(
-        sim, saved, {name: getattr(sim._run, name) for name in ARRAYS}, SETTINGS, {"weight": sim._mechanism.weight}
+def refuse_damaged(sim: QuasiStatics, saved: dict[str, Any]) -> None:
+    """Kernels trust these numbers: refuses nodes that do not exist, or counts that do not fit them."""
+    count = sim._plan.nodes.shape[0]
+    opened, held, counts = (np.asarray(saved[name]) for name in ("opened", "held", "counts"))
+    sound = (
+        opened.ndim == held.ndim == 1
+        and np.asarray(saved["flag"]).shape == opened.shape
+        and np.asarray(saved["held_open"]).shape == held.shape
+        and all(x.dtype.kind == "i" and bool(((x >= 0) & (x < count)).all()) for x in (opened, held))
+        and np.unique(opened).size == opened.size == counts[OPEN_COUNT]
+        and 0 <= counts[SORTED_COUNT] <= opened.size
+        and bool((np.diff(opened[: counts[SORTED_COUNT]]) > 0).all())
     )
-    restore_loads(sim, saved)
-    _put_back(sim, saved)
-    sim._check(form_coefficients(sim, saved["opened"]))
-    _put_back(sim, saved)
-    sim._floor = (float(saved["floor"][0]), float(saved["floor"][1]))
-    for name in COUNTERS:
-        setattr(sim, name, saved[name.lstrip("_")])
-    sim._solved = False  # what a solve found is found again by the next one
+    if not sound:
+        raise StateError(
+            "the checkpoint is damaged: its open nodes do not fit the model, or its counts do not fit them."
+        )
 
 
-def _put_back(sim: QuasiStatics, saved: dict[str, Any]) -> None:
+def keep_open(sim: QuasiStatics, saved: dict[str, Any]) -> None:
     run, opened = sim._run, saved["opened"]
-    for name in ARRAYS:
-        getattr(run, name)[...] = saved[name]
     run.held_open[...] = 0
     run.held_open[saved["held"]] = saved["held_open"]
     run.opened[: opened.size] = opened
@@ -80,12 +66,11 @@ def form_coefficients(sim: QuasiStatics, opened: NDArray[np.int64]) -> int:
     and a last bit would tell what was formed in the beginning from what was formed later. So everything is opened, and
     closed again in a solve, but for `opened`. What that leaves in the simulation's state is for the caller to put right.
     """
-    plan, mechanism, coefficients, run = sim._bundles
-    count = plan.nodes.shape[0]
-    prepare_all(plan, mechanism, coefficients, run)
+    run, count = sim._run, sim._plan.nodes.shape[0]
+    prepare_all(sim._table)
     run.flag[...] = OPEN | DIRTY | CLOSING
     run.flag[opened] = OPEN | DIRTY
     run.opened[...] = np.arange(count)
     run.counts[OPEN_COUNT] = run.counts[SORTED_COUNT] = count
-    bad, *_ = advance(*sim._bundles, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
+    bad, *_ = advance(sim._table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
     return int(bad)

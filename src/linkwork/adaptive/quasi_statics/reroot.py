@@ -30,7 +30,7 @@ def go_on_from(
     after = type(sim)(there.model, there.state, sim.tolerance, sim.measure, sim.max_joints, sim.deadline)
     now = np.argsort(there.came_from)  # bodies keep their frames, so loads keep their numbers
     for load in sim.loads:
-        after._take_over(load, int(now[load.body]), sim)
+        after._loads.take_over(load, now[load.bodies], sim._loads)
     _carry_efforts(sim, after, body, now)
     return after
 

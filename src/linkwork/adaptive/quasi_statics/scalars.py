@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.adaptive.nodes import refresh_composite
-from linkwork.adaptive.workspace import OPEN_COUNT, P_MOMENT, P_SPRING
+from linkwork.adaptive.workspace import OPEN_COUNT, P_MOMENT, P_SPRING, coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.core.jit import kernel
 
 if TYPE_CHECKING:
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 @kernel
-def potential_energy(plan, mechanism, c, run, opened):
+def potential_energy(table, opened):
     """Energy of gravity and of joint springs at the present coordinates [J]. Cost: O(open nodes).
 
     opened: the open nodes, ascending. Their composites are brought up to date, as the next solve would do.
     """
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     top = plan.nodes.shape[0] - 1
     if top < 0:
         return 0.0
@@ -31,10 +35,10 @@ def potential_energy(plan, mechanism, c, run, opened):
     return energy
 
 
-def figures(sim: QuasiStatics) -> dict[str, float]:
-    """See `QuasiStatics.figures`."""
+def scalars(sim: QuasiStatics) -> dict[str, float]:
+    """See `QuasiStatics.scalars`."""
     run = sim._run
-    potential = float(potential_energy(*sim._bundles, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
+    potential = float(potential_energy(sim._table, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
     return {
         "kinetic_energy": 0.0,
         "potential_energy": potential,

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from linkwork.adaptive.nodes import carries_joint, refresh_joint
 from linkwork.adaptive.quasi_statics.solve import keep_coordinates, not_finite, restore_coordinates
-from linkwork.adaptive.workspace import DIRTY, LOAD_COUNT, OPEN_COUNT, P_MOMENT
+from linkwork.adaptive.workspace import (
+    DIRTY,
+    LOAD_COUNT,
+    OPEN_COUNT,
+    P_MOMENT,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
+)
 from linkwork.assembly.plan import INDEX
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.progress import progress_bar
@@ -25,7 +34,7 @@ from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, dot3, matvec3, sub3
 
 if TYPE_CHECKING:
-    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, Report
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 
 ENERGY_ROUNDING = 1e-14  # a gain of energy below this part of it is rounding
 SMALLEST_STEP = 1e-12  # [s] a step that still rises at this size is no longer limited by its size
@@ -36,8 +45,12 @@ GROW, SHRINK = 1.02, 0.7  # of the time step after a step down, and after one th
 
 
 @kernel
-def shared_energy(plan, mechanism, c, run):
+def shared_energy(table):
     """Energy of gravity, of world-fixed forces and of springs to world points [J]; needs up-to-date composites."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     g = mechanism.gravity
     top = plan.nodes.shape[0] - 1
     energy = 0.0
@@ -65,8 +78,11 @@ def joint_energy(mechanism, run, i, q):
 
 
 @kernel
-def moved_joint_energy(plan, mechanism, run):
+def moved_joint_energy(table):
     """Gain of the open joints' own energy since their coordinates were kept [J]."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    run = run_of(table)
     gain = 0.0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
@@ -80,8 +96,12 @@ def moved_joint_energy(plan, mechanism, run):
 
 
 @kernel
-def glide(plan, mechanism, c, run, h, momentum):
+def glide(table, h, momentum):
     """Moves every computed joint by ½ h² q̈ and a part of its last displacement; False where that overflows."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     overflow = 0.0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
@@ -98,37 +118,39 @@ def glide(plan, mechanism, c, run, h, momentum):
     return overflow == 0.0
 
 
-def _gain_of_step(sim: QuasiStatics, h: float, momentum: float, energy: float) -> tuple[float, Report | None]:
+def _gain_of_step(
+    sim: QuasiStatics, h: float, momentum: float, energy: float
+) -> tuple[float, QuasiStaticsReport | None]:
     """Takes a trial step; gain of energy [J] and what its solve reached. Infinite where no solve is possible there."""
-    if not glide(*sim._bundles, h, momentum):
+    if not glide(sim._table, h, momentum):
         return math.inf, None
     try:
         trial = sim.solve()
     except StateError:
         return math.inf, None
-    return shared_energy(*sim._bundles) - energy + moved_joint_energy(*sim._some_bundles), trial
+    return shared_energy(sim._table) - energy + moved_joint_energy(sim._table), trial
 
 
-def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progress: bool | None) -> Report:
+def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progress: bool | None) -> QuasiStaticsReport:
     """See `QuasiStatics.settle`."""
     report = sim.solve()
-    energy = shared_energy(*sim._bundles)
+    energy = shared_energy(sim._table)
     steps_with_momentum = 0
     with progress_bar(max_steps, "settle", progress) as bar:
         for done in range(max_steps):
             if report.max_acceleration <= threshold:
                 return report
-            keep_coordinates(*sim._some_bundles)
+            keep_coordinates(sim._table)
             gain, trial = _gain_of_step(sim, h, steps_with_momentum / (steps_with_momentum + 3.0), energy)
             noise = ENERGY_ROUNDING * abs(energy)
             if trial is not None and gain <= noise:
-                report, energy = trial, shared_energy(*sim._bundles)
+                report, energy = trial, shared_energy(sim._table)
                 steps_with_momentum += 1
                 if gain < -noise:  # where rounding hides the energy, a step that was stable stays as it is
                     h *= GROW
                 bar(done, f"acceleration ≤ {report.max_acceleration:.1e}, h = {h:.1e} s")
                 continue
-            restore_coordinates(*sim._bundles)
+            restore_coordinates(sim._table)
             report = sim.solve()
             if steps_with_momentum == 0:
                 h *= SHRINK
@@ -141,7 +163,7 @@ def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progre
     )
 
 
-def _check_step(h: float, report: Report) -> None:
+def _check_step(h: float, report: QuasiStaticsReport) -> None:
     if h < SMALLEST_STEP:
         raise StateError(
             f"cannot settle: even the shortest step raises the potential energy, with accelerations up "

@@ -14,32 +14,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.loads import Loads
-from linkwork.adaptive.measures import MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
-from linkwork.adaptive.quasi_statics import checkpoint as quasi_statics_checkpoint
+from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
-from linkwork.adaptive.quasi_statics.scalars import figures
+from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.settle import settle
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
+from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_weights
 from linkwork.adaptive.workspace import (
+    DIRTY,
     JOINT_COUNT,
     MAX_JOINT,
     MAX_QUEUE,
+    OPEN,
+    OPEN_COUNT,
     OVERFLOW,
     SUM_JOINT,
     SUM_QUEUE,
+    TOUCHED,
     UNIT,
     allocate,
 )
 from linkwork.assembly.plan import node_depths
 from linkwork.core.checks import not_negative, positive, whole
-from linkwork.dynamics.inputs import as_array, as_state, explain_failure, refuse_loops
+from linkwork.dynamics.inputs import as_state, explain_failure, refuse_loops
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.run import Runs
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -48,13 +51,13 @@ FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
-DEFAULT_TOLERANCE = 2.0**-11
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QuasiStaticsReport:
     """What a solve or step reached.
 
+    n_computed: joints computed, per solve on average; nodes_updated: nodes of the assembly tree brought up to date.
     error_bound: error of the accelerations by the chosen measure: what joints left out hide, proven in exact arithmetic,
         and rounding, estimated. Infinite where rounding may be all there is.
     reached: whether what is left out is within the tolerance (a budget may have stopped the work before) and so is
@@ -63,7 +66,7 @@ class Report:
     max_acceleration: bound on every joint's acceleration, computed or not, in the metric.
     """
 
-    joints_computed: int
+    n_computed: int
     nodes_updated: int
     error_bound: float
     reached: bool
@@ -71,7 +74,7 @@ class Report:
     max_acceleration: float
 
 
-class QuasiStatics(Loads, Runs):
+class QuasiStatics(TreeSimulation):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
     tolerance: error allowed by `measure`; or None with max_joints (joints computed per solve) or deadline [s] alone.
@@ -87,7 +90,7 @@ class QuasiStatics(Loads, Runs):
         model: Model,
         state: State,
         tolerance: float | None = None,
-        measure: str = "relative_joint",
+        measure: str = DEFAULT_MEASURE,
         max_joints: int | None = None,
         deadline: float | None = None,
         weights: ArrayLike | None = None,
@@ -97,7 +100,6 @@ class QuasiStatics(Loads, Runs):
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
         refuse_loops(model, "QuasiStatics")
-        self.model = model
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self.max_joints = None if max_joints is None else whole(max_joints, 1, "max_joints")
@@ -108,29 +110,31 @@ class QuasiStatics(Loads, Runs):
         if not np.isfinite(q).all():
             k = int(np.flatnonzero(~np.isfinite(q))[0])
             raise StateError(f"state.q[{k}] is {q[k]} (joint '{model.joint_names[model.joint_of(k, 'q')]}').")
-        metric = np.ones(model.nv) if weights is None else as_array(weights, (model.nv,), "weights", model).copy()
-        if not ((metric > 0.0) & np.isfinite(metric)).all():
-            k = int(np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))[0])
-            raise StateError(f"weights[{k}] is {metric[k]}; metric weights must be finite and > 0.")
-        metric.setflags(write=False)
-        plan, mechanism, coefficients, run = allocate(model, q.copy(), metric)
-        super().__init__(model, plan, mechanism, coefficients, run)
+        metric = metric_weights(model, weights, "weights")
+        super().__init__(model, allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False))
+        plan = self._plan
         self._depth = float(node_depths(plan.nodes).max(initial=1))
-        self._floor = (0.0, 0.0)
+        self._floor = np.zeros(2)
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
         self._solved = False
         self._overload = 1.0  # doubles with every step that misses its deadline
         self._tail = 0.0  # [s] that the end of a step takes, after the last joint was computed
-        self.steps_done = 0
-        self.time = 0.0  # [s], of all steps taken
+        self._is_changed = True  # whether anything that acts is another since the last solve
         self._assemble_everything()
         if plan.nodes.shape[0]:
-            self._touch(plan.nodes.shape[0] - 1, loads=1)  # the root is always open
+            self._hold_root_open()
+
+    def _hold_root_open(self) -> None:
+        run, root = self._run, self._plan.nodes.shape[0] - 1
+        run.flag[root] |= OPEN | DIRTY
+        run.held_open[root] += 1
+        run.opened[0] = root
+        run.counts[[OPEN_COUNT, TOUCHED]] = 1
 
     def _assemble_everything(self) -> None:
         run = self._run
-        bad = quasi_statics_checkpoint.form_coefficients(self, np.zeros(0, dtype=np.int64))
+        bad = form_coefficients(self, np.zeros(0, dtype=np.int64))
         if bad >= 0:
             raise explain_failure(self.model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
         for array in (run.flag, run.counts, run.metric_sums, run.qdd):
@@ -159,7 +163,7 @@ class QuasiStatics(Loads, Runs):
 
     # ------------------------------------------------------------------------------------------------------------ solving
 
-    def solve(self, tolerance: float | None = None) -> Report:
+    def solve(self, tolerance: float | None = None) -> QuasiStaticsReport:
         """Accelerations at the present state within tolerance: `sim.acceleration`."""
         started = time.perf_counter()
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
@@ -167,9 +171,9 @@ class QuasiStatics(Loads, Runs):
         reached, joints, updated = self._solve_once(goal, started)
         return self._report(reached, joints, updated, goal)
 
-    def refine(self, tolerance: float) -> Report:
+    def refine(self, tolerance: float) -> QuasiStaticsReport:
         """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
-        if not self._solved or self._loads_changed:
+        if not self._solved or self._is_changed:
             return self.solve(tolerance)
         goal = not_negative(tolerance, "tolerance", finite=True)
         reached = self._expand(goal, self._end_of(time.perf_counter()))
@@ -177,45 +181,33 @@ class QuasiStatics(Loads, Runs):
         self._steps_since_floor = FLOOR_EVERY
         return self._report(reached, self._run.counts[JOINT_COUNT], 0, goal)
 
-    def step(self, h: float, n: int = 1) -> Report:
+    def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s].
 
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
         if self.deadline is None:
-            return self._advance(steps, length)
+            return self._many(steps, length)
         for _ in range(steps):
             report = self._step_within_deadline(length, self.deadline)
         return report
 
-    def figures(self) -> dict[str, float]:
+    def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
-        return figures(self)
+        return scalars(self)
 
-    def checkpoint(self) -> dict[str, object]:
-        """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
-        return quasi_statics_checkpoint.save(self)
-
-    def restore(self, checkpoint_: dict[str, object]) -> None:
-        """Back to where a checkpoint was made, on a simulation made with the same arguments.
-
-        Loads applied again before, in the same order, keep their handles; without any they come from the checkpoint.
-        Going on from here gives the same bits as never having stopped. Cost: O(n).
-        """
-        quasi_statics_checkpoint.restore(self, checkpoint_)
-
-    def _advance(self, steps: int, h: float) -> Report:
+    def _many(self, steps: int, h: float) -> QuasiStaticsReport:
         """Solves, each followed by a step of h [s], without looking at the clock."""
         bad, done, reached, joints, updated = advance(
-            *self._bundles, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
+            self._table, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
         )
         self._count(done, h)
         self._check(bad)
         self._steps_since_floor += done
         return self._report(reached, joints / steps, updated / steps, self.tolerance)
 
-    def _step_within_deadline(self, h: float, deadline: float) -> Report:
+    def _step_within_deadline(self, h: float, deadline: float) -> QuasiStaticsReport:
         """A solve and a move, which together keep the deadline if they can."""
         started = time.perf_counter()
         reached, joints, updated = self._solve_once(self.tolerance, started)
@@ -226,7 +218,7 @@ class QuasiStatics(Loads, Runs):
             allowed = max(
                 allowed, self._overload * self._hidden(), (self._overload - 1.0) * LEAST_CLOSED * self._whole()
             )
-        bad = mark_and_move(*self._bundles, h, MEASURES[self.measure], allowed)
+        bad = mark_and_move(self._table, h, MEASURES[self.measure], allowed)
         self._count(1 if bad == -1 else 0, h)
         self._steps_since_floor += 1
         self._check(bad)
@@ -241,7 +233,7 @@ class QuasiStatics(Loads, Runs):
         opened = NO_LIMIT if self.deadline is None else 0
         asked = self._asked(goal)
         bad, _, reached, joints, updated = advance(
-            *self._bundles, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
+            self._table, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
         )
         self._count(0, 0.0)
         self._check(bad)
@@ -257,7 +249,7 @@ class QuasiStatics(Loads, Runs):
         chunk = NO_LIMIT if end == math.inf else DEADLINE_CHUNK
         reached = False
         while not reached and time.perf_counter() < end:
-            reached = bool(expand_more(*self._bundles, MEASURES[self.measure], float(tolerance), self._budget, chunk))
+            reached = bool(expand_more(self._table, MEASURES[self.measure], float(tolerance), self._budget, chunk))
             if chunk == NO_LIMIT or self._run.counts[JOINT_COUNT] >= self._budget:
                 break
         return reached
@@ -278,9 +270,9 @@ class QuasiStatics(Loads, Runs):
         """Takes note of what a kernel did, whether it failed then or not."""
         self.steps_done += done
         self.time += done * h
-        if self._loads_changed:  # what rounding is relative to may be another
+        if self._is_changed:  # what rounding is relative to may be another
             self._steps_since_floor = FLOOR_EVERY
-        self._loads_changed = False
+        self._is_changed = False
         self._solved = False
 
     def _check(self, bad: int) -> None:
@@ -327,9 +319,9 @@ class QuasiStatics(Loads, Runs):
         )  # the true size may be smaller than the computed one by floor
         return hidden + rounding, rounding
 
-    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> Report:
+    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
         if self._steps_since_floor >= FLOOR_EVERY:
-            self._floor = rounding_floor(*self._bundles, self._depth)
+            self._floor[:] = rounding_floor(self._table, self._depth)
             self._steps_since_floor = 0
         bound, floor = self._bound()
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
@@ -342,8 +334,8 @@ class QuasiStatics(Loads, Runs):
             )
         sums = self._run.metric_sums
         largest = math.sqrt(max(sums[MAX_JOINT], sums[MAX_QUEUE])) / float(sums[UNIT])
-        return Report(
-            joints_computed=round(joints),
+        return QuasiStaticsReport(
+            n_computed=round(joints),
             nodes_updated=round(updated),
             error_bound=float(bound),
             reached=bool(reached) and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal),
@@ -355,7 +347,7 @@ class QuasiStatics(Loads, Runs):
 
     def settle(
         self, acceleration: float, h: float = 1e-2, max_steps: int = 100_000, progress: bool | None = None
-    ) -> Report:
+    ) -> QuasiStaticsReport:
         """Steps downhill until every joint's acceleration is proven below `acceleration` [rad/s² or m/s²].
 
         h: first time step [s]; it grows while steps succeed and shrinks when one would raise the potential energy
@@ -364,6 +356,45 @@ class QuasiStatics(Loads, Runs):
         """
         threshold = positive(acceleration, "acceleration")
         return settle(self, threshold, positive(h, "h"), whole(max_steps, 1, "the number of steps"), progress)
+
+    # -------------------------------------------------------------------------------------- what changes, and checkpoints
+
+    _SETTINGS = ("tolerance", "measure", "max_joints", "_weights")
+    _COUNTERS = ("time", "steps_done", "_steps_since_floor", "_warned", "_is_changed")
+
+    @property
+    def _weights(self) -> FloatArray:
+        return self._mechanism.weight
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        super()._loads_changed(bodies, world)
+        self._is_changed = True
+
+    def _joint_changed(self, joint: int) -> None:
+        super()._joint_changed(joint)
+        self._is_changed = True
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        run = self._run
+        names = ("q", "kept_q", "qdd", "glide", "counts", "metric_sums")
+        return {**{name: getattr(run, name) for name in names}, "wrench": run.wrench, "floor": self._floor}
+
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
+        return {**super().checkpoint(), **opened_nodes(self)}
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        super()._refuse_other(saved)
+        refuse_damaged(self, saved)
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        kept = {name: array.copy() for name, array in self._kept().items()}
+        keep_open(self, saved)
+        self._check(form_coefficients(self, saved["opened"]))
+        for name, array in self._kept().items():
+            array[...] = kept[name]
+        keep_open(self, saved)
+        self._solved = False  # what a solve found is found again by the next one
 
     def reroot(
         self, body: str | int, at: ArrayLike | Pose | None = None, joint: Joint | None = None, **options: Any

@@ -24,6 +24,10 @@ from linkwork.adaptive.workspace import (
     SUM_QUEUE,
     UNIT,
     UPDATED_COUNT,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
 )
 from linkwork.assembly.plan import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
@@ -137,39 +141,58 @@ def forget_solve(plan, mechanism, run):
 
 
 @kernel
-def keep_coordinates(plan, mechanism, run):
+def keep_coordinates(table):
     """Remembers the coordinates of all open joints, to come back to."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    run = run_of(table)
     for k in range(run.counts[OPEN_COUNT]):
         if carries_joint(plan, run.opened[k]):
             copy_joint(mechanism.tree, plan.nodes[run.opened[k], INDEX], run.q, run.kept_q)
 
 
 @kernel
-def restore_coordinates(plan, mechanism, c, run):
+def restore_coordinates(table):
     """Back to the coordinates kept; the next solve updates what depends on them."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     go_back(plan, mechanism, c, run)
 
 
 @kernel
-def expand_more(plan, mechanism, c, run, measure, tolerance, max_joints, max_opened):
+def expand_more(table, measure, tolerance, max_joints, max_opened):
     """Goes on opening nodes from where the last solve stopped; True when the bound holds."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     return expand(plan, mechanism, c, run, run.qdd, measure, tolerance, max_joints, max_opened)
 
 
 @kernel
-def mark_and_move(plan, mechanism, c, run, h, measure, tolerance):
+def mark_and_move(table, h, measure, tolerance):
     """Ends a step whose solve was cut into pieces; returns OVERFLOW or -1."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     mark_quiet(plan, run, measure, tolerance)
     return -1 if move(plan, mechanism, c, run, h) else OVERFLOW
 
 
 @kernel
-def advance(plan, mechanism, c, run, steps, h, measure, tolerance, max_joints, max_opened):
+def advance(table, steps, h, measure, tolerance, max_joints, max_opened):
     """`steps` adaptive solves, each followed by a step of h [s] (none when h = 0).
 
     Returns (a body that failed, OVERFLOW or -1; steps done; whether the last bound holds; joints computed in all steps;
     nodes updated in all steps). A step that fails is taken back.
     """
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     bad = -1
     done = 0
     reached = True

@@ -2,7 +2,14 @@
 
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import update_factor_at_rest
-from linkwork.adaptive.nodes import carries_joint, copy_joint, place_in_world, refresh_composite, refresh_joint
+from linkwork.adaptive.nodes import (
+    carries_joint,
+    copy_joint,
+    load_wrench,
+    place_in_world,
+    refresh_composite,
+    refresh_joint,
+)
 from linkwork.adaptive.workspace import (
     CLOSING,
     DIRTY,
@@ -13,16 +20,17 @@ from linkwork.adaptive.workspace import (
     STALE,
     TOUCHED,
     UPDATED_COUNT,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
 )
 from linkwork.assembly.plan import INDEX
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.dynamics.dca.sweeps import assemble_node
 from linkwork.model.layout import DOF, V
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
-from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
-from linkwork.spatial.vectors import join
+from linkwork.spatial.memory import add_to6, load6, store6
 
 
 @inlined
@@ -32,18 +40,7 @@ def express_loads(plan, c, run):
         i = run.load_body[k]
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
     for k in range(run.counts[LOAD_COUNT]):
-        i = run.load_body[k]
-        node = plan.leaf[i]
-        R = load9(run.world, node, 0)
-        at = load3(run.load, k, LOAD_AT)
-        force = load3(run.load, k, LOAD_FORCE)
-        stiffness = run.load[k, LOAD_STIFFNESS]
-        if stiffness != 0.0:
-            point = add3(matvec3(R, at), load3(run.world, node, 9))
-            force = add3(force, scale3(stiffness, sub3(load3(run.load, k, LOAD_TARGET), point)))
-        f = tmatvec3(R, force)
-        n = add3(tmatvec3(R, load3(run.load, k, LOAD_TORQUE)), cross3(at, f))
-        add_to6(c.joint_data, i, H_F, join(n, f))
+        add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
 
 
 @inlined
@@ -113,24 +110,12 @@ def close_joint(plan, mechanism, run, node):
 
 
 @kernel
-def set_joint_effort(mechanism, c, run, i, first, effort):
-    """Replaces efforts of joint i, from velocity `first` on; springs are added afresh, so that nothing of the old stays."""
-    for d in range(effort.shape[0]):
-        run.effort[first + d] = effort[d]
-    refresh_joint(mechanism, c, run, i)
-
-
-@kernel
-def set_fixed_wrench(c, run, i, wrench):
-    """Replaces the wrench fixed in a body's frame."""
-    for k in range(6):
-        run.wrench[i, k] = wrench[k]
-        c.joint_data[i, H_F + k] = wrench[k]
-
-
-@kernel
-def prepare_all(plan, mechanism, c, run):
+def prepare_all(table):
     """Joints and composites of everything, once, before the first step."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     for i in range(mechanism.tree.shape[0]):
         refresh_joint(mechanism, c, run, i)
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))

@@ -8,3 +8,5 @@ INTEGRATORS = {
     "dormand_prince": DORMAND_PRINCE,
     "implicit_midpoint": IMPLICIT_MIDPOINT,
 }
+
+RTOL, ATOL = 1e-6, 1e-9  # error that substeps with error control may make, relative and absolute, by default

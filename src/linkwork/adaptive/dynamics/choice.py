@@ -1,0 +1,218 @@
+"""Which joints are to move until the next update: what the metrics of accelerations and velocities ask for.
+
+The acceleration metric of the fully articulated linkage tells which joints would begin to move (the transient region); the
+velocity metric, after a horizon, which go on moving. Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+import math
+
+from linkwork.adaptive.dynamics.articulated_metric import assemble_opened, expand_metric, solve_opened
+from linkwork.adaptive.frontier import pop, push, sort_open
+from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
+from linkwork.adaptive.nodes import carries_joint, is_active
+from linkwork.adaptive.workspace import (
+    CHOSEN,
+    HEAP_COUNT,
+    JOINT_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    OPEN,
+    OPEN_COUNT,
+    OVERFLOW,
+    SORTED_COUNT,
+    SUM_JOINT,
+    SUM_QUEUE,
+    UNIT,
+)
+from linkwork.assembly.plan import INDEX, LEFT, RIGHT, UP
+from linkwork.core.jit import inlined, routine
+from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
+
+# With a number of joints given, this part of it is computed on top, so that the region can follow loads that move.
+NEWCOMERS = 0.25
+LEAST_NEWCOMERS = 4
+ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
+
+
+# Entries of `settings`, by which an update chooses.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL = range(5)
+SETTINGS = 5
+
+
+@inlined
+def is_counted(plan, mechanism, node):
+    """Whether a node's joint counts: one that can move, and is not the base of a floating tree."""
+    if not carries_joint(plan, node):
+        return False
+    i = plan.nodes[node, INDEX]
+    tree = mechanism.tree
+    return tree[i, DOF] > 0 and not (tree[i, KIND] == FREE and tree[i, PARENT] < 0)
+
+
+@routine
+def count_opened(plan, mechanism, run):
+    count = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        if is_counted(plan, mechanism, run.opened[k]):
+            count += 1
+    return count
+
+
+@routine
+def sum_over_subtrees(plan, mechanism, run, horizon):
+    """Own parts of both metrics → sums over subtrees. Velocities: after `horizon` seconds, were all joints free."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        speed = 0.0
+        if carries_joint(plan, node):
+            i = plan.nodes[node, INDEX]
+            j = mechanism.tree[i, V]
+            for d in range(mechanism.tree[i, DOF]):
+                x = run.v[j + d] + horizon * run.metric_qdd[j + d]
+                speed += mechanism.velocity_weight[j + d] * x * x
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0:
+                run.value[node] += run.value[child]
+                if run.flag[child] & OPEN:
+                    speed += run.speed[child]
+        run.speed[node] = speed
+
+
+@inlined
+def hidden_limit(run, measure, tolerance):
+    """What a rigid node may hide of the acceleration metric, squared."""
+    limit = squared_limit(measure, run, tolerance)
+    if is_summed(measure):  # every open node may close: their sum, and what the frontier hides, must stay within
+        limit = max(0.0, limit - run.metric_sums[SUM_QUEUE]) / (1 + run.counts[OPEN_COUNT])
+    return limit
+
+
+@inlined
+def matters(run, node, limit, horizon):
+    """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
+    if is_active(run, node):
+        limit *= CLOSE_FRACTION * CLOSE_FRACTION
+    step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
+    return run.value[node] > limit or run.speed[node] > limit * step * step
+
+
+@routine
+def choose_by_tolerance(plan, run, limit, horizon):
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        up = plan.nodes[node, UP]
+        if up >= 0 and run.flag[up] & CHOSEN == 0:
+            continue
+        if run.wanted[node] > 0 or matters(run, node, limit, horizon):
+            run.flag[node] |= CHOSEN
+
+
+@routine
+def choose_by_number(plan, mechanism, run, limit, horizon, most):
+    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
+
+    One that is not active yet must be faster by a factor to take the place of one that is, against flapping.
+    """
+    run.counts[HEAP_COUNT] = 0
+    chosen = 0
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        up = plan.nodes[node, UP]
+        if not is_active(run, node):
+            run.speed[node] *= CLOSE_FRACTION
+        if run.wanted[node] > 0:
+            run.flag[node] |= CHOSEN
+            chosen += 1 if is_counted(plan, mechanism, node) else 0
+        elif up < 0 or run.flag[up] & CHOSEN:
+            push(run.heap, run.speed, run.counts, node)
+    while run.counts[HEAP_COUNT] > 0:
+        node = pop(run.heap, run.speed, run.counts)
+        if not matters(run, node, limit, horizon):
+            continue
+        counted = is_counted(plan, mechanism, node)
+        if counted and chosen >= most:
+            continue
+        chosen += 1 if counted else 0
+        run.flag[node] |= CHOSEN
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0 and run.flag[child] & OPEN and run.flag[child] & CHOSEN == 0:
+                push(run.heap, run.speed, run.counts, child)
+
+
+@routine
+def sum_up_hidden(plan, run):
+    """What the rigid nodes below the chosen region hide of the acceleration metric: the proven bound."""
+    total = 0.0
+    largest = 0.0
+    whole = 0.0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if plan.nodes[node, UP] < 0:
+            whole = run.value[node]
+            if run.flag[node] & CHOSEN == 0:
+                total = whole
+                largest = whole
+        if run.flag[node] & CHOSEN:
+            for side in (LEFT, RIGHT):
+                child = plan.nodes[node, side]
+                if child >= 0 and run.flag[child] & CHOSEN == 0:
+                    total += run.value[child]
+                    largest = max(largest, run.value[child])
+    run.metric_sums[SUM_QUEUE] = total
+    run.metric_sums[MAX_QUEUE] = largest
+    run.metric_sums[SUM_JOINT] = max(0.0, whole - total)
+
+
+@routine
+def choose(plan, mechanism, c, run, settings):
+    """Marks the nodes that are to be active as CHOSEN; returns a body that failed, OVERFLOW or -1."""
+    measure = int(settings[MEASURE])
+    tolerance = settings[TOLERANCE]
+    most = int(settings[MOST])
+    bad = assemble_opened(plan, mechanism, c, run)
+    if bad >= 0:
+        return bad
+    solve_opened(plan, mechanism, c, run, run.metric_qdd)
+    budget = NO_LIMIT
+    if most < NO_LIMIT:
+        missing = 0
+        if most > 0:
+            missing = max(most - count_opened(plan, mechanism, run), int(NEWCOMERS * most), LEAST_NEWCOMERS)
+        budget = run.counts[JOINT_COUNT] + missing
+    # A sum over all parts needs room for the parts that are to close.
+    goal = ROOM * tolerance if is_summed(measure) else tolerance
+    expand_metric(plan, mechanism, c, run, run.metric_qdd, measure, goal, budget, NO_LIMIT)
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    limit = hidden_limit(run, measure, tolerance)
+    sum_over_subtrees(plan, mechanism, run, settings[HORIZON])
+    if most == NO_LIMIT:
+        choose_by_tolerance(plan, run, limit, settings[HORIZON])
+    else:
+        choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
+    sum_up_hidden(plan, run)
+    return -1
+
+
+@routine
+def choose_all(plan, mechanism, run):
+    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
+    count = plan.nodes.shape[0]
+    joints = 0
+    for node in range(count):
+        run.opened[node] = node
+        run.flag[node] |= OPEN | CHOSEN
+        if carries_joint(plan, node) and mechanism.tree[plan.nodes[node, INDEX], DOF] > 0:
+            joints += 1
+    run.counts[OPEN_COUNT] = count
+    run.counts[SORTED_COUNT] = count
+    run.counts[HEAP_COUNT] = 0
+    run.counts[JOINT_COUNT] = joints
+    run.metric_sums[MAX_QUEUE] = 0.0
+    run.metric_sums[SUM_QUEUE] = 0.0
+    run.metric_sums[MAX_JOINT] = 0.0
+    run.metric_sums[SUM_JOINT] = 0.0
+    run.metric_sums[UNIT] = 1.0

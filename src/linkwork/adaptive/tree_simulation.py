@@ -1,0 +1,64 @@
+"""A simulation on the assembly tree: each change of what acts on it opens paths of the tree, O(log n) each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.adaptive.nodes import touch_bodies, touch_joint
+from linkwork.adaptive.workspace import DIRTY, LOAD_COUNT, OPEN_COUNT, Bundles
+from linkwork.assembly.plan import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.core.bundles import describe
+from linkwork.dynamics.inputs import as_array
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.simulation.base import LinkageSimulation
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class TreeSimulation(LinkageSimulation):
+    """What both adaptive simulations have: the bundles of the assembly tree, and the table that kernels read them from."""
+
+    _marks = DIRTY  # flags of a node in which something changed
+
+    def __init__(self, model: Model, bundles: Bundles, *more: Any):
+        """more: bundles that stand behind those of the tree in the table."""
+        super().__init__(model)
+        self._plan, self._mechanism, self._coefficients, run = bundles
+        self._run = run._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
+        self._more = more
+        self._load_table_grew()
+
+    def _load_table_grew(self) -> None:
+        self._run = self._run._replace(load=self._loads.table, load_body=self._loads.body)
+        self._table = describe(self._plan, self._mechanism, self._coefficients, self._run, *self._more)
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        self._run.counts[LOAD_COUNT] = self._loads.count
+        touch_bodies(self._table, bodies, world, self._marks)
+
+    def _joint_changed(self, joint: int) -> None:
+        touch_joint(self._table, joint, self._marks)
+
+    def _computed_bodies(self) -> IntArray:
+        """Bodies whose joints are open, in order."""
+        return self._bodies_of(self._run.opened[: self._run.counts[OPEN_COUNT]])
+
+    def _bodies_of(self, nodes: IntArray) -> IntArray:
+        """Bodies whose joints some nodes carry, ascending."""
+        rows = self._plan.nodes[nodes]
+        return np.sort(rows[np.isin(rows[:, NODE_KIND], (JOIN, HANG)), INDEX])
+
+
+def metric_weights(model: Model, weights: ArrayLike | None, what: str) -> FloatArray:
+    """Weights of squared accelerations or velocities, finite and > 0, shape (nv,); ones by default."""
+    metric = np.ones(model.nv) if weights is None else as_array(weights, (model.nv,), what, model).copy()
+    bad = np.flatnonzero(~((metric > 0.0) & np.isfinite(metric)))
+    if bad.size:
+        k = int(bad[0])
+        raise StateError(f"{what}[{k}] is {metric[k]}; metric weights must be finite and > 0.")
+    return metric
