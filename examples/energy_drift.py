@@ -36,7 +36,7 @@ def history(integrator: str, duration: float, moments: int) -> History:
     start = model.state([2.0, 0.5, 0.5, 0.5])  # held high, then let go: chaotic
     sim = lw.FullDynamics(model, start, integrator=integrator)
     h = STEPS[integrator]
-    before, seen, evaluations = sim.figures()["energy"], [(0.0, 0.0)], 0
+    before, seen, evaluations = sim.scalars()["energy"], [(0.0, 0.0)], 0
     for _ in range(moments):
         report = sim.step(h, round(duration / moments / h))
         seen.append((sim.time, report.energy - before))

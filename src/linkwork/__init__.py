@@ -6,8 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
-from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
+from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -52,6 +51,7 @@ from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
+from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
 
@@ -109,13 +109,16 @@ __all__ = [
     "QuasiStaticsReport",
     "Recorder",
     "Recording",
+    "Report",
     "Rerooted",
     "Response",
     "Revolute",
     "RunInterrupted",
+    "RunReport",
     "Scene",
     "Screw",
     "Shape",
+    "Simulation",
     "Sphere",
     "Spherical",
     "State",

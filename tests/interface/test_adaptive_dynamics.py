@@ -356,7 +356,7 @@ def test_nothing_is_proven_before_the_first_update():
     sim = lw.AdaptiveDynamics(model, model.random_state(1), tolerance=1.0)
     assert math.isnan(sim.report.error_bound)
     assert not sim.report.reached
-    assert math.isnan(sim.figures()["error_bound"])
+    assert math.isnan(sim.scalars()["error_bound"])
     sim.step(1e-4)
     assert sim.report.error_bound <= 1.0
     assert sim.report.reached

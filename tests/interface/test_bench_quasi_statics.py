@@ -25,7 +25,7 @@ kept
 """
 
 
-def test_its_name_has_a_dash_and_its_helpers_are_no_benchmarks():
+def test_its_name_has_a_dash_and_its_helpers_are_not_benchmarks():
     names = benchmark_names(benchmark_folder())
     assert "quasi-statics" in names
     assert not [name for name in names if name.startswith("quasi-statics-") or "_" in name]
@@ -36,7 +36,7 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"
     page.write_text(PAGE.format(name=case), encoding="utf-8")
-    figures = tmp_path / "figures.json"
+    figures = tmp_path / "results.json"
     words = ["bench", "quasi-statics", "--case", case, "--quick", "--steps", "6", "--json", str(figures)]
     assert main([*words, "--out", str(tmp_path / "pictures"), "--page", str(page)]) == DONE
     capsys.readouterr()
@@ -46,7 +46,7 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
     assert content["environment"]["cpu"]
     assert content["environment"]["packages"]["numba"]
     assert content["options"]["steps"] == 6
-    runs = [figure for figure in content["figures"] if "exponent" in figure]
+    runs = [figure for figure in content["results"] if "exponent" in figure]
     assert runs
     for run in runs:
         assert run["case"] == case
@@ -68,7 +68,7 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
 
 
 def test_precision_shows_in_the_displacements(tmp_path, capsys):
-    figures = tmp_path / "figures.json"
+    figures = tmp_path / "results.json"
     words = ["bench", "quasi-statics", "--case", "bicycle-chain", "--quick", "--json", str(figures)]
     assert main([*words, "--out", str(tmp_path)]) == DONE
     capsys.readouterr()

@@ -173,7 +173,7 @@ def test_demo_plays_one_act(run, tmp_path):
 
 
 def test_bench_writes_every_figure(run, tmp_path):
-    path = tmp_path / "deep" / "figures.json"
+    path = tmp_path / "deep" / "results.json"
     code, out, _ = run("bench", "dynamics", "--quick", "--strict", "--json", str(path))
     assert code == DONE
     assert "not judged" in out
@@ -181,8 +181,8 @@ def test_bench_writes_every_figure(run, tmp_path):
     assert written["benchmark"] == "dynamics"
     assert {"date", "cpu", "cores", "python", "packages"} <= set(written["environment"])
     assert {"linkwork", "numpy", "numba"} <= set(written["environment"]["packages"])
-    assert {figure["contestant"] for figure in written["figures"]} >= {"linkwork"}
-    assert all(figure["median_s"] > 0 for figure in written["figures"])
+    assert {figure["contestant"] for figure in written["results"]} >= {"linkwork"}
+    assert all(figure["median_s"] > 0 for figure in written["results"])
     assert written["requirements"]
 
 

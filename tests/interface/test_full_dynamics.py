@@ -90,14 +90,14 @@ def test_the_start_is_copied(model):
 
 @pytest.mark.parametrize("h", BAD_NUMBERS)
 def test_bad_steps_are_refused(untouched, h):
-    for refuse in (lambda: untouched.step(h), lambda: untouched.run(3, h)):
+    for refuse in (lambda: untouched.step(h), lambda: untouched.run(h, 3)):
         with pytest.raises(lw.StateError, match=r"h is .*; it must be a finite number > 0"):
             refuse()
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "two", None, True])
 def test_bad_numbers_of_steps_are_refused(untouched, n):
-    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(n, 1e-3)):
+    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(1e-3, n)):
         with pytest.raises(lw.StateError, match=r"the number of steps is .*; it must be a whole number ≥ 1"):
             refuse()
 

@@ -203,7 +203,7 @@ def test_loads_act_on_welded_frames_and_parts_of_compound_joints():
 def test_bad_step_sizes_are_refused(untouched, value):
     for refuse in (
         lambda: untouched.step(value),
-        lambda: untouched.run(10, value),
+        lambda: untouched.run(value, 10),
         lambda: untouched.settle(1e-3, h=value),
     ):
         with pytest.raises(lw.StateError, match=r"h is .*finite number > 0"):
@@ -214,7 +214,7 @@ def test_bad_step_sizes_are_refused(untouched, value):
 def test_bad_numbers_of_steps_are_refused(untouched, value):
     for refuse in (
         lambda: untouched.step(1e-3, value),
-        lambda: untouched.run(value, 1e-3),
+        lambda: untouched.run(1e-3, value),
         lambda: untouched.settle(1e-9, max_steps=value),
     ):
         with pytest.raises(lw.StateError, match=r"number of steps is .*whole number ≥ 1"):
@@ -249,7 +249,7 @@ def test_nothing_and_almost_nothing_can_be_simulated():
     weld.add_body("rock", inertia=lw.Inertia.sphere(1.0, 0.1))
     for model in (lw.Linkage("empty").compile(), weld.compile(), weld.compile(merge_fixed=False)):
         sim = lw.QuasiStatics(model, model.neutral())
-        for report in (sim.solve(), sim.refine(0.0), sim.step(1e-3), sim.run(3, 1e-3), sim.settle(1e-3)):
+        for report in (sim.solve(), sim.refine(0.0), sim.step(1e-3), sim.run(1e-3, 3), sim.settle(1e-3)):
             assert (report.joints_computed, report.error_bound, report.reached) == (0, 0.0, True)
         assert sim.acceleration.shape == (0,)
 

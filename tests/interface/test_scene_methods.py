@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.scene import Scene
-from linkwork.scene.schema import METHODS
+from linkwork.scene.methods import METHODS
 from linkwork.scene.weights import WEIGHTS
 
 CLASSES = {"quasi-statics": lw.QuasiStatics, "full": lw.FullDynamics, "adaptive": lw.AdaptiveDynamics}
@@ -28,7 +28,7 @@ def scene(method, **more):
 def test_every_argument_of_the_class_has_a_key(kind):
     arguments = [name for name in inspect.signature(CLASSES[kind]).parameters if name not in ("model", "state")]
     keys = [RENAMED.get(kind, {}).get(name, name) for name in arguments]
-    assert sorted(keys) == sorted(METHODS[kind])
+    assert sorted(keys) == sorted(METHODS[kind].keys)
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ def drawn(panel):
     return axes
 
 
-def record(path, model, states, **figures):
+def record(path, model, states, **scalars):
     """A recording of the given coordinates, with the given numbers at each frame."""
     with lw.Recorder(path) as recorder:
         recorder.begin(model)
         for k, q in enumerate(states):
-            recorder.append(0.1 * k, k, model.state(q), figures={name: values[k] for name, values in figures.items()})
+            recorder.append(0.1 * k, k, model.state(q), scalars={name: values[k] for name, values in scalars.items()})
     return lw.Recording(path)
 
 

@@ -10,7 +10,8 @@ from scene_files import GOOD, faults_of, write_scene
 import linkwork as lw
 from linkwork.model.neighbours import nearest_bodies
 from linkwork.scene import Scene
-from linkwork.scene.schema import BODY, LISTS, METHOD, METHODS, TABLES, TOP
+from linkwork.scene.methods import METHODS
+from linkwork.scene.schema import BODY, LISTS, METHOD, TABLES, TOP
 from linkwork.scene.signals import make_signal
 
 
@@ -161,7 +162,8 @@ def test_motors_follow_their_targets(scene_file):
 def test_every_key_is_documented():
     """The page of scenes names every table and key of the schema."""
     page = (Path(__file__).parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
-    tables = {**TABLES, **LISTS, "body": BODY, "": TOP, **{f"method {kind}": keys for kind, keys in METHODS.items()}}
+    methods = {f"method {kind}": method.keys for kind, method in METHODS.items()}
+    tables = {**TABLES, **LISTS, "body": BODY, "": TOP, **methods}
     missing = [f"{table}.{key}" for table, keys in tables.items() for key in keys if f"`{key}`" not in page]
     missing += [name for name in (*TABLES, *LISTS, *METHODS, *METHOD) if name not in page]
     assert not missing

@@ -215,7 +215,7 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
         size = 1.0 + np.abs(momentum.linear).max() + np.abs(momentum.angular).max()
         assert sim.momentum.linear == pytest.approx(momentum.linear, rel=0, abs=1e-11 * size)
         assert sim.momentum.angular == pytest.approx(momentum.angular, rel=0, abs=1e-11 * size)
-    figures = sim.figures()
+    figures = sim.scalars()
     assert figures["energy"] == sim.report.energy
     assert figures["active_joints"] == sim.report.active_joints
 

@@ -78,7 +78,7 @@ def assert_same_course(a, b, first, steps):
         assert same_bits(a.sim.acceleration, b.sim.acceleration), k
         assert (a.sim.time, a.sim.steps_done) == (b.sim.time, b.sim.steps_done)
         if k % 10 == 0:
-            assert a.sim.figures() == b.sim.figures()
+            assert a.sim.scalars() == b.sim.scalars()
             assert a.sim.computed_joints == b.sim.computed_joints
 
 
@@ -174,7 +174,7 @@ def test_checkpoint_does_not_disturb():
     watched, plain = Loaded("molecule"), Loaded("molecule")
     for _ in range(50):
         watched.sim.checkpoint()
-        watched.sim.figures()
+        watched.sim.scalars()
         assert watched.sim.step(H) == plain.sim.step(H)
     assert same_bits(watched.sim.state.q, plain.sim.state.q)
 
@@ -205,7 +205,7 @@ def recorded(path):
     """Every recorded array, and the checkpoint, as bytes that can be compared."""
     with Recording(path) as recording:
         arrays = {"times": recording.times, "steps": recording.steps}
-        arrays |= {f"figure {name}": values for name, values in recording.figures.items()}
+        arrays |= {f"scalar {name}": values for name, values in recording.scalars.items()}
         arrays |= {f"report {name}": values for name, values in recording.reports.items()}
         for k, state in enumerate(recording.states):
             arrays[f"q {k}"], arrays[f"v {k}"] = state
@@ -273,7 +273,7 @@ def wave(loaded):
 def simulate(path, checkpoint_every_s=0.05, callback=None, force=False, kind="quasi_statics"):
     loaded = simulation(kind)
     return run_simulation(
-        loaded.sim, STEPS, STEP[kind], record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
+        loaded.sim, STEP[kind], STEPS, record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
         checkpoint_every_s=checkpoint_every_s, force=force,
     )  # fmt: skip
 
@@ -344,17 +344,17 @@ def test_a_resumed_recorder_wants_a_restored_simulation(tmp_path):
     with Recorder.resume(tmp_path / "run") as recorder:
         loaded = simulation()
         with pytest.raises(lw.StateError, match="ends at step 30, the simulation stands at step 0"):
-            loaded.sim.run(30, H, record=recorder)
+            loaded.sim.run(H, 30, record=recorder)
         loaded.sim.restore(recorder.saved)
-        loaded.sim.run(30, H, record=recorder, every=10)
+        loaded.sim.run(H, 30, record=recorder, every=10)
     assert Recording(tmp_path / "run").steps.tolist() == [0, 6, 12, 18, 24, 30, 40, 50, 60]
 
 
 def test_runs_follow_each_other_in_one_recording(tmp_path):
     loaded = simulation()
     with Recorder(tmp_path / "run") as recorder:
-        loaded.sim.run(30, H, record=recorder, every=10)
-        loaded.sim.run(20, H, record=recorder, every=10)
+        loaded.sim.run(H, 30, record=recorder, every=10)
+        loaded.sim.run(H, 20, record=recorder, every=10)
     assert Recording(tmp_path / "run").steps.tolist() == [0, 10, 20, 30, 40, 50]
 
 
@@ -372,7 +372,7 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
     with Recording(whole) as recording:
         if kind == "adaptive_dynamics":
             assert recording.reports["region_changes"][-1] > 100  # not one region all along
-            assert recording.figures["active_joints"][1:].min() > 5
+            assert recording.scalars["active_joints"][1:].min() > 5
         assert recording.state(-1).q.any()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     result = subprocess.run(
@@ -451,7 +451,7 @@ def _nursery(path, kind):
     warm = simulation(kind)
     for k in (0, 60, 120):  # what is compiled here is compiled for all children
         warm.change(k)
-        warm.sim.run(4, STEP[kind])
+        warm.sim.run(STEP[kind], 4)
     warm.sim.restore(warm.sim.checkpoint())
     rng = np.random.default_rng(8)
     began = time.monotonic()

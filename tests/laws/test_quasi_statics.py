@@ -375,19 +375,19 @@ def test_a_run_calls_back_and_stops_when_told(rng):
         return len(seen) == 3
 
     sim, plain = simulation(rng), simulation(rng)
-    sim.run(100, 1e-3, callback=watch, every=5)
+    sim.run(1e-3, 100, callback=watch, every=5)
     assert len(seen) == 3
     plain.step(1e-3, 15)
     assert (sim.state.q == plain.state.q).all()
-    plain.run(7, 1e-3, every=3)  # 3 + 3 + 1
+    plain.run(1e-3, 7, every=3)  # 3 + 3 + 1
     sim.step(1e-3, 7)
     assert (sim.state.q == plain.state.q).all()
 
 
 def test_progress_is_silent_where_nobody_watches(rng, capfd):
     sim = simulation(rng)
-    sim.run(20, 1e-3)
+    sim.run(1e-3, 20)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
-    sim.run(20, 1e-3, progress=True)
+    sim.run(1e-3, 20, progress=True)
     assert "quasi-statics" in capfd.readouterr().err

@@ -22,7 +22,8 @@ from linkwork.loops.constrained import constrained_dynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.checkpoint import check_same, restore_loads, saved_loads
-from linkwork.simulation.run import Runs
+from linkwork.simulation.protocol import Report, Setting
+from linkwork.simulation.run import Runnable
 
 FloatArray = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap th
 
 
 @dataclass(frozen=True, slots=True)
-class FullReport:
+class FullReport(Report):
     """What a call of `step` did.
 
     steps_taken: steps, or substeps where the integrator controls its error.
@@ -50,7 +51,7 @@ class FullReport:
     energy: float
 
 
-class FullDynamics(FullLoads, Runs):
+class FullDynamics(FullLoads, Runnable):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`. Models with loops are solved by `constrained_dynamics` and
@@ -108,10 +109,19 @@ class FullDynamics(FullLoads, Runs):
         """Joint accelerations at the present state under the present loads [rad/s² or m/s²], shape (nv,)."""
         return self._accelerate(*self._state)
 
-    def figures(self) -> dict[str, float]:
+    def scalars(self) -> dict[str, float]:
         """Scalars worth plotting over time: energies [J], of gravity and joint springs as far as potential."""
         now = energy(self.model, self._state)
         return {"kinetic_energy": now.kinetic, "potential_energy": now.potential, "energy": now.total}
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation and what it was made with."""
+        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in SETTINGS}}
+
+    @property
+    def work_per_step(self) -> int:
+        """Joints that a step works on."""
+        return max(1, self.model.n_bodies)
 
     # ------------------------------------------------------------------------------------------------------------- moving
 
@@ -121,17 +131,26 @@ class FullDynamics(FullLoads, Runs):
         Raises StateError where accelerations do not exist, numbers overflow or an integrator gives up; the simulation then
         stays at its last good state.
         """
+        taken, evaluations, error = self._take(h, n)
+        return FullReport(taken, evaluations, error, energy(self.model, self._state).total)
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """`step` without a report."""
+        self._take(h, n)
+
+    def _take(self, h: float, n: int) -> tuple[int, int, float]:
+        """n steps; substeps, evaluations and estimated error of them all."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         taken, evaluations, error = 0, 0, 0.0
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # reported as StateError
             for _ in range(n):
-                done = self._advance(h)
+                done = self._take_one(h)
                 taken += done.substeps
                 evaluations += done.evaluations
                 error += done.error
-        return FullReport(taken, evaluations, error, energy(self.model, self._state).total)
+        return taken, evaluations, error
 
-    def _advance(self, h: float) -> Step:
+    def _take_one(self, h: float) -> Step:
         """One step; the state changes only where all of it succeeded."""
         try:
             settings = Settings(rtol=self.rtol, atol=self.atol, substep=self._substep)

@@ -136,8 +136,11 @@ def loop_solver(model: Model) -> DcaSolver:
     try:
         return dca_solver(model)
     except ModelError as error:
-        body = str(error).split(",")[0]
-        raise ModelError(f"{body}, which loops must invert. Give it moments > 0 about all three axes.") from None
+        raise ModelError(
+            f"body '{error.about}' has a singular inertia, which loops must invert. Give it moments > 0 about all three "
+            "axes.",
+            about=error.about,
+        ) from None
 
 
 def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:

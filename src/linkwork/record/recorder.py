@@ -125,7 +125,7 @@ class Recorder:
         create_array(group, "changes/value", (), "f8", (layout.CHANGE_ROWS,), "rad, m, rad/s or m/s")
         create_array(group, "keys/frame", (), "i8", rows, "index")
         create_array(group, "keys/state", (width,), "f8", layout.key_chunk(width), "rad, m; rad/s, m/s: q, then v")
-        for name in ("figures", "reports", "checkpoints"):
+        for name in ("scalars", "reports", "checkpoints"):
             group.create_group(name)
         root: dict[str, Any] = {
             MARK: FORMAT,
@@ -137,7 +137,7 @@ class Recorder:
                 "frames": 0,
                 "changes": 0,
                 "keys": 0,
-                "figures": [],
+                "scalars": [],
                 "reports": [],
                 "checkpoint": None,
                 "status": "running",
@@ -192,12 +192,12 @@ class Recorder:
         time: float,
         step: int,
         state: State,
-        figures: dict[str, float] | None = None,
+        scalars: dict[str, float] | None = None,
         report: object | None = None,
     ) -> None:
         """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
 
-        figures: scalars by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
+        scalars: numbers by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
         """
         self._require_open()
         if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
@@ -205,9 +205,9 @@ class Recorder:
                 f"a frame with q of shape {state.q.shape} and v of shape {state.v.shape} does not fit "
                 f"{self.model!r}, which is recorded in '{self.path}'."
             )
-        scalars = {"figures": {k: float(v) for k, v in (figures or {}).items()}, "reports": numbers_of(report)}
+        numbers = {"scalars": {k: float(v) for k, v in (scalars or {}).items()}, "reports": numbers_of(report)}
         with self._disk_errors():
-            self._scalars.prepare(scalars)
+            self._scalars.prepare(numbers)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -215,7 +215,7 @@ class Recorder:
         self._last_step = int(step)
         self._steps.append(self._last_step)
         self._ends.append(self._changes["index"].length)
-        self._scalars.append(scalars)
+        self._scalars.append(numbers)
         self._last, self._spare = x, self._last
         waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
@@ -354,7 +354,7 @@ class Recorder:
             content = recording.checkpoint()
         assert content is not None
         recorder.saved, recorder.run = content
-        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "figures", "reports")}
+        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports")}
         root = {**root, "committed": {**root["committed"], **lengths, "status": "running"}}
         root.pop("writer", None)  # as earlier versions noted it
         with disk_errors(folder, "resume"):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from linkwork.core.names import did_you_mean_or_list
 from linkwork.scene.expression import Expression, ExpressionError
-from linkwork.scene.faults import Faults, dotted, nearest
+from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.lines import Path
 
 Check = Callable[[Any, Path, Faults], Any]  # returns None after a fault
@@ -82,7 +82,7 @@ def choice(*names: str) -> Check:
     def check(value: Any, path: Path, faults: Faults) -> str | None:
         if isinstance(value, str) and value in names:
             return value
-        faults.add(path, f"{dotted(path)} is {shown(value)}{nearest(value, names)}")
+        faults.add(path, f"{dotted(path)} is {shown(value)}{did_you_mean_or_list(value, names)}")
         return None
 
     return check
@@ -212,13 +212,3 @@ def _time_table(value: dict[str, Any], path: Path, faults: Faults, size: int) ->
     elif isinstance(times, list) and len(times) != len(values):
         faults.add(path, f"{dotted(path)} has {len(times)} times and {len(values)} values; give as many of both.")
     return value if len(faults) == before else None
-
-
-# ------------------------------------------------------------------------------------------------------------------- names
-
-
-def matching(pattern: str, names: Sequence[str]) -> list[int]:
-    """Indices of the names that a name or glob pattern (* ? [...]) stands for, in their order."""
-    if pattern in names:  # a name may itself contain signs of patterns
-        return [names.index(pattern)]
-    return [k for k, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from linkwork.errors import FormatError
 from linkwork.scene.lines import Lines, Path
@@ -15,18 +14,6 @@ def dotted(path: Path) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def nearest(name: object, known: Iterable[str], shown: int = 12) -> str:
-    """A hint for a mistyped name: the nearest one, or all when they are few."""
-    names = list(known)
-    close = difflib.get_close_matches(str(name), names[:10_000], n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean '{close[0]}'?"
-    if not names:
-        return "."
-    more = ", ..." if len(names) > shown else ""
-    return f"; there are {', '.join(names[:shown])}{more}."
 
 
 class Faults:

@@ -9,13 +9,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.errors import LinkworkError
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.checks import is_number, matching, shown
+from linkwork.scene.checks import is_number, shown
 from linkwork.scene.expression import Expression, ExpressionError
-from linkwork.scene.faults import Faults, dotted, nearest
+from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.lines import Path
 
 
@@ -76,7 +77,7 @@ def _set_joints(model: Model, state: State, vector: str, pattern: str, value: An
     names = _names(model)
     found = matching(pattern, names)
     if not found:
-        faults.add(path, f"no joint is called '{pattern}'{nearest(pattern, names)}")
+        faults.add(path, f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         return
     for i, k in enumerate(found):
         rows = model.q_slice(names[k]) if vector == "q" else model.v_slice(names[k])

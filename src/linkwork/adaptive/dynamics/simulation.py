@@ -28,7 +28,8 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loads import Load
 from linkwork.simulation.motors import MotorVerbs
-from linkwork.simulation.run import Runs
+from linkwork.simulation.protocol import ADAPTIVE_COST, Report, Setting
+from linkwork.simulation.run import Runnable
 
 FloatArray = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveReport:
+class AdaptiveReport(Report):
     """Where an adaptive simulation stands.
 
     active_joints: joints that move; the bases of floating figures always do and are not counted.
@@ -58,8 +59,11 @@ class AdaptiveReport:
     region_changes: int
     energy: float
 
+    def note(self) -> str:
+        return f"{self.active_joints:,} active, bound {self.error_bound:.1e}"
 
-class AdaptiveDynamics(Loads, MotorVerbs, Runs):
+
+class AdaptiveDynamics(Loads, MotorVerbs, Runnable):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -187,7 +191,20 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
             energy=energy.kinetic + energy.potential,
         )
 
-    def figures(self) -> dict[str, float]:
+    @property
+    def work_per_step(self) -> int:
+        """Joints that a step works on, in joints of a full step; all of them before the first."""
+        if self.steps_done == 0:
+            return max(1, self.model.n_bodies)
+        active = int(region_figures.count_active(*self._some_bundles))
+        return max(1, ADAPTIVE_COST * max(active, int(self._live.tally[JOINT_COUNT])))
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation and what it was made with."""
+        names = ("measure", "tolerance", "active_joints", "update_every", "horizon", "keep_momentum", "integrator")
+        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    def scalars(self) -> dict[str, float]:
         """Numbers worth following over time."""
         energy = self.energy
         report = self._report_with(energy)
@@ -204,13 +221,17 @@ class AdaptiveDynamics(Loads, MotorVerbs, Runs):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
+        self.advance(h, n)
+        return self.report
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """`step` without a report."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         keeps = self.keep_momentum and self.integrator == "semi_implicit_euler"
         if keeps and not self._keeping:
             self._perform(KEEP_MOMENTUM)
         self._keeping = keeps
         self._perform(RUN, steps=n, h=h)
-        return self.report
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""

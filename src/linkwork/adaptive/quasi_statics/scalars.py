@@ -65,8 +65,8 @@ class SpringEnergy:
         return float(self._energies.sum())
 
 
-def figures(sim: QuasiStatics, springs: SpringEnergy) -> dict[str, float]:
-    """See `QuasiStatics.figures`."""
+def scalars(sim: QuasiStatics, springs: SpringEnergy) -> dict[str, float]:
+    """See `QuasiStatics.scalars`."""
     live = sim._live
     opened = np.sort(live.opened[: live.tally[OPEN_COUNT]])
     plan, mechanism, coefficients, _ = sim._bundles

@@ -22,7 +22,7 @@ from linkwork.model.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, V
 
 if TYPE_CHECKING:
-    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, Report
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 
 ENERGY_ROUNDING = 1e-14  # a gain of energy below this part of it is rounding
 SMALLEST_STEP = 1e-12  # [s] a step that still rises at this size is no longer limited by its size
@@ -45,7 +45,7 @@ def glide(plan, mechanism, coefficients, live, h, keep):
             refresh_joint(mechanism, coefficients, live, i)
 
 
-def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progress: bool | None) -> Report:
+def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progress: bool | None) -> QuasiStaticsReport:
     """See `QuasiStatics.settle`."""
     bundles, some = sim._bundles, sim._some_bundles
     report = sim.solve()
@@ -81,7 +81,7 @@ def settle(sim: QuasiStatics, threshold: float, h: float, max_steps: int, progre
     )
 
 
-def _check_step(h: float, report: Report) -> None:
+def _check_step(h: float, report: QuasiStaticsReport) -> None:
     if h < SMALLEST_STEP:
         raise StateError(
             f"cannot settle: even the shortest step raises the potential energy, with accelerations up "

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics import checkpoint as quasi_statics_checkpoint
 from linkwork.adaptive.quasi_statics import solve as stepping
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
-from linkwork.adaptive.quasi_statics.scalars import SpringEnergy, figures
+from linkwork.adaptive.quasi_statics.scalars import SpringEnergy, scalars
 from linkwork.adaptive.quasi_statics.settle import settle
 from linkwork.adaptive.quasi_statics.workspace import (
     JOINT_COUNT,
@@ -34,11 +34,9 @@ from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.run import Runs
+from linkwork.simulation.protocol import ADAPTIVE_COST, Report, Setting
+from linkwork.simulation.run import Runnable
 from linkwork.spatial.pose import Pose
-
-if TYPE_CHECKING:
-    pass
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +46,7 @@ DEFAULT_TOLERANCE = 2.0**-11
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QuasiStaticsReport(Report):
     """What a solve or step reached.
 
     error_bound: proven error of the accelerations by the chosen measure, rounding floor included.
@@ -64,8 +62,11 @@ class Report:
     rounding_floor: float
     max_acceleration: float
 
+    def note(self) -> str:
+        return f"{self.joints_computed:,} joints, bound {self.error_bound:.1e}"
 
-class QuasiStatics(Loads, Runs):
+
+class QuasiStatics(Loads, Runnable):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
     tolerance: error allowed by `measure`; or None with max_joints (joints computed a solve) or deadline [s] alone.
@@ -149,11 +150,11 @@ class QuasiStatics(Loads, Runs):
 
     # ------------------------------------------------------------------------------------------------------------ solving
 
-    def solve(self, tolerance: float | None = None) -> Report:
+    def solve(self, tolerance: float | None = None) -> QuasiStaticsReport:
         """Accelerations at the present state within tolerance: `sim.acceleration`."""
         return self._advance(1, 0.0, tolerance)
 
-    def refine(self, tolerance: float) -> Report:
+    def refine(self, tolerance: float) -> QuasiStaticsReport:
         """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
         if not self._solved or self._loads_changed:
             return self.solve(tolerance)
@@ -161,7 +162,7 @@ class QuasiStatics(Loads, Runs):
         self._steps_since_floor = FLOOR_EVERY
         return self._report(reached, self._live.tally[JOINT_COUNT], 0, tolerance)
 
-    def step(self, h: float, n: int = 1) -> Report:
+    def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s]."""
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
         report = self._advance(steps, length, None)
@@ -169,11 +170,27 @@ class QuasiStatics(Loads, Runs):
         self.time += steps * length
         return report
 
-    def figures(self) -> dict[str, float]:
+    def advance(self, h: float, n: int = 1) -> None:
+        """`step`, its report left out."""
+        self.step(h, n)
+
+    @property
+    def work_per_step(self) -> int:
+        """Joints that a step works on, in joints of a full step; all of them before the first."""
+        if self.steps_done == 0:
+            return max(1, self.model.n_bodies)
+        return max(1, ADAPTIVE_COST * int(self._live.tally[JOINT_COUNT]))
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation and what it was made with."""
+        names = ("measure", "tolerance", "max_joints", "deadline")
+        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
         if self._springs is None:
             self._springs = SpringEnergy(self.model)
-        return figures(self, self._springs)
+        return scalars(self, self._springs)
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
@@ -187,7 +204,7 @@ class QuasiStatics(Loads, Runs):
         """
         quasi_statics_checkpoint.restore(self, checkpoint_)
 
-    def _advance(self, steps: int, h: float, tolerance: float | None) -> Report:
+    def _advance(self, steps: int, h: float, tolerance: float | None) -> QuasiStaticsReport:
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         limit = math.inf if goal is None and self.max_joints is None and self.deadline is None else goal
         if self.deadline is not None and (steps > 1 or h > 0.0):
@@ -212,7 +229,7 @@ class QuasiStatics(Loads, Runs):
         self._steps_since_floor += steps
         return self._report(reached, joints / steps, updated / steps, goal)
 
-    def _advance_with_deadline(self, steps: int, h: float, goal: float | None) -> Report:
+    def _advance_with_deadline(self, steps: int, h: float, goal: float | None) -> QuasiStaticsReport:
         """Each step is a solve within the deadline, then a move."""
         for _ in range(steps):
             report = self._advance(1, 0.0, goal)
@@ -239,7 +256,7 @@ class QuasiStatics(Loads, Runs):
             vectors = {"state.q": live.q, "effort": live.effort}
             raise explain_failure(self.model, "quasi-statics", bad, vectors, live.wrench)
 
-    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> Report:
+    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor = rounding_floor(*self._bundles, self._depth)
             self._steps_since_floor = 0
@@ -260,7 +277,7 @@ class QuasiStatics(Loads, Runs):
                 LinkworkWarning,
                 stacklevel=4,
             )
-        return Report(
+        return QuasiStaticsReport(
             joints_computed=round(joints),
             nodes_updated=round(updated),
             error_bound=float(bound + floor),
@@ -273,7 +290,7 @@ class QuasiStatics(Loads, Runs):
 
     def settle(
         self, acceleration: float, h: float = 1e-2, max_steps: int = 100_000, progress: bool | None = None
-    ) -> Report:
+    ) -> QuasiStaticsReport:
         """Steps downhill until every joint's acceleration is proven below `acceleration` [rad/s² or m/s²].
 
         h: first time step [s]; it grows while steps succeed and shrinks when one would raise the potential energy

@@ -83,7 +83,8 @@ class DcaSolver:
         if bad >= 0:
             raise ModelError(
                 f"body '{model.body_names[bad]}' has a singular inertia, which divide and conquer must invert. "
-                "Give it moments > 0 about all three axes, or use algorithm='aba'."
+                "Give it moments > 0 about all three axes, or use algorithm='aba'.",
+                about=model.body_names[bad],
             )
 
     def prepare(

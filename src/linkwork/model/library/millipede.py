@@ -35,12 +35,14 @@ def millipede(segments: int = 1000, leg_links: int = 10, spine: int = 3000, floa
     Source: S. Redon and M. Lin (2006), section 6.2: 1,000 legs of 10 links, a spine of 3,000.
     """
     legs, m, n = (
-        count(segments, "millipede: segments"),
-        count(leg_links, "millipede: leg_links"),
-        count(spine, "millipede: spine"),
+        count(segments, "segments", "millipede"),
+        count(leg_links, "leg_links", "millipede"),
+        count(spine, "spine", "millipede"),
     )
     if n < legs:
-        raise ModelError(f"millipede: spine has {n} links for {legs} segments; give at least one link a segment.")
+        raise ModelError(
+            f"millipede: spine has {n} links for {legs} segments; give at least one link per segment.", about="spine"
+        )
     bone = rod(SPINE_MASS, SPINE_RADIUS, SPINE_LENGTH, direction="x")
     linkage = Linkage("millipede")
     root: Joint = Free() if floating else HINGE_Z

@@ -26,8 +26,8 @@ class Panel(NamedTuple):
 
 
 def series(recording: Recording, name: str) -> FloatArray | None:
-    """A figure or a number of the reports over time; None where there is none, or it says nothing."""
-    known = {**recording.reports, **recording.figures}
+    """A scalar or a number of the reports over time; None where there is none, or it says nothing."""
+    known = {**recording.reports, **recording.scalars}
     values = known.get(name)
     return values if values is not None and np.isfinite(values).sum() > 1 else None
 

@@ -1,6 +1,6 @@
 """Adaptive quasi-statics: the benchmarks of Redon and Lin (2006), against full steps by own dca and own aba.
 
-Every figure is proven first: dca and aba agree, and at the start and the end of every run the true error (against aba)
+Everything is proven right first: dca and aba agree, and at the start and the end of every run the true error (against aba)
 lies below the bound. One step is solve and move; many steps run without returning to Python. The full steps take turns
 with the adaptive ones; times are processor times, and a ratio is the median over turns. Only ratios compare machines.
 """
@@ -14,22 +14,22 @@ import numpy as np
 
 import linkwork as lw
 
-from . import quasi_statics_molecule as molecule
-from .harness import progress
-from .quasi_statics_page import fill_in
-from .quasi_statics_parts import (
+from ..harness import fill_in, progress
+from . import molecule
+from .plots import Shape, save_pictures
+from .problem import (
     COLUMNS,
     EXPONENTS,
     Cell,
     FloatArray,
     Problem,
-    QuasiStaticsReport,
+    TableReport,
+    add_cells,
     cell_rows,
     full_steps,
     measure,
     power,
 )
-from .quasi_statics_plots import Shape, save_pictures
 
 CHAIN_LINKS, CHAIN_STEPS, QUICK_CHAIN_STEPS = 30, 10_000, 200
 CHAIN_EXPONENTS = (0, 2, 4, 7, 10, 15, 19)
@@ -59,20 +59,20 @@ def _count(text: str) -> int:
     return value
 
 
-def run(options: argparse.Namespace) -> QuasiStaticsReport:
+def run(options: argparse.Namespace) -> TableReport:
     kept = {key: getattr(options, key) for key in ("case", "quick", "steps", "largest")}
-    report = QuasiStaticsReport("quasi-statics", kept, is_judged=not options.quick)
+    report = TableReport("quasi-statics", kept, is_judged=not options.quick)
     shapes: list[Shape] = []
     for name, case in CASES.items():
         if options.case in (None, name):
             shapes += case(report, options) or []
-    report.notes.append(save_pictures(report.figures, shapes, options.out))
+    report.notes.append(save_pictures(report.results, shapes, options.out))
     if options.page is not None:
         fill_in(options.page, report)
     return report
 
 
-def bicycle_chain(report: QuasiStaticsReport, options: argparse.Namespace) -> list[Shape]:
+def bicycle_chain(report: TableReport, options: argparse.Namespace) -> list[Shape]:
     """30 links, no gravity, held at one end; a constant force lifts the end of the last. Section 6.1 and figure 1."""
     linkage = lw.library.bicycle_chain(CHAIN_LINKS)
     linkage.gravity = (0.0, 0.0, 0.0)
@@ -90,7 +90,7 @@ def bicycle_chain(report: QuasiStaticsReport, options: argparse.Namespace) -> li
     for e in (0, 4) if options.quick else CHAIN_EXPONENTS:
         cells.append(measure(problem, e, steps, h, full, reference))
         shapes.append(Shape(power(e), outline(problem, cells[-1].end)))
-    report.add_cells("bicycle-chain", problem, cells, h)
+    add_cells(report, "bicycle-chain", problem, cells, h)
     title = f"bicycle chain, {CHAIN_LINKS} links, {steps:,} steps"
     report.add_table("bicycle-chain", title, [*COLUMNS, "displacement error"], cell_rows(cells, has_displacement=True))
     return shapes
@@ -104,7 +104,7 @@ def outline(problem: Problem, q: FloatArray) -> FloatArray:
     return np.concatenate([pins, end[None]])[:, [0, 2]]
 
 
-def millipede(report: QuasiStaticsReport, options: argparse.Namespace) -> None:
+def millipede(report: TableReport, options: argparse.Namespace) -> None:
     """13,000 links that float without gravity, an upward force on the foot of one leg. Section 6.2 and figure 6."""
     sizes = {"segments": 10, "leg_links": 10, "spine": 30} if options.quick else {}
     linkage = lw.library.millipede(**sizes)
@@ -119,7 +119,7 @@ def millipede(report: QuasiStaticsReport, options: argparse.Namespace) -> None:
     for e in (3, 19) if options.quick else EXPONENTS:
         progress(f"{problem.name}: 2^-{e}")
         cells.append(measure(problem, e, steps, h, full))
-    report.add_cells("millipede", problem, cells, h)
+    add_cells(report, "millipede", problem, cells, h)
     report.add_table("millipede", f"millipede, {model.n_bodies:,} links, {steps:,} steps", COLUMNS, cell_rows(cells))
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-Figures = Sequence[dict[str, Any]]
+Results = Sequence[dict[str, Any]]
 
 COLORS = ("#1b4f8a", "#c2541d", "#3b8f52", "#8f2f6e")
 GREY = "#888888"
-LINKAGES = ("millipede", "molecule", "figures")
+LINKAGES = ("millipede", "molecule", "crowd")
 LOADS = {"still": (COLORS[0], "o-", "force still"), "travelling": (COLORS[1], "s-", "force travelling")}
 
 
-def save_pictures(figures: Figures, folder: Path) -> str:
-    """Draws what the figures allow; returns a line that says where, or why not."""
+def save_pictures(results: Results, folder: Path) -> str:
+    """Draws what the results allow; returns a line that says where, or why not."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -23,13 +23,13 @@ def save_pictures(figures: Figures, folder: Path) -> str:
         return "no pictures: matplotlib is not installed (pip install 'linkwork[plots]')."
     saved = []
     folder.mkdir(parents=True, exist_ok=True)
-    timed = [f for f in figures if f["case"] in LINKAGES]
+    timed = [f for f in results if f["case"] in LINKAGES]
     linkages = len({f["case"] for f in timed})
-    pictures: tuple[tuple[str, Callable[[Any, Any], None], float, float, Figures], ...] = (
+    pictures: tuple[tuple[str, Callable[[Any, Any], None], float, float, Results], ...] = (
         ("active", _by_active, 1.2 + 4.2 * linkages, 4.0, timed),
-        ("size", _by_size, 5.8, 4.2, [f for f in figures if f["case"] == "scaling"]),
-        ("accuracy", _accuracy, 5.8, 4.2, [f for f in figures if f["case"] == "accuracy"]),
-        ("updates", _updates, 5.8, 4.2, [f for f in figures if f["case"] == "updates"]),
+        ("size", _by_size, 5.8, 4.2, [f for f in results if f["case"] == "scaling"]),
+        ("accuracy", _accuracy, 5.8, 4.2, [f for f in results if f["case"] == "accuracy"]),
+        ("updates", _updates, 5.8, 4.2, [f for f in results if f["case"] == "updates"]),
     )
     for name, draw, width, height, wanted in pictures:
         if wanted:
@@ -41,7 +41,7 @@ def save_pictures(figures: Figures, folder: Path) -> str:
     return f"pictures saved to {folder}: {', '.join(saved)}."
 
 
-def _by_active(figure: Any, runs: Figures) -> None:
+def _by_active(figure: Any, runs: Results) -> None:
     names = [name for name in LINKAGES if any(run["case"] == name for run in runs)]
     for axes, name in zip(figure.subplots(1, len(names), sharey=True, squeeze=False)[0], names, strict=True):
         of_case = [run for run in runs if run["case"] == name]
@@ -60,7 +60,7 @@ def _by_active(figure: Any, runs: Figures) -> None:
     first.legend(fontsize=8, loc="lower right")
 
 
-def _by_size(figure: Any, rows: Figures) -> None:
+def _by_size(figure: Any, rows: Results) -> None:
     axes = figure.subplots()
     for load, (color, style, label) in LOADS.items():
         chosen = [row for row in rows if row["load"] == load]
@@ -76,7 +76,7 @@ def _by_size(figure: Any, rows: Figures) -> None:
     axes.legend(fontsize=8, loc="upper left")
 
 
-def _accuracy(figure: Any, rows: Figures) -> None:
+def _accuracy(figure: Any, rows: Results) -> None:
     axes = figure.subplots()
     active = [row["active_joints"] for row in rows]
     axes.loglog(active, [row["position_error"] for row in rows], "o-", color=COLORS[0], label="positions of the bodies")
@@ -94,7 +94,7 @@ def _accuracy(figure: Any, rows: Figures) -> None:
     axes.legend(fontsize=8, loc="lower left")
 
 
-def _updates(figure: Any, rows: Figures) -> None:
+def _updates(figure: Any, rows: Results) -> None:
     axes = figure.subplots()
     changes = [row["changes_an_update"] for row in rows]
     for color, style, key, label in (

@@ -25,10 +25,8 @@ import numpy as np
 import linkwork as lw
 from linkwork.record import Recorder, Recording
 
-from .harness import Report, Requirement, duration, progress, take_turns
-from .quasi_statics_page import fill_in
-from .quasi_statics_parts import QuasiStaticsReport
-from .recordings_sizes import judge_sizes
+from ..harness import Report, Requirement, TableReport, duration, fill_in, progress, take_turns
+from .sizes import judge_sizes
 
 JOINTS, QUICK_JOINTS = 50_000, 500
 MOVING, SCALARS = 100, 10
@@ -64,7 +62,7 @@ class Stream:
         return q
 
     def scalars(self, k: int) -> dict[str, float]:
-        return {f"figure_{s}": float(np.cos(0.01 * k + s)) for s in range(SCALARS)}
+        return {f"scalar_{s}": float(np.cos(0.01 * k + s)) for s in range(SCALARS)}
 
 
 class ZarrWriter:
@@ -169,7 +167,7 @@ def read_all_zarr(folder: Path, stream: Stream) -> int:
     with Recording(folder / "run") as recording:
         for k in {0, len(recording) // 2, len(recording) - 1} if len(recording) else ():
             np.testing.assert_array_equal(recording.state(k).q, stream.frame(k))
-        assert all(len(values) == len(recording) for values in recording.figures.values())
+        assert all(len(values) == len(recording) for values in recording.scalars.values())
         return len(recording)
 
 
@@ -191,11 +189,11 @@ def read_all_hdf5(folder: Path, stream: Stream) -> int:
         return count
 
 
-class RecordingsReport(QuasiStaticsReport):
+class RecordingsReport(TableReport):
     """A report that shows timings and tables."""
 
     def _show_timings(self, screen: Any) -> None:
-        if any("median_s" in figure for figure in self.figures):
+        if any("median_s" in result for result in self.results):
             Report._show_timings(self, screen)
         super()._show_timings(screen)
 
@@ -238,16 +236,16 @@ def judge_containers(report: RecordingsReport, joints: int, kills: int, batches:
 
 
 def add_containers_table(report: RecordingsReport, names: list[str], kills: int) -> None:
-    """Everything about the containers in one table, from the figures."""
+    """Everything about the containers in one table, from the results."""
     kinds: tuple[tuple[str, str, str, Callable[[float], str]], ...] = (
         (f"unreadable after SIGKILL, of {kills}", "kills", "unreadable", "{:.0f}".format),
-        (f"bytes a frame, flushed every {BATCH} frames", "size", "bytes_a_frame", "{:,.0f}".format),
+        (f"bytes a frame, flushed every {BATCH} frames", "size", "bytes_per_frame", "{:,.0f}".format),
         (f"append {BATCH} frames and flush", APPENDING, "median_s", duration),
         ("open, and read a frame", READING, "median_s", duration),
     )
     rows = []
     for title, case, key, text in kinds:
-        found = {figure["contestant"]: figure[key] for figure in report.figures if figure["case"] == case}
+        found = {result["contestant"]: result[key] for result in report.results if result["case"] == case}
         rows.append([title, *(text(found[name]) if name in found else "not tried" for name in names)])
     report.add_table("containers", "containers", ["", *names], rows)
 
@@ -269,7 +267,7 @@ def judge_kills(report: Report, writer: Any, kills: int) -> None:
             unreadable += count < 0
             if reason:
                 reasons.add(reason[:100])
-    report.figures.append(
+    report.results.append(
         {"case": "kills", "contestant": writer.name, "kills": kills, "unreadable": unreadable, "why": sorted(reasons)}
     )
     if writer is ZarrWriter:  # nothing is asked of the others
@@ -339,7 +337,7 @@ def compare(report: Report, stream: Stream, writers: list[Any], scratch: Path, b
         k = its.k // 2
         reads[name] = lambda read=read, folder=folder, k=k: read(folder, k)
         size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file() and "model" not in f.parts)
-        report.figures.append({"case": "size", "contestant": name, "bytes_a_frame": size / its.k, "frames": its.k})
+        report.results.append({"case": "size", "contestant": name, "bytes_per_frame": size / its.k, "frames": its.k})
     progress("reading")
     report.add_timings(READING, stream.joints, take_turns(reads, rounds))
 
@@ -355,14 +353,14 @@ def judge_overhead(report: RecordingsReport, joints: int, quick: bool) -> None:
             sim = lw.QuasiStatics(model, model.neutral(), max_joints=MOVING)
             sim.apply_wrench(model.body_names[-1], force=(0.0, 0.0, 1e-3), frame="world")
             sim.step(1e-3, 20)
-            sim.figures()
+            sim.scalars()
             start = time.perf_counter()
-            sim.run(steps, 1e-3, every=10, progress=False)
+            sim.run(1e-3, steps, every=10, progress=False)
             middle = time.perf_counter()
             with Recorder(Path(scratch) / f"run{turn}") as recorder:
                 recorder.begin(model)
                 begun = time.perf_counter()
-                sim.run(steps, 1e-3, every=10, record=recorder, progress=False)
+                sim.run(1e-3, steps, every=10, record=recorder, progress=False)
             plain.append(middle - start)
             recorded.append(time.perf_counter() - begun)
     extra = (min(recorded) - min(plain)) / min(plain)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .adaptive_dynamics_parts import UPDATE_EVERY, Case, Runner
-from .harness import Timing, duration
+from ..harness import Timing, duration
+from .runner import UPDATE_EVERY, Case, Runner
 
 LONGEST_PART = 0.02  # [s] adaptive steps of one turn take about so long, or one update's worth of them
 MOST_UPDATES = 5  # a turn

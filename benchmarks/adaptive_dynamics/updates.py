@@ -8,12 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .adaptive_dynamics_parts import UPDATE_EVERY, Case, Runner
-from .adaptive_dynamics_timing import quartiles
-from .harness import duration, progress
-from .quasi_statics_parts import QuasiStaticsReport as TableReport
+from ..harness import TableReport, duration, progress
+from .runner import UPDATE_EVERY, Case, Runner
+from .timing import quartiles
 
-CASE, PARTS, A_JOINT = "updates", "parts", "a joint"
+CASE, PARTS, PER_JOINT = "updates", "parts", "per joint"
 STRIDES, QUICK_STRIDES = (0, 1, 2, 5, 10, 20, 50), (0, 2)  # places along the path between two updates
 ACTIVE, QUICK_ACTIVE = 100, 30
 ACTIVES, QUICK_ACTIVES = (30, 100, 300, 1_000, 3_000), (30, 100)
@@ -28,7 +27,7 @@ def run(report: TableReport, case: Case, h: float, quick: bool) -> None:
     for stride in QUICK_STRIDES if quick else STRIDES:
         runner = Runner(replace(case, stride=stride), h, active, stride > 0, {"update_every": NEVER})
         found = one_by_one(runner, h, rounds)
-        report.figures.append({"case": CASE, "joints": case.model.n_bodies, "active_joints": active, **found})
+        report.results.append({"case": CASE, "joints": case.model.n_bodies, "active_joints": active, **found})
         rows.append([
             f"{stride}", f"{found['changes_an_update']:.1f}", duration(found["update_s"]), duration(found["steps_s"]),
             duration(found["load_change_s"]) if stride else "",
@@ -45,12 +44,12 @@ def by_active(report: TableReport, case: Case, h: float, actives: tuple[int, ...
     for active in actives:
         found = one_by_one(Runner(case, h, active, options={"update_every": NEVER}), h, rounds)
         step = found["steps_s"] / UPDATE_EVERY
-        report.figures.append({"case": A_JOINT, "joints": case.model.n_bodies, "active_joints": active, **found})
+        report.results.append({"case": PER_JOINT, "joints": case.model.n_bodies, "active_joints": active, **found})
         rows.append([
             f"{active:,}", duration(step), duration(step / active), duration(found["update_s"]),
             duration(found["update_s"] / active), f"{found['changes_an_update']:.1f}",
         ])  # fmt: skip
-    columns = ["active joints", "a step", "a joint", "an update", "a joint", "joints that enter or leave"]
+    columns = ["active joints", "a step", "per joint", "an update", "per joint", "joints that enter or leave"]
     report.add_table(PARTS, f"{case.name}, force still: steps and updates by themselves", columns, rows)
 
 
@@ -102,7 +101,7 @@ def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -
         rows.append(
             [name, f"{middle * 1e6:.0f} µs", f"{low * 1e6:.0f} to {high * 1e6:.0f} µs", f"{middle / median:.0%}"]
         )
-    report.figures.append({"case": PARTS, "joints": case.model.n_bodies, "active_joints": active, "spent_s": spent})
+    report.results.append({"case": PARTS, "joints": case.model.n_bodies, "active_joints": active, "spent_s": spent})
     columns = ["part", "time", "quartiles", "share"]
     report.add_table(PARTS, f"{case.name}, {active} active: where the time goes", columns, rows)
 

@@ -13,7 +13,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import linkwork as lw
-from linkwork.cli.screen import table
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.model import layout
 
-from .harness import BUSY, Report, Timing, duration
+from ..harness import BUSY, TableReport, Timing, duration
 
 FloatArray = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ TABLE_EXPONENTS = (3, 7, 11, 15, 19)  # those of its table 1
 FIRST_MOVE = 1e-3  # [rad] farthest any joint turns in the first step: far inside what keeps explicit steps stable
 AGREEMENT = 1e-9  # of dca and aba, relative to the largest acceleration: rounding times conditioning
 JUDGE_ROUNDING = 1e-11  # of aba, relative to the largest acceleration: the judge's own error
-FEWEST_TURNS, MOST_TURNS, STEPS_A_TURN = 10, 40, 20
+FEWEST_TURNS, MOST_TURNS, STEPS_PER_TURN = 10, 40, 20
 FULL_SAMPLE_BODIES = 20_000  # small models take several full steps a sample, so that clocks can tell
 
 
@@ -223,7 +222,7 @@ def measure(
     """Runs `steps` steps at precision 2⁻ᵉ; between some of them the full steps take their turns."""
     sim = problem.simulation(tolerance=2.0**-exponent)
     error, bound = prove_bound(problem, sim, f"2^-{exponent}, at the start")
-    turns = max(1, min(MOST_TURNS, max(FEWEST_TURNS, steps // STEPS_A_TURN), steps // 2))
+    turns = max(1, min(MOST_TURNS, max(FEWEST_TURNS, steps // STEPS_PER_TURN), steps // 2))
     parts = [steps * (k + 1) // turns - steps * k // turns for k in range(turns)]
     samples: dict[str, list[float]] = {name: [] for name in ("adaptive", *full)}
     processor: dict[str, list[float]] = {name: [] for name in samples}
@@ -270,30 +269,13 @@ def repeat(call: Callable[[], object], times: int) -> None:
         call()
 
 
-@dataclass
-class QuasiStaticsReport(Report):
-    """A report that shows tables of its own."""
-
-    tables: list[dict[str, Any]] = field(default_factory=list)  # title, columns, rows of text: for screen and page
-
-    def add_table(self, case: str, title: str, columns: list[str], rows: list[list[str]]) -> None:
-        self.tables.append({"case": case, "title": title, "columns": columns, "rows": rows})
-
-    def add_cells(self, case: str, problem: Problem, cells: list[Cell], h: float) -> None:
-        known = {"case": case, "joints": len(problem.model.joint_names), "forces": len(problem.bodies), "h": h}
-        for cell in cells:
-            self.figures.append({**known, "frame": problem.frame, **cell.as_dict()})
-        taken = statistics.median(cell.timings["adaptive"].taken_by_others for cell in cells)
-        if taken > BUSY:
-            self.notes.append(f"{problem.name}: other programs took {taken:.0%} of the time.")
-
-    def _show_timings(self, screen: Any) -> None:
-        for made in self.tables:
-            screen.print(table(made["title"], made["columns"], made["rows"]))
-
-    def _show_requirements(self, screen: Any) -> None:
-        if self.requirements:
-            super()._show_requirements(screen)
+def add_cells(report: TableReport, case: str, problem: Problem, cells: list[Cell], h: float) -> None:
+    known = {"case": case, "joints": len(problem.model.joint_names), "forces": len(problem.bodies), "h": h}
+    for cell in cells:
+        report.results.append({**known, "frame": problem.frame, **cell.as_dict()})
+    taken = statistics.median(cell.timings["adaptive"].taken_by_others for cell in cells)
+    if taken > BUSY:
+        report.notes.append(f"{problem.name}: other programs took {taken:.0%} of the time.")
 
 
 def cell_rows(cells: list[Cell], has_displacement: bool = False) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """What the cases of the adaptive dynamics benchmark share: a linkage under forces that travel, full steps of it, proofs.
 
 A full step computes all accelerations by `dca` (one thread) or `aba` and moves all coordinates, v ← v + h q̈, q ← q ⊕ h v.
-Expressing the world-fixed forces anew, and keeping the momentum of free figures, is charged to the adaptive step only.
+Expressing the world-fixed forces anew, and keeping the momentum of floating trees, is charged to the adaptive step only.
 Times are processor times of the calling thread, which does all the work: short steps dodge other programs, long do not.
 """
 
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def joints(self) -> int:
-        """Joints that may be active: the bases of floating figures are not counted."""
+        """Joints that may be active: the bases of floating trees are not counted."""
         tree = self.model.arrays.tree
         bases = (tree[:, layout.KIND] == layout.FREE) & (tree[:, layout.PARENT] < 0)
         return int(((tree[:, layout.DOF] > 0) & ~bases).sum())

@@ -6,11 +6,10 @@ import numpy as np
 
 import linkwork as lw
 
-from . import adaptive_dynamics_cases as cases
-from .adaptive_dynamics_parts import Case, FloatArray, Runner, full_run
-from .adaptive_dynamics_timing import ratio
-from .harness import Requirement, progress
-from .quasi_statics_parts import QuasiStaticsReport as TableReport
+from ..harness import Requirement, TableReport, progress
+from . import cases
+from .runner import Case, FloatArray, Runner, full_run
+from .timing import ratio
 
 CASE = "accuracy"
 JOINTS, QUICK_JOINTS = 2_000, 120
@@ -40,7 +39,7 @@ def run(report: TableReport, quick: bool) -> None:
         own = runner.sim.state
         last = largest(places(case, own) - end) / farthest, largest(velocities(case, own) - speeds) / fastest
         shown = case.joints if active is None else active
-        report.figures.append({
+        report.results.append({
             "case": CASE, "joints": case.model.n_bodies, "asked": active, "active_joints": shown, "h": h,
             "steps": steps, "position_error": last[0], "velocity_error": last[1], "bound": reported.error_bound,
             "energy": reported.energy, "full_energy": lw.energy(case.model, full).total, "displacement": farthest,

@@ -1,6 +1,6 @@
 """Adaptive dynamics: a step that costs only what moves, against full steps by own dca and own aba.
 
-Every figure is proven first: with all joints active the simulation is the full one, momentum of floating linkages stays
+Everything is proven right first: with all joints active the simulation is the full one, momentum of floating linkages stays
 through changes of the region, and at the start and the end of every run the largest acceleration of an inactive joint (by
 aba) lies below the bound. The active region is updated every 10 steps, which is included. Forces are still, or travel along
 the linkage so that joints enter and leave. Times are processor times; a ratio is the median over turns.
@@ -12,22 +12,17 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from . import adaptive_dynamics_accuracy as accuracy
-from . import adaptive_dynamics_cases as cases
-from . import adaptive_dynamics_scaling as scaling
-from . import adaptive_dynamics_updates as updates
-from .adaptive_dynamics_parts import Case, full_steps, prove_all_active, prove_momentum
-from .adaptive_dynamics_plots import save_pictures
-from .adaptive_dynamics_timing import COLUMNS, TURNS, Cell, load_text, measure, quartiles, ratio
-from .harness import BUSY, Requirement, duration, progress
-from .quasi_statics_page import fill_in
-from .quasi_statics_parts import QuasiStaticsReport as TableReport
+from ..harness import BUSY, Requirement, TableReport, duration, fill_in, progress
+from . import accuracy, cases, scaling, updates
+from .plots import save_pictures
+from .runner import Case, full_steps, prove_all_active, prove_momentum
+from .timing import COLUMNS, TURNS, Cell, load_text, measure, quartiles, ratio
 
 ACTIVE: tuple[int | None, ...] = (3, 10, 30, 100, 300, 1_000, 3_000, None)  # None: all
 QUICK_ACTIVE: tuple[int | None, ...] = (3, 30, None)
 MOLECULE_JOINTS, QUICK_MOLECULE_JOINTS = 50_000, 600
 QUICK_TURNS = 2
-JOINTS_A_PUSH = 25  # of the figures one is pushed for every so many active joints
+JOINTS_PER_PUSH = 25  # one tree is pushed for every so many active joints
 REQUIRED_ACTIVE, REQUIRED, GOAL = 100, 25.0, 60.0  # of the molecule: times faster than a full aba step
 PROOF_ACTIVE, QUICK_PROOF_ACTIVE = 100, 10
 
@@ -53,7 +48,7 @@ def run(options: argparse.Namespace) -> TableReport:
     for name, part in CASES.items():
         if options.case in (None, name):
             part(report, options)
-    report.notes.append(save_pictures(report.figures, options.out))
+    report.notes.append(save_pictures(report.results, options.out))
     if options.page is not None:
         fill_in(options.page, report)
     return report
@@ -81,8 +76,8 @@ def molecule(report: TableReport, options: argparse.Namespace) -> None:
     updates.run(report, case, case.step_size(), options.quick)
 
 
-def figures(report: TableReport, options: argparse.Namespace) -> None:
-    by_active(report, options, "figures", cases.figures(options.quick))
+def crowd(report: TableReport, options: argparse.Namespace) -> None:
+    by_active(report, options, "crowd", cases.crowd(options.quick))
 
 
 def by_active(report: TableReport, options: argparse.Namespace, name: str, case: Case) -> list[Cell]:
@@ -99,7 +94,7 @@ def by_active(report: TableReport, options: argparse.Namespace, name: str, case:
                 continue
             progress(f"{case.name}: {active or 'all'} active, {load_text(travels)}")
             cells.append(measure(pushed(case, active), h, active, travels, full, turns))
-            report.figures.append(
+            report.results.append(
                 {"case": name, "linkage": case.name, "joints": case.joints, "h": h, **cells[-1].as_dict()}
             )
         title = f"{case.name}, force {load_text(travels)}; full steps: " + ", ".join(
@@ -114,10 +109,10 @@ def by_active(report: TableReport, options: argparse.Namespace, name: str, case:
 
 
 def pushed(case: Case, active: int | None) -> Case:
-    """With many figures, as many of them pushed as give the active joints something to do; else the case as it is."""
+    """With many trees, as many of them pushed as give the active joints something to do; else the case as it is."""
     if case.forces == 1:
         return case
-    forces = len(case.path) if active is None else max(1, min(len(case.path) // 2, active // JOINTS_A_PUSH))
+    forces = len(case.path) if active is None else max(1, min(len(case.path) // 2, active // JOINTS_PER_PUSH))
     return replace(case, forces=forces, stride=forces)
 
 
@@ -125,7 +120,7 @@ def prove(report: TableReport, name: str, case: Case, h: float, active: int) -> 
     progress(f"{case.name}: proofs")
     difference = prove_all_active(case, h)
     drift, changes = prove_momentum(case, h, active)
-    report.figures.append({
+    report.results.append({
         "case": "proofs", "linkage": name, "joints": case.joints, "all_active_difference": difference,
         "momentum_drift": drift, "region_changes": changes,
     })  # fmt: skip
@@ -148,7 +143,7 @@ def time_by_size(report: TableReport, options: argparse.Namespace) -> None:
 CASES = {
     "millipede": millipede,
     "molecule": molecule,
-    "figures": figures,
+    "crowd": crowd,
     "accuracy": accuracy_by_active,
     "scaling": time_by_size,
 }

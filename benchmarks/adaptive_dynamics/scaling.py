@@ -9,18 +9,17 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from . import adaptive_dynamics_cases as cases
-from .adaptive_dynamics_parts import UPDATE_EVERY, Runner, aba_step
-from .adaptive_dynamics_timing import load_text, quartiles
-from .harness import Requirement, duration, progress, take_turns
-from .quasi_statics_parts import QuasiStaticsReport as TableReport
+from ..harness import Requirement, TableReport, duration, progress, take_turns
+from . import cases
+from .runner import UPDATE_EVERY, Runner, aba_step
+from .timing import load_text, quartiles
 
 CASE = "scaling"
 SIZES, QUICK_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000), (300, 600)
 ACTIVE, QUICK_ACTIVE = 100, 30
 ROUNDS, QUICK_ROUNDS = 25, 3
 UPDATES = 5  # timed in a round, after one that is not: it brings back to the caches what the other sizes drove out
-BYTES_A_JOINT = 8_000  # of simulation and model together, rounded up
+BYTES_PER_JOINT = 8_000  # of simulation and model together, rounded up
 FLAT = 1.5  # largest time over smallest
 
 
@@ -51,7 +50,7 @@ def run(report: TableReport, quick: bool, largest: int) -> None:
                 f"{n:,}", load_text(travels), duration(medians[-1]), f"{duration(low)} to {duration(high)}",
                 f"{changed:.1f}", duration(abas[n]),
             ])  # fmt: skip
-            report.figures.append({
+            report.results.append({
                 "case": CASE, "joints": n, "load": load_text(travels), "active_joints": runner.active,
                 "step_s": medians[-1], "step_samples_s": samples, "changes_an_update": changed, "aba_s": abas[n],
             })  # fmt: skip
@@ -96,7 +95,7 @@ def within_memory(report: TableReport, sizes: tuple[int, ...]) -> tuple[int, ...
     free: Any = available_bytes()
     fitting: list[int] = []
     for size in sizes:
-        if free is not None and (sum(fitting) + size) * BYTES_A_JOINT > free:
+        if free is not None and (sum(fitting) + size) * BYTES_PER_JOINT > free:
             report.notes.append(f"scaling: {size:,} joints left out, free memory is {free / 2**30:.1f} GiB.")
         else:
             fitting.append(size)

@@ -6,12 +6,12 @@ import numpy as np
 
 import linkwork as lw
 
-from .adaptive_dynamics_parts import SEED, Case
-from .harness import progress
+from ..harness import progress
+from .runner import SEED, Case
 
-FIGURE_LINKS = {"segments": 4, "leg_links": 10, "spine": 11}  # 50 joints, and a base that floats
+TREE_LINKS = {"segments": 4, "leg_links": 10, "spine": 11}  # 50 joints, and a base that floats
 FIGURES, QUICK_FIGURES = 200, 6
-PUSHED, QUICK_PUSHED = 64, 3  # figures pushed at once
+PUSHED, QUICK_PUSHED = 64, 3  # trees pushed at once
 MOLECULE_STRIDE = 5  # residues: the region of 100 joints then changes by about 20 joints an update
 
 
@@ -36,14 +36,14 @@ def molecule(joints: int, floating: bool = True) -> Case:
     return Case(name, model, state.q, alphas, stride=MOLECULE_STRIDE, first=len(alphas) // 2)
 
 
-def figures(quick: bool) -> Case:
-    """Many figures of 50 joints that float side by side; some are pushed at one foot, and one push goes on to another."""
+def crowd(quick: bool) -> Case:
+    """Many trees of 50 joints that float side by side; some are pushed at one foot, and one push goes on to another."""
     count, pushed = (QUICK_FIGURES, QUICK_PUSHED) if quick else (FIGURES, PUSHED)
-    figure = lw.library.millipede(**FIGURE_LINKS)
-    linkage = lw.Linkage("figures", gravity=(0.0, 0.0, 0.0))
+    tree = lw.library.millipede(**TREE_LINKS)
+    linkage = lw.Linkage("crowd", gravity=(0.0, 0.0, 0.0))
     for k in range(count):
-        linkage.merge(figure, prefix=f"figure_{k}_", placement=lw.Pose(xyz=(0.0, 1.0 * k, 0.0)))
+        linkage.merge(tree, prefix=f"tree_{k}_", placement=lw.Pose(xyz=(0.0, 1.0 * k, 0.0)))
     model = linkage.compile()
-    feet = [model.body(f"figure_{k}_leg_2_9") for k in range(count)]
-    name = f"{count} figures of 50 joints"
+    feet = [model.body(f"tree_{k}_leg_2_9") for k in range(count)]
+    name = f"{count} floating trees of 50 joints"
     return Case(name, model, model.neutral().q, feet, forces=pushed, stride=pushed)

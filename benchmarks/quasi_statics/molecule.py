@@ -15,15 +15,16 @@ import numpy as np
 import linkwork as lw
 from linkwork.model.neighbours import nearest_bodies
 
-from .harness import Requirement, duration, progress, take_turns
-from .quasi_statics_parts import (
+from ..harness import Requirement, duration, progress, take_turns
+from .problem import (
     COLUMNS,
     EXPONENTS,
     TABLE_EXPONENTS,
     Cell,
     Problem,
-    QuasiStaticsReport,
+    TableReport,
     aba_step,
+    add_cells,
     cell_rows,
     forces_text,
     full_steps,
@@ -55,7 +56,7 @@ REQUIRED = {
 }
 
 
-def run(report: QuasiStaticsReport, options: argparse.Namespace) -> None:
+def run(report: TableReport, options: argparse.Namespace) -> None:
     quick = options.quick
     model = build(QUICK_JOINTS if quick else JOINTS)
     steps = options.steps or (QUICK_STEPS if quick else STEPS)
@@ -95,22 +96,22 @@ def backbone(model: lw.Model) -> list[int]:
     return [i for i, name in enumerate(model.body_names) if name.startswith("ca_")]
 
 
-def table_1_rows(report: QuasiStaticsReport, problem: Problem, steps: int, exponents: tuple[int, ...]) -> list[Cell]:
+def table_1_rows(report: TableReport, problem: Problem, steps: int, exponents: tuple[int, ...]) -> list[Cell]:
     """All precisions with forces fixed in the world, then those of the table with forces fixed in the bodies."""
     progress(f"{problem.name}: full run")
     h = problem.step_size()
     full = full_steps(problem, h)
     reference = problem.displacements(problem.full_run(steps, h))
     farthest = float(np.linalg.norm(reference, axis=1).max())
-    report.figures.append({"case": CASE, "forces": len(problem.bodies), "h": h, "displacement": farthest})
+    report.results.append({"case": CASE, "forces": len(problem.bodies), "h": h, "displacement": farthest})
     cells = []
     for e in exponents:
         progress(f"{problem.name}: 2^-{e}")
         cells.append(measure(problem, e, steps, h, full, reference))
-    report.add_cells(CASE, problem, cells, h)
+    add_cells(report, CASE, problem, cells, h)
     turning = replace(problem, forces=problem.wrenches(problem.q)[problem.bodies, 3:], frame="body")
     turning_cells = [measure(turning, e, steps, h, full) for e in exponents if e in TABLE_EXPONENTS]
-    report.add_cells(CASE, turning, turning_cells, h)
+    add_cells(report, CASE, turning, turning_cells, h)
     report.add_table(
         "molecule-details",
         f"{problem.name}, {steps:,} steps",
@@ -129,7 +130,7 @@ PAPER = {  # table 1: time [ms], joints computed, relative displacement error; d
 }
 
 
-def add_tables(report: QuasiStaticsReport, by_forces: dict[int, list[Cell]]) -> None:
+def add_tables(report: TableReport, by_forces: dict[int, list[Cell]]) -> None:
     """Our figures beside those of the paper: Linkwork / paper in every place."""
     shown = [cell.exponent for cell in next(iter(by_forces.values())) if cell.exponent in TABLE_EXPONENTS]
     at = [TABLE_EXPONENTS.index(e) for e in shown]
@@ -159,7 +160,7 @@ def add_tables(report: QuasiStaticsReport, by_forces: dict[int, list[Cell]]) -> 
     report.add_table("molecule-size", "largest error of a displacement / size of the molecule", columns, of_size)
 
 
-def add_requirements(report: QuasiStaticsReport, by_forces: dict[int, list[Cell]]) -> None:
+def add_requirements(report: TableReport, by_forces: dict[int, list[Cell]]) -> None:
     for (count, exponent), limits in REQUIRED.items():
         for cell in by_forces.get(count, []):
             if cell.exponent != exponent:
@@ -176,7 +177,7 @@ def add_requirements(report: QuasiStaticsReport, by_forces: dict[int, list[Cell]
                 )  # fmt: skip
 
 
-def places(report: QuasiStaticsReport, model: lw.Model, count: int) -> None:
+def places(report: TableReport, model: lw.Model, count: int) -> None:
     """One force on the middle and on random bodies of the backbone: how many joints a solve computes."""
     start = pulled(model, 1)
     rng = np.random.default_rng(SEED)
@@ -188,7 +189,7 @@ def places(report: QuasiStaticsReport, model: lw.Model, count: int) -> None:
         sim = problem.simulation(tolerance=1.0)
         computed.append([sim.refine(2.0**-e).joints_computed for e in TABLE_EXPONENTS])
     spread = np.quantile(np.array(computed), (0.0, 0.5, 1.0), axis=0)
-    report.figures.append(
+    report.results.append(
         {"case": PLACES, "joints": model.n_bodies, "exponents": TABLE_EXPONENTS, "computed": computed}
     )
     rows = [[what, *(f"{v:,.0f}" for v in row)] for what, row in zip(("fewest", "median", "most"), spread, strict=True)]
@@ -196,7 +197,7 @@ def places(report: QuasiStaticsReport, model: lw.Model, count: int) -> None:
     report.add_table("molecule-places", title, ["", *(power(e) for e in TABLE_EXPONENTS)], rows)
 
 
-def scaling(report: QuasiStaticsReport, problems: list[Problem], rounds: int) -> None:
+def scaling(report: TableReport, problems: list[Problem], rounds: int) -> None:
     """A step of BUDGET joints by size of the whole; sizes take turns, judged by processor time as `dynamics` does."""
     calls: dict[str, Callable[[], Any]] = {}
     sims: dict[int, lw.QuasiStatics] = {}
@@ -226,7 +227,7 @@ def scaling(report: QuasiStaticsReport, problems: list[Problem], rounds: int) ->
                 duration(aba),
             ]
         )
-        report.figures.append(
+        report.results.append(
             {"case": SCALING, "joints": n, "step_s": cost, "aba_s": aba,
              "joints_computed": last.joints_computed, "nodes_updated": last.nodes_updated}
         )  # fmt: skip
@@ -243,7 +244,7 @@ def scaling(report: QuasiStaticsReport, problems: list[Problem], rounds: int) ->
     )  # fmt: skip
 
 
-def load_changes(report: QuasiStaticsReport, problems: list[Problem], rounds: int) -> None:
+def load_changes(report: TableReport, problems: list[Problem], rounds: int) -> None:
     """Time of one call that adds, changes or takes away a force on a random body, and of the solve after it."""
     rng = np.random.default_rng(SEED)
     names = ("apply", "change", "clear", "solve after a change", "solve without")
@@ -271,7 +272,7 @@ def load_changes(report: QuasiStaticsReport, problems: list[Problem], rounds: in
     for n, samples in taken.items():
         medians = {name: float(np.median(values)) for name, values in samples.items()}
         rows.append([f"{n:,}", *(duration(medians[name]) for name in names)])
-        report.figures.append(
+        report.results.append(
             {"case": LOADS, "joints": n, **{f"{k.replace(' ', '_')}_s": v for k, v in medians.items()}}
         )
     report.add_table("molecule-loads", "load changes, one call from Python", ["joints", *names], rows)

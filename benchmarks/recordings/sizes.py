@@ -11,14 +11,13 @@ import numpy as np
 import linkwork as lw
 from linkwork.record import Recording
 
-from .harness import Requirement, progress
-from .quasi_statics_parts import QuasiStaticsReport
+from ..harness import Requirement, TableReport, progress
 
 ACTIVE = 100  # joints that may move
 FRAMES, EVERY, H = 1000, 10, 1e-4  # frames, steps between them, time step [s]
 FORCE = 1e-3  # [N], on the last body
 PLACE_AND_VALUE = 12  # bytes of a change before compression
-MOST_A_CHANGE = 1.5  # times that, times and figures included
+MOST_PER_CHANGE = 1.5  # times that, times and scalars included
 MOST_OF_A_FRAME = 0.005  # of the same frame in full: 200 of 100,000 entries are 0.2 %, with their places 0.3 %
 COLUMNS = ["run", "entries changed a frame", "bytes a frame", "in full", "key frames", "model, once", "a checkpoint"]
 
@@ -31,7 +30,7 @@ def simulations(model: lw.Model, active: int) -> dict[str, Any]:
     }
 
 
-def judge_sizes(report: QuasiStaticsReport, joints: int, quick: bool) -> None:
+def judge_sizes(report: TableReport, joints: int, quick: bool) -> None:
     """Records a run of either kind and weighs its parts."""
     frames, active = (20, 20) if quick else (FRAMES, ACTIVE)
     model = lw.library.molecule(joints=joints, seed=1).compile()
@@ -40,12 +39,12 @@ def judge_sizes(report: QuasiStaticsReport, joints: int, quick: bool) -> None:
         progress(f"recording {name}")
         sim.apply_wrench(model.body_names[-1], force=(0.0, 0.0, FORCE), frame="world")
         with tempfile.TemporaryDirectory() as scratch:
-            sim.run(frames * EVERY, H, every=EVERY, record=Path(scratch) / "run", progress=False)
+            sim.run(H, frames * EVERY, every=EVERY, record=Path(scratch) / "run", progress=False)
             sizes = weigh(Path(scratch) / "run", sim.state)
-        report.figures.append({"case": "sizes", "contestant": name, "joints": joints, "active": active, **sizes})
+        report.results.append({"case": "sizes", "contestant": name, "joints": joints, "active": active, **sizes})
         report.requirements += requirements(f"{name}, {joints:,} joints, {active} active", sizes)
         rows.append([
-            name, f"{sizes['changed_a_frame']:,.0f}", f"{sizes['bytes_a_frame']:,.0f}", f"{sizes['full_frame']:,}",
+            name, f"{sizes['changed_per_frame']:,.0f}", f"{sizes['bytes_per_frame']:,.0f}", f"{sizes['full_frame']:,}",
             f"{sizes['key_frames']}", f"{sizes['model']:,}", f"{sizes['checkpoint']:,}",
         ])  # fmt: skip
     title = f"{joints:,} joints, at most {active} of them active, {frames:,} frames, one every {EVERY} steps"
@@ -63,11 +62,11 @@ def weigh(folder: Path, end: lw.State) -> dict[str, Any]:
         assert last.q.any(), "a run in which nothing moved proves nothing"
         changed = sum(count_changed(recording, k) for k in range(1, frames + 1))
         keys = recording.key_frames
-    stored = sum(size_of(folder / part) for part in ("frames", "changes", "keys", "figures", "reports"))
+    stored = sum(size_of(folder / part) for part in ("frames", "changes", "keys", "scalars", "reports"))
     return {
         "frames": frames,
-        "changed_a_frame": changed / frames,
-        "bytes_a_frame": stored / frames,
+        "changed_per_frame": changed / frames,
+        "bytes_per_frame": stored / frames,
         "full_frame": 8 * (model.nq + model.nv),
         "key_frames": int(keys.size),
         "model": size_of(folder / "model"),
@@ -85,12 +84,13 @@ def size_of(folder: Path) -> int:
 
 
 def requirements(case: str, sizes: dict[str, Any]) -> list[Requirement]:
-    a_change = sizes["bytes_a_frame"] / (PLACE_AND_VALUE * max(1.0, sizes["changed_a_frame"]))
-    of_full = sizes["bytes_a_frame"] / sizes["full_frame"]
+    per_change = sizes["bytes_per_frame"] / (PLACE_AND_VALUE * max(1.0, sizes["changed_per_frame"]))
+    of_full = sizes["bytes_per_frame"] / sizes["full_frame"]
     return [
         Requirement(
-            case, a_change, f"of {PLACE_AND_VALUE} bytes a change", f"≤ {MOST_A_CHANGE:g}", a_change <= MOST_A_CHANGE,
-            detail=f"{sizes['bytes_a_frame']:,.0f} bytes a frame, {sizes['changed_a_frame']:,.0f} entries changed",
+            case, per_change, f"of {PLACE_AND_VALUE} bytes per change", f"≤ {MOST_PER_CHANGE:g}",
+            per_change <= MOST_PER_CHANGE,
+            detail=f"{sizes['bytes_per_frame']:,.0f} bytes per frame, {sizes['changed_per_frame']:,.0f} entries changed",
         ),
         Requirement(
             case, 100 * of_full, "% of a full frame", f"≤ {100 * MOST_OF_A_FRAME:g} %", of_full <= MOST_OF_A_FRAME,

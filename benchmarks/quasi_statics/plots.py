@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .quasi_statics_parts import FloatArray, forces_text
+from .problem import FloatArray, forces_text
 
-Figures = Sequence[dict[str, Any]]
+Results = Sequence[dict[str, Any]]
 
 COLORS = ("#1b4f8a", "#c2541d", "#3b8f52", "#8f2f6e")
 GREY = "#888888"
@@ -25,8 +25,8 @@ class Shape(NamedTuple):
     points: FloatArray  # (m, 2) [m]
 
 
-def save_pictures(figures: Figures, shapes: list[Shape], folder: Path) -> str:
-    """Draws what the figures allow; returns a line that says where, or why not."""
+def save_pictures(results: Results, shapes: list[Shape], folder: Path) -> str:
+    """Draws what the results allow; returns a line that says where, or why not."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -36,10 +36,10 @@ def save_pictures(figures: Figures, shapes: list[Shape], folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     pictures: tuple[tuple[str, Callable[[Any, Any], None], float, float, Sequence[Any]], ...] = (
         ("bicycle_chain", _chain, 12.0, 3.6, shapes),
-        ("millipede", _time_and_joints, 10.0, 4.0, [f for f in figures if f["case"] == "millipede"]),
-        ("molecule", _time_and_joints, 10.0, 4.0, _molecule_runs(figures)),
-        ("displacement", _displacement, 5.6, 4.0, _molecule_runs(figures)),
-        ("scaling", _scaling, 10.0, 3.8, [f for f in figures if f["case"].startswith("molecule, ")]),
+        ("millipede", _time_and_joints, 10.0, 4.0, [f for f in results if f["case"] == "millipede"]),
+        ("molecule", _time_and_joints, 10.0, 4.0, _molecule_runs(results)),
+        ("displacement", _displacement, 5.6, 4.0, _molecule_runs(results)),
+        ("scaling", _scaling, 10.0, 3.8, [f for f in results if f["case"].startswith("molecule, ")]),
     )
     for name, draw, width, height, wanted in pictures:
         if wanted:
@@ -51,8 +51,8 @@ def save_pictures(figures: Figures, shapes: list[Shape], folder: Path) -> str:
     return f"pictures saved to {folder}: {', '.join(f'quasi_statics_{name}.png' for name in saved)}."
 
 
-def _molecule_runs(figures: Figures) -> list[dict[str, Any]]:
-    return [f for f in figures if f["case"] == "molecule" and "exponent" in f and f["frame"] == "world"]
+def _molecule_runs(results: Results) -> list[dict[str, Any]]:
+    return [f for f in results if f["case"] == "molecule" and "exponent" in f and f["frame"] == "world"]
 
 
 def _chain(figure: Any, shapes: list[Shape]) -> None:
@@ -97,8 +97,8 @@ def _box(points: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     return (float(x - half), float(x + half)), (float(z - half), float(z + half))
 
 
-def _time_and_joints(figure: Any, runs: Figures) -> None:
-    """Figures 6 and 8: time of a step and joints computed against precision."""
+def _time_and_joints(figure: Any, runs: Results) -> None:
+    """Results 6 and 8: time of a step and joints computed against precision."""
     left, right = figure.subplots(1, 2)
     counts = sorted({run["forces"] for run in runs})
     for color, count in zip(COLORS, counts, strict=False):
@@ -121,7 +121,7 @@ def _time_and_joints(figure: Any, runs: Figures) -> None:
         _precision_axis(axes, loc="lower center", ncols=3)
 
 
-def _displacement(figure: Any, runs: Figures) -> None:
+def _displacement(figure: Any, runs: Results) -> None:
     """Figure 9: error of the displacements in the world against precision."""
     axes = figure.subplots()
     for color, count in zip(COLORS, sorted({run["forces"] for run in runs}), strict=False):
@@ -143,7 +143,7 @@ def _precision_axis(axes: Any, **legend: Any) -> None:
     axes.legend(fontsize=8, **legend)
 
 
-def _scaling(figure: Any, rows: Figures) -> None:
+def _scaling(figure: Any, rows: Results) -> None:
     """Time of a step and of load changes by the size of the whole molecule."""
     left, right = figure.subplots(1, 2)
     steps = [row for row in rows if row["case"] == "molecule, scaling"]

@@ -1,4 +1,4 @@
-"""Fills the tables of a Markdown page in, so that a page never shows other figures than a run gave.
+"""Fills the tables of a Markdown page in, so that a page never shows other numbers than a run gave.
 
 A part of the page between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced by the tables of that name; the names
 `requirements` and `environment` take those. Parts a run has no tables for stay as they are.
@@ -10,10 +10,10 @@ import re
 from functools import partial
 from pathlib import Path
 
-from .quasi_statics_parts import QuasiStaticsReport
+from .report import TableReport
 
 
-def fill_in(path: Path, report: QuasiStaticsReport) -> None:
+def fill_in(path: Path, report: TableReport) -> None:
     parts: dict[str, list[str]] = {"environment": [environment_text(report)]}
     for made in report.tables:
         parts.setdefault(made["case"], []).append(f"**{made['title']}**\n\n{markdown(made['columns'], made['rows'])}")
@@ -36,7 +36,7 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def requirements_text(report: QuasiStaticsReport) -> str:
+def requirements_text(report: TableReport) -> str:
     rows = []
     for r in report.requirements:
         verdict = "pass" if r.passed else "**miss**"
@@ -45,7 +45,7 @@ def requirements_text(report: QuasiStaticsReport) -> str:
     return markdown(["case", "reached", "at", "must reach", "verdict", "goal"], rows)
 
 
-def environment_text(report: QuasiStaticsReport) -> str:
+def environment_text(report: TableReport) -> str:
     where = report.environment
     versions = ", ".join(
         f"{name} {where['packages'][name]}" for name in ("numpy", "numba") if name in where["packages"]
