@@ -138,7 +138,7 @@ def scaling(report: Report, shape: str, sizes: list[int], joints: int, rounds: i
     sweeps = [n for n in sizes if n >= 1_000] or sizes
     calls = {f"{n}": cases[n].forward for n in sweeps}
     timings = take_turns(calls, max(3, rounds // 3), sample_time=0.02)
-    costs = []  # processor time a joint [s]: what other programs take counts against no size
+    costs = []  # processor time per joint [s]: what other programs take counts against no size
     for n in sweeps:
         counted, measured = memory_per_joint(cases[n])
         timing = timings[f"{n}"]
@@ -160,13 +160,13 @@ def scaling(report: Report, shape: str, sizes: list[int], joints: int, rounds: i
     how = f"{counted:.0f} counted" + ("" if measured is None else f", {measured:.0f} measured")
     name = f"dca, {shape}, {sweeps[-1]:,} joints: memory, model included"
     report.requirements.append(
-        Requirement(name, most, "bytes a joint", f"≤ {BYTES_PER_JOINT:g}", most <= BYTES_PER_JOINT, detail=how)
+        Requirement(name, most, "bytes per joint", f"≤ {BYTES_PER_JOINT:g}", most <= BYTES_PER_JOINT, detail=how)
     )
     query_times(report, shape, cases, joints, rounds)
 
 
 def memory_per_joint(case: Case) -> tuple[float, float | None]:
-    """Bytes a joint: counted over the arrays of model and solver, and as growth of the process for the solver's."""
+    """Bytes per joint: counted over the arrays of model and solver, and as growth of the process for the solver's."""
     arrays = [*case.model.arrays, *case.state, case.effort]
     model_bytes = sum(array.nbytes for array in arrays)
     own = {id(value): value for value in vars(case.solver).values() if isinstance(value, np.ndarray)}

@@ -164,7 +164,7 @@ def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:
         prove_solved(case)
     calls = {f"{case.joints}": case.forward for case in cases}
     timings = take_turns(calls, max(3, rounds // 10), sample_time=0.02)
-    costs: list[float] = []  # processor time a joint [s]: what other programs take counts against no size
+    costs: list[float] = []  # processor time per joint [s]: what other programs take counts against no size
     walls: list[float] = []
     for case in cases:
         timing = timings[f"{case.joints}"]
@@ -193,7 +193,7 @@ def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:
         Requirement(
             f"aba, {shape}, {sizes[-1]:,} joints: memory",
             most,
-            "bytes a joint",
+            "bytes per joint",
             f"≤ {BYTES_PER_JOINT:g}",
             most <= BYTES_PER_JOINT or sizes[-1] < ENOUGH_TO_MEASURE,
             detail=how,
@@ -205,7 +205,7 @@ ENOUGH_TO_MEASURE = 100_000  # joints below which other memory of the process ou
 
 
 def memory_per_joint(case: Case) -> tuple[float, float | None]:
-    """Bytes a joint that `aba` needs: counted over its arrays, and measured as growth of the process."""
+    """Bytes per joint that `aba` needs: counted over its arrays, and measured as growth of the process."""
     model, state = case.model, case.state
     arrays = (*model.arrays, *state, case.effort, case.acceleration)
     workspace = 8 * (model.n_bodies * BODY_WORK + model.nv * DOF_WORK)

@@ -11,7 +11,7 @@ import linkwork as lw
 
 LINKS, LENGTH, MASS = 4, 0.25, 0.5  # [m, kg] of each link
 DURATION, MOMENTS = 20.0, 200  # [s], and how often to look
-STEPS = {  # [s]: 1,000 to 1,500 evaluations of the accelerations a second for each
+STEPS = {  # [s]: 1,000 to 1,500 evaluations of the accelerations per second for each
     "semi_implicit_euler": 0.001,
     "rk4": 0.004,
     "implicit_midpoint": 0.005,

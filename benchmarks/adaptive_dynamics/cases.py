@@ -12,7 +12,7 @@ from .runner import SEED, Case
 TREE_LINKS = {"segments": 4, "leg_links": 10, "spine": 11}  # 50 joints, and a base that floats
 FIGURES, QUICK_FIGURES = 200, 6
 PUSHED, QUICK_PUSHED = 64, 3  # trees pushed at once
-MOLECULE_STRIDE = 5  # residues: the region of 100 joints then changes by about 20 joints an update
+MOLECULE_STRIDE = 5  # residues: the region of 100 joints then changes by about 20 joints per update
 
 
 def millipede(quick: bool) -> Case:

@@ -55,7 +55,7 @@ def run(report: TableReport, quick: bool, largest: int) -> None:
                 "step_s": medians[-1], "step_samples_s": samples, "changes_an_update": changed, "aba_s": abas[n],
             })  # fmt: skip
         report.requirements.append(flatness(sizes, runners[0].active, travels, medians))
-    columns = ["joints", "force", "a step", "quartiles", "changes an update", "aba, all joints"]
+    columns = ["joints", "force", "per step", "quartiles", "changes per update", "aba, all joints"]
     report.add_table(CASE, f"a step at {runners[0].active} active joints, by size", columns, rows)
 
 
@@ -67,7 +67,7 @@ def flatness(sizes: tuple[int, ...], active: int | None, travels: bool, medians:
 
 
 def take_rounds(runners: list[Runner], rounds: int) -> tuple[list[list[float]], list[float]]:
-    """Processor time of a step, round by round, and region changes an update, of each runner; in a new order each round."""
+    """Processor time of a step, round by round, and region changes per update, of each runner; in new order each round."""
     order = random.Random(1)
     times: list[list[float]] = [[] for _ in runners]
     before = [runner.sim.report.region_changes for runner in runners]

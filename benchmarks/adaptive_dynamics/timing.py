@@ -15,9 +15,9 @@ from .runner import UPDATE_EVERY, Case, Runner
 LONGEST_PART = 0.02  # [s] adaptive steps of one turn take about so long, or one update's worth of them
 MOST_UPDATES = 5  # a turn
 TURNS, SLOW_TURNS, SLOW = 15, 5, 0.1  # fewer turns where the steps of one update take longer than SLOW [s]
-FULL_SAMPLE_BODIES = 20_000  # small models take several full steps a sample, so that clocks can tell
+FULL_SAMPLE_BODIES = 20_000  # small models take several full steps per sample, so that clocks can tell
 
-COLUMNS = ["active joints", "a step", "quartiles", "changes an update", "vs dca", "vs aba", "quartiles", "bound"]
+COLUMNS = ["active joints", "per step", "quartiles", "changes per update", "vs dca", "vs aba", "quartiles", "bound"]
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ JOINTS, QUICK_JOINTS = 50_000, 600
 STEPS, QUICK_STEPS = 200, 12
 FORCES, QUICK_FORCES = (1, 10, 100, 1000), (1, 10)
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (300, 600)
-BUDGET = 100  # joints computed a step in the scaling case
+BUDGET = 100  # joints computed per step in the scaling case
 SLOW_MOVE = 1e-5  # [rad] in the first of the many steps of the scaling case
-SCALING_ROUNDS, SCALING_CALL = 21, 20  # turns, and steps a call
+SCALING_ROUNDS, SCALING_CALL = 21, 20  # turns, and steps per call
 LOAD_ROUNDS = 101
 PLACES_TRIED = 11
 FLAT = 2.0  # largest cost over smallest: the depth of the tree grows 1.4 times from 10⁴ to 10⁶ joints
@@ -231,7 +231,7 @@ def scaling(report: TableReport, problems: list[Problem], rounds: int) -> None:
             {"case": SCALING, "joints": n, "step_s": cost, "aba_s": aba,
              "joints_computed": last.joints_computed, "nodes_updated": last.nodes_updated}
         )  # fmt: skip
-    columns = ["joints", "joints computed", "nodes updated", "a step", "aba, all joints"]
+    columns = ["joints", "joints computed", "nodes updated", "per step", "aba, all joints"]
     report.add_table("molecule-scaling", f"a step at {BUDGET} joints computed, by size", columns, rows)
     spread = max(costs) / min(costs)
     span = f"{problems[0].model.n_bodies:,} to {problems[-1].model.n_bodies:,}"

@@ -34,7 +34,7 @@ FIRST_MOVE = 1e-3  # [rad] farthest any joint turns in the first step: far insid
 AGREEMENT = 1e-9  # of dca and aba, relative to the largest acceleration: rounding times conditioning
 JUDGE_ROUNDING = 1e-11  # of aba, relative to the largest acceleration: the judge's own error
 FEWEST_TURNS, MOST_TURNS, STEPS_PER_TURN = 10, 40, 20
-FULL_SAMPLE_BODIES = 20_000  # small models take several full steps a sample, so that clocks can tell
+FULL_SAMPLE_BODIES = 20_000  # small models take several full steps per sample, so that clocks can tell
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Cell:
 
     exponent: int
     steps: int
-    joints: float  # computed a step, on average
+    joints: float  # computed per step, on average
     nodes: float  # updated a step, on average
     timings: Mapping[str, Timing]  # of one step: adaptive, dca, aba
     errors: tuple[float, float]  # true, at the start and the end
@@ -279,7 +279,7 @@ def add_cells(report: TableReport, case: str, problem: Problem, cells: list[Cell
 
 
 def cell_rows(cells: list[Cell], has_displacement: bool = False) -> list[list[str]]:
-    """Rows of COLUMNS, one a precision."""
+    """Rows of COLUMNS, one per precision."""
     rows = []
     for cell in cells:
         row = [
@@ -293,7 +293,7 @@ def cell_rows(cells: list[Cell], has_displacement: bool = False) -> list[list[st
     return rows
 
 
-COLUMNS = ["precision", "a step", "joints computed", "nodes updated", "vs dca", "vs aba", "true error", "bound"]
+COLUMNS = ["precision", "per step", "joints computed", "nodes updated", "vs dca", "vs aba", "true error", "bound"]
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -1,8 +1,8 @@
 """Recordings in HDF5 and in Zarr: time to append, size, time to read a frame, and what a killed run leaves behind.
 
-Both write the same stream, laid out alike: a 50,000-joint linkage of which about 100 joints move a frame, as places and
-values of what changed, with ten scalars a frame. Zarr is used as Linkwork uses it (whole files renamed into place, lengths
-committed in one more rename); HDF5 in the two ways it offers, plain with a flush after each batch, and single writer,
+Both write the same stream, laid out alike: a 50,000-joint linkage of which about 100 joints move in each frame, as places
+and values of what changed, with ten scalars per frame. Zarr is used as Linkwork uses it (whole files renamed into place,
+lengths committed in one more rename); HDF5 in the two ways it offers, plain with a flush after each batch, and single writer,
 multiple readers (SWMR), its own answer to crashes. What both read back is compared before anything is timed.
 Then what recording adds to the time of a run, and what recordings of adaptive runs take on disk.
 """
@@ -239,7 +239,7 @@ def add_containers_table(report: RecordingsReport, names: list[str], kills: int)
     """Everything about the containers in one table, from the results."""
     kinds: tuple[tuple[str, str, str, Callable[[float], str]], ...] = (
         (f"unreadable after SIGKILL, of {kills}", "kills", "unreadable", "{:.0f}".format),
-        (f"bytes a frame, flushed every {BATCH} frames", "size", "bytes_per_frame", "{:,.0f}".format),
+        (f"bytes per frame, flushed every {BATCH} frames", "size", "bytes_per_frame", "{:,.0f}".format),
         (f"append {BATCH} frames and flush", APPENDING, "median_s", duration),
         ("open, and read a frame", READING, "median_s", duration),
     )
@@ -368,7 +368,7 @@ def judge_overhead(report: RecordingsReport, joints: int, quick: bool) -> None:
         ["without recording", duration(min(plain) / steps)],
         ["recording every ten", duration(min(recorded) / steps)],
     ]
-    report.add_table("run", f"quasi-statics, {joints:,} joints, {MOVING} computed", ["a step", "time"], times)
+    report.add_table("run", f"quasi-statics, {joints:,} joints, {MOVING} computed", ["per step", "time"], times)
     report.requirements.append(
         Requirement(
             f"recording {joints:,} joints every 10 steps",
@@ -376,7 +376,7 @@ def judge_overhead(report: RecordingsReport, joints: int, quick: bool) -> None:
             "of the steps' own time",
             f"≤ {RECORDING_COST:g}",
             extra <= RECORDING_COST,
-            detail=f"{1e6 * min(plain) / steps:.0f} µs a step without, {1e6 * min(recorded) / steps:.0f} µs with",
+            detail=f"{1e6 * min(plain) / steps:.0f} µs per step without, {1e6 * min(recorded) / steps:.0f} µs with",
         )
     )
 

@@ -19,7 +19,15 @@ FORCE = 1e-3  # [N], on the last body
 PLACE_AND_VALUE = 12  # bytes of a change before compression
 MOST_PER_CHANGE = 1.5  # times that, times and scalars included
 MOST_OF_A_FRAME = 0.005  # of the same frame in full: 200 of 100,000 entries are 0.2 %, with their places 0.3 %
-COLUMNS = ["run", "entries changed a frame", "bytes a frame", "in full", "key frames", "model, once", "a checkpoint"]
+COLUMNS = [
+    "run",
+    "entries changed per frame",
+    "bytes per frame",
+    "in full",
+    "key frames",
+    "model, once",
+    "a checkpoint",
+]
 
 
 def simulations(model: lw.Model, active: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from linkwork.dynamics.front import (
     momentum,
 )
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
-from linkwork.dynamics.reroot import Loss, Rerooted, reroot
+from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics, FullReport
@@ -88,6 +88,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "ImpactLoss",
     "Inertia",
     "Joint",
     "Linkage",
@@ -95,7 +96,6 @@ __all__ = [
     "Loop",
     "LoopClosure",
     "LoopSolution",
-    "Loss",
     "Mesh",
     "MissingExtraError",
     "Model",

@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from linkwork.cli.acts import ACTS
 
 import linkwork as lw
 from linkwork.cli import main, program
-from linkwork.cli.acts import ACTS
 from linkwork.cli.bench import benchmark_folder, benchmark_names
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, MISSED, REFUSED, WRONG_USAGE
 from linkwork.cli.mechanism import library_models
@@ -83,9 +83,11 @@ def test_wrong_usage(run, words):
     ("words", "says"),
     [
         (["info"], "--list"),
-        (["info", "chian"], "did you mean chain"),
+        (["info", "chian"], "did you mean 'chain'"),
         (["info", "missing.urdf"], "no file 'missing.urdf'"),
-        (["info", "chain", "joints"], "name=value"),
+        (["info", "chain", "joints"], "key=value"),
+        (["info", "chain", "joints=[3"], "is not TOML"),
+        (["info", "chain", "a.joints=3"], "one name"),
         (["info", "chain", "wings=2"], "no parameter 'wings'"),
         (["info", "chain", "joints=many"], "joints"),
         (["info", "chain", "joints=-1"], "joints"),

@@ -66,7 +66,7 @@ def test_states_that_do_not_fit_are_refused(model):
         (lw.State(q, v[:-1]), r"state\.v has shape"),
         (lw.State(np.where(np.arange(7) == 4, math.nan, q), v), r"state\.q\[4\] is nan \(joint 'elbow'\)"),
         (lw.State(q, np.where(np.arange(6) == 3, math.inf, v)), r"state\.v\[3\] is inf \(joint 'elbow'\)"),
-        (lw.State(2.0 * np.eye(7)[0], v), r"joint 'shoulder' has the orientation .* no unit quaternion"),
+        (lw.State(2.0 * np.eye(7)[0], v), r"joint 'shoulder' has the orientation .* not a unit quaternion"),
     ):
         with pytest.raises(lw.StateError, match=message):
             lw.FullDynamics(model, bad)

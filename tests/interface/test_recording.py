@@ -257,14 +257,14 @@ def test_a_run_on_a_full_disk_can_be_resumed(tmp_path, model, monkeypatch):
     assert [s.q.tobytes() for s in a.states] == [s.q.tobytes() for s in b.states]
 
 
-# -------------------------------------------------------------------------------------------------- what is no recording
+# -------------------------------------------------------------------------------------------------- what is not a recording
 
 
 def test_strangers_are_told(tmp_path):
     for name, make, message in (
         ("nothing", lambda path: None, "there is no recording"),
-        ("file", lambda path: path.write_text("hello"), "is no recording of Linkwork"),
-        ("folder", lambda path: path.mkdir(), "is no recording of Linkwork"),
+        ("file", lambda path: path.write_text("hello"), "is not a recording of Linkwork"),
+        ("folder", lambda path: path.mkdir(), "is not a recording of Linkwork"),
         ("zarr", lambda path: write_root(path, {"attributes": {}, "zarr_format": 3}), "has no 'linkwork_recording'"),
         ("list", lambda path: write_root(path, [1, 2]), "damaged"),
         (

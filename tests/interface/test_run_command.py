@@ -81,7 +81,7 @@ def test_existing_output_is_refused_without_force(run, tmp_path):
     [
         (["run"], "run needs a scene"),
         (["run", "nowhere.toml"], "no such file"),
-        (["run", "snake_robo"], "did you mean snake_robot"),
+        (["run", "snake_robo"], "did you mean 'snake_robot'"),
         (["run", "small.toml", "--resume"], "there is no recording 'out/small'"),
         (["run", "small.toml", "--resume", "--force"], "choose one"),
         (["plot", "nowhere"], "nowhere"),

@@ -118,17 +118,17 @@ def test_all_faults_are_told_together(scene_file):
 
 
 @pytest.mark.parametrize("text", ["a = ", "[model\n", 'x = "unclosed\n', "a = 1\na = 2\n", "= 3"])
-def test_what_is_no_toml(scene_file, text):
+def test_what_is_not_toml(scene_file, text):
     path = scene_file("# first line\n" + text)
     error = faults_of(path)
-    assert re.match(re.escape(str(path)) + r":\d+: this is no TOML", error.faults[0])
+    assert re.match(re.escape(str(path)) + r":\d+: this is not TOML", error.faults[0])
 
 
-def test_what_is_no_file(tmp_path, scene_file):
+def test_what_is_not_a_file(tmp_path, scene_file):
     for path, words in (
         (tmp_path / "nowhere.toml", "no such file"),
         (tmp_path, "this is a folder"),
-        ("snake_robt", "did you mean snake_robot"),
+        ("snake_robt", "did you mean 'snake_robot'"),
     ):
         with pytest.raises(FormatError, match=words):
             Scene.read(path)

@@ -80,15 +80,15 @@ def test_copies_and_floating(scene_file):
 
 def test_picks_and_neighbours(scene_file):
     path = scene_file(GOOD.replace('body = "link_5"', 'body = "link_*"\npick = "all"'))
-    assert [action.body for action in Scene.read(path)._actions] == [f"link_{k}" for k in range(6)]
+    assert [action.body for action in Scene.read(path)._found.actions] == [f"link_{k}" for k in range(6)]
     for pick, body in (("first", "link_0"), ("middle", "link_3"), ("last", "link_5")):
-        assert [action.body for action in Scene.read(path, [f"load.0.pick={pick}"])._actions] == [body]
+        assert [action.body for action in Scene.read(path, [f"load.0.pick={pick}"])._found.actions] == [body]
     near = Scene.read(path, ["load.0.pick=middle", "load.0.neighbours=3"])
-    assert {action.body for action in near._actions} == {"link_2", "link_3", "link_4"}
+    assert {action.body for action in near._found.actions} == {"link_2", "link_3", "link_4"}
     tree = lw.library.binary_tree(joints=15).compile()
     assert set(nearest_bodies(tree, tree.body("branch_0"), 3)) == {tree.body(f"branch_{k}") for k in range(3)}
     random = Scene.read(path, ["load.0.force={ magnitude = 2.0, seed = 1 }"])
-    sizes = [np.linalg.norm(action.force(0.0)) for action in random._actions]
+    sizes = [np.linalg.norm(action.force(0.0)) for action in random._found.actions]
     assert sizes == pytest.approx([2.0] * 6)
 
 

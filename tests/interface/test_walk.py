@@ -18,7 +18,7 @@ def test_walk_tells_the_gait_and_draws_it(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--slope", "0"], "nothing to live on"),
+        (["--slope", "0"], "cannot keep a passive walker going"),
         (["--slope", "2"], "below a right angle"),
         (["--hip-mass", "-1"], "hip_mass"),
         (["--steps", "1"], "at least 2 steps"),

@@ -57,7 +57,7 @@ def assert_same_model(ours, model):
     assert ours.frames == model.frames
     assert list(ours.frames) == list(model.frames)
     assert ours.shapes == model.shapes
-    assert (ours.warnings, ours.vanished, ours.joint_parts) == (model.warnings, model.vanished, model.joint_parts)
+    assert (ours.warnings, ours.merged_into, ours.joint_parts) == (model.warnings, model.merged_into, model.joint_parts)
     assert ours.loops == model.loops
     assert (ours.rank is None) == (model.rank is None)
     assert ours.rank is None or (ours.rank == model.rank).all()

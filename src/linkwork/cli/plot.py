@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     recording = Recording(arguments.recording)
     out = arguments.out or beside(arguments.recording, ".png")
     if out.suffix.lower() not in FORMATS:
-        raise LinkworkError(f"'{out}' ends in no known kind of picture; take {', '.join(FORMATS)}.")
+        raise LinkworkError(f"'{out}' is not a kind of picture that can be written; take {', '.join(FORMATS)}.")
     refuse_existing(out, arguments.force)
     for body in arguments.body:
         recording.model.frame(body)  # refuses unknown ones before anything is drawn

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NAME = "run"
 SUMMARY = "run a scene and record it"
 
-OUT = Path("out")  # folder of recordings whose place nobody chose
+OUT = Path("out")  # folder of recordings for which no place was chosen
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +141,7 @@ def _scalar_lines(recording: Recording) -> list[str]:
         most = f", kinetic energy up to {kinetic.max():.4g} J" if kinetic.size else ""
         lines.append(f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end{most}")
     parts = []
-    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed a step")):
+    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed per step")):
         values = _finite(known.get(name))
         if values.size:
             parts.append(f"{words} {values.mean():,.0f} on average, {values.max():,.0f} at most")

@@ -59,7 +59,7 @@ def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps:
 
     tolerance: largest gap [rad or m] and slip [rad/s or m/s] that may be left.
     Raises StateError where steps no longer help: loops that cannot close, or a singular start.
-    Cost: O(n + p² log n + p³) a step; a nearly closed loop takes two or three.
+    Cost: O(n + p² log n + p³) per step; a nearly closed loop takes two or three.
     """
     plan = loop_plan(model)
     if not tolerance > 0.0 or max_steps < 1:

@@ -1,4 +1,4 @@
-"""The way of a point of a body through the world, from the joints between it and the world alone."""
+"""The path of a point of a body in the world, from the joints between it and the world alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def point_path(recording: Recording, body: str | int, at: ArrayLike) -> NDArray[np.float64]:
-    """See `Recording.path_of`. Cost: O(depth) a frame."""
+    """See `Recording.path_of`. Cost: O(depth) per frame."""
     model = recording.model
     point = as_array(at, (3,), "at", model)
     index: Any = body

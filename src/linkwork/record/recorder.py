@@ -41,7 +41,7 @@ from linkwork.record.place import (
 from linkwork.record.recording import Recording
 from linkwork.record.scalars import KINDS, Scalars, numbers_of
 
-FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written without being asked
+FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
@@ -294,7 +294,7 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------------------- close
 
     def close(self, status: str = "finished") -> None:
-        """Writes what waits and lets the recording go. status: "finished", "stopped", "interrupted" or "failed"."""
+        """Writes what waits and closes the recording. status: "finished", "stopped", "interrupted" or "failed"."""
         if self._lock is None:
             return
         try:
@@ -329,7 +329,7 @@ class Recorder:
         The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
         """
         folder = Path(path)
-        read_root(folder)  # refuses what is no recording before anything is made beside it
+        read_root(folder)  # refuses what is not a recording before anything is made beside it
         with disk_errors(folder, "resume"):
             lock = WriterLock(folder)
         try:

@@ -159,7 +159,7 @@ class Recording:
         return self.coordinates(range(self._nq + part.start, self._nq + part.stop))
 
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
-        """Way of a point of a body through the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
+        """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
         from linkwork.record.point_path import point_path
 
         return point_path(self, body, at)

@@ -17,7 +17,7 @@ KINDS = ("scalars", "reports")
 
 
 class Scalars:
-    """The scalar arrays of a recording that is being written: one row a frame in each, NaN where a frame had none."""
+    """The scalar arrays of a recording that is being written: one row per frame in each, NaN where a frame had none."""
 
     def __init__(self, group: Any, folder: Path, committed: dict[str, Any], settings: dict[str, Any]):
         """committed: frames, and names of either kind, that count. settings: of the simulation, for the units."""

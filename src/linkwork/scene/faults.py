@@ -1,4 +1,4 @@
-"""Faults of a scene: gathered with the line or the setting they come from, told together."""
+"""Faults of a scene: gathered with the line or the setting they come from, reported together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Values from Python as a TOML file would give them: tables, lists, text, numbers and booleans, and nothing else.
 
 A scene may come from a dictionary as well as from a file, and its recording keeps it as JSON. So numbers and arrays of
-NumPy, tuples and paths become what they mean, once and at the door; whatever else there is (a date, None) is a fault.
+NumPy, tuples and paths become what they mean, once and at the border; whatever else there is (a date, None) is a fault.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LEG_BEND = math.radians(105.0)  # ... and the last one straight down
 def millipede(segments: int = 1000, leg_links: int = 10, spine: int = 3000, floating: bool = True) -> Linkage:
     """A spine along x that carries one leg a segment, left and right by turns: 13,000 links by default.
 
-    segments: how many legs; leg_links: links of a leg; spine: links of the spine, at least one a segment.
+    segments: how many legs; leg_links: links of a leg; spine: links of the spine, at least one per segment.
     The first spine link moves freely, or hangs from the world on a hinge about z with `floating=False`.
     Bodies: spine + segments × leg_links.
     Source: S. Redon and M. Lin (2006), section 6.2: 1,000 legs of 10 links, a spine of 3,000.

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, energy, forward_dynamics
-from linkwork.dynamics.reroot import Loss, reroot
+from linkwork.dynamics.reroot import ImpactLoss, reroot
 from linkwork.errors import StateError
 from linkwork.model.library.compass_biped import HINGE, compass_biped
 from linkwork.model.model import Model
@@ -90,7 +90,7 @@ class Step(NamedTuple):
     before_strike: State
     duration: float  # [s]
     length: float  # [m] along the slope
-    loss: Loss  # at the strike
+    loss: ImpactLoss  # at the strike
     samples: list[Sample]
     energy_drift: float  # [J] largest change of the total energy during the swing
 
@@ -135,7 +135,7 @@ def reach(walker: Walker, stance: Stance) -> float:
     return float(ahead * math.cos(walker.slope) - up * math.sin(walker.slope))
 
 
-def strike(stance: Stance) -> tuple[Stance, Loss]:
+def strike(stance: Stance) -> tuple[Stance, ImpactLoss]:
     """The swing foot meets the ground, stays there, and the other is free: a plastic impact and a new root."""
     foot = OTHER[stance.foot]
     place = foot_place(stance, foot)

@@ -13,7 +13,7 @@ from linkwork.record.recording import Recording
 
 FloatArray = NDArray[np.float64]
 
-LINES = 8  # of one panel: more colours than this nobody tells apart
+LINES = 8  # of one panel: more colours than this cannot be told apart
 COLORS = ("#1f4e8c", "#c8502d", "#3d8b50", "#8a5aa8", "#b58b16", "#3a9ca6", "#a63a5b", "#666666")
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 TICKS = 7  # along an axis at most

@@ -1,4 +1,4 @@
-"""What every act of the demo is given and gives back."""
+"""What every part of the demo is given and returns."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MEASURED_CALLS = 5
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where an act plays."""
+class Setup:
+    """What a part of the demo is given: where it prints, and how large it may be."""
 
     screen: Console
     quick: bool = False  # small sizes, for tests
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         self.screen.print(f"  {text}", markup=False)
 
 

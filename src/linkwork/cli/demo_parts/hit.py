@@ -1,4 +1,4 @@
-"""Act: a long springy chain that floats is hit by a short blow, and only the joints that matter move."""
+"""Part: a long springy chain that floats is hit by a short blow, and only the joints that matter move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import linkwork as lw
-from linkwork.cli.acts.stage import Panel, Stage
+from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import count, seconds, working
 
 TITLE = "a long chain is hit: only the joints that matter move"
@@ -48,9 +48,9 @@ class Course(NamedTuple):
     energy: NDArray[np.float64]  # [J]
 
 
-def play(stage: Stage) -> list[Panel]:
-    links = QUICK_LINKS if stage.quick else LINKS
-    steps = QUICK_STEPS if stage.quick else STEPS
+def show(setup: Setup) -> list[Panel]:
+    links = QUICK_LINKS if setup.quick else LINKS
+    steps = QUICK_STEPS if setup.quick else STEPS
     with working("building a chain"):
         model = bent_chain(links)
     hit = links // 2 - WAVE // 4 if links > WAVE else links // 2  # in the middle of a straight part
@@ -59,16 +59,16 @@ def play(stage: Stage) -> list[Panel]:
         force = FORCE * across(model, hit)
         blow = sim.apply_wrench(hit, force=force, frame="world", at=(0.5 * LENGTH, 0.0, 0.0))
         moments, course, took = _run(sim, blow, steps)
-    worst = _judge(model, sim)
+    worst = _true_error(model, sim)
     report = sim.report
     pushed = np.linalg.norm(sim.momentum.linear - force * BLOW) / np.linalg.norm(force * BLOW)
     full = _full_step(model)
-    stage.say(f"{count(steps)} steps; {course.active.mean():,.0f} of {count(links)} joints active on average, "
+    setup.print(f"{count(steps)} steps; {course.active.mean():,.0f} of {count(links)} joints active on average, "
               f"{count(report.region_changes)} times a joint became active or inactive")  # fmt: skip
-    stage.say(f"inactive joints hide accelerations proven below {report.error_bound:.1e}, by aba {worst:.1e} rad/s²")
-    stage.say(f"momentum is that of the blow to {pushed:.0e}; energy {course.energy.max():.3g} J at most, "
+    setup.print(f"inactive joints hide accelerations proven below {report.error_bound:.1e}, by aba {worst:.1e} rad/s²")
+    setup.print(f"momentum is that of the blow to {pushed:.0e}; energy {course.energy.max():.3g} J at most, "
               f"{course.energy[-1]:.3g} J at the end")  # fmt: skip
-    stage.say(f"{seconds(took)} a step, updates of the region included; {seconds(full)} by aba: "
+    setup.print(f"{seconds(took)} per step, updates of the region included; {seconds(full)} by aba: "
               f"{full / took:,.3g} times faster")  # fmt: skip
     return [
         Panel(
@@ -123,7 +123,7 @@ def _moment(sim: lw.AdaptiveDynamics) -> Moment:
     return Moment(sim.time, lw.body_poses(sim.model, sim.state)[:, [0, 2], 3], active)
 
 
-def _judge(model: lw.Model, sim: lw.AdaptiveDynamics) -> float:
+def _true_error(model: lw.Model, sim: lw.AdaptiveDynamics) -> float:
     """The largest acceleration, by `aba`, of a joint that the next update leaves inactive [rad/s²]."""
     state = sim.state
     sim.update_region(sim.update_every * STEP)

@@ -1,8 +1,8 @@
-"""Act: the compass walker comes down a slope by itself, and its gait is a fixed point."""
+"""Part: the compass walker comes down a slope by itself, and its gait is a fixed point."""
 
 from __future__ import annotations
 
-from linkwork.cli.acts.stage import Panel, Stage
+from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import working
 from linkwork.cli.walk import tell
 from linkwork.scenarios.walker.gait import Walker, first_step, walk
@@ -14,13 +14,13 @@ TITLE = "two legs walk down a slope, re-rooted at every step"
 STEPS, QUICK_STEPS = 100, 3
 
 
-def play(stage: Stage) -> list[Panel]:
+def show(setup: Setup) -> list[Panel]:
     walker = Walker()
     with working("walking"):
-        steps = walk(walker, first_step(walker), QUICK_STEPS if stage.quick else STEPS, record=True)
+        steps = walk(walker, first_step(walker), QUICK_STEPS if setup.quick else STEPS, record=True)
         gait = find_gait(walker)
     for line in tell(steps, gait):
-        stage.say(line)
+        setup.print(line)
     return [
         Panel("walker, phase portrait", lambda axes: draw_phase_portrait(axes, steps, gait)),
         Panel("walker, energies", lambda axes: draw_energies(axes, steps[-2:])),

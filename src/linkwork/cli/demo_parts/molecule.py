@@ -1,4 +1,4 @@
-"""Act: a molecule of 50,000 joints. Its accelerations by `aba`, judged by inverse dynamics."""
+"""Part: a molecule of 50,000 joints. Its accelerations by `aba`, checked by inverse dynamics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.acts.stage import Panel, Stage, best_time
+from linkwork.cli.demo_parts.setup import Panel, Setup, best_time
 from linkwork.cli.screen import count, seconds, working
 
 TITLE = "a molecule of 50,000 joints, solved and checked"
@@ -17,10 +17,10 @@ JOINTS = 50_000
 QUICK_JOINTS = 500
 
 
-def play(stage: Stage) -> list[Panel]:
+def show(setup: Setup) -> list[Panel]:
     start = time.perf_counter()
     with working("building a molecule"):
-        model = lw.library.molecule(joints=QUICK_JOINTS if stage.quick else JOINTS, seed=1).compile()
+        model = lw.library.molecule(joints=QUICK_JOINTS if setup.quick else JOINTS, seed=1).compile()
     built = time.perf_counter() - start
     rng = np.random.default_rng(1)
     state = model.random_state(rng, speed=0.1)
@@ -32,9 +32,9 @@ def play(stage: Stage) -> list[Panel]:
     took = best_time(lambda: lw.forward_dynamics(model, state, effort))
     residual = np.abs(required - effort).max() / np.abs(effort).max()
 
-    stage.say(f"{count(model.nv)} joints, {model.mass.sum():.4g} kg, built and compiled in {seconds(built)}")
-    stage.say(f"all accelerations by aba in {seconds(took)}, {seconds(took / model.nv)} a joint")
-    stage.say(f"inverse dynamics gives the efforts back: largest difference {residual:.1e} of the largest effort")
+    setup.print(f"{count(model.nv)} joints, {model.mass.sum():.4g} kg, built and compiled in {seconds(built)}")
+    setup.print(f"all accelerations by aba in {seconds(took)}, {seconds(took / model.nv)} per joint")
+    setup.print(f"inverse dynamics gives the efforts back: largest difference {residual:.1e} of the largest effort")
     return [Panel(f"molecule, {count(model.nv)} joints", _drawing(model, model.neutral()))]
 
 

@@ -1,4 +1,4 @@
-"""Act: a chain swings from one end, without friction. Its energy tells how well."""
+"""Part: a chain swings from one end, without friction. Its energy tells how well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.acts.stage import Panel, Stage
+from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import count, seconds, working
 
 TITLE = "a chain swings for a moment; energy should not change"
@@ -22,11 +22,11 @@ START_ANGLE = 1.5  # [rad] from the vertical: held out nearly level, then let go
 PICTURES = 9  # outlines drawn
 
 
-def play(stage: Stage) -> list[Panel]:
-    model = lw.library.chain(joints=QUICK_JOINTS if stage.quick else JOINTS, axes="same").compile()
+def show(setup: Setup) -> list[Panel]:
+    model = lw.library.chain(joints=QUICK_JOINTS if setup.quick else JOINTS, axes="same").compile()
     state = model.neutral()
     state.q[0] = START_ANGLE
-    steps = round((QUICK_DURATION if stage.quick else DURATION) / STEP)
+    steps = round((QUICK_DURATION if setup.quick else DURATION) / STEP)
     keep = max(1, steps // (PICTURES - 1))
     with working("swinging"):
         step(model, state, STEP)  # compiles
@@ -43,8 +43,8 @@ def play(stage: Stage) -> list[Panel]:
                 drift = max(drift, abs(now.total - first.total))
                 outlines.append(outline(model, state))
         took = time.perf_counter() - start
-    stage.say(f"{count(model.nv)} joints, {steps * STEP:g} s in {count(steps)} steps, {seconds(took)} of computing")
-    stage.say(
+    setup.print(f"{count(model.nv)} joints, {steps * STEP:g} s in {count(steps)} steps, {seconds(took)} of computing")
+    setup.print(
         f"kinetic energy rose to {largest:.4g} J; total energy drifted by {drift:.1e} J, {drift / largest:.1e} of it"
     )
     return [Panel(f"swinging chain, {count(model.nv)} joints", _drawing(outlines, steps * STEP))]

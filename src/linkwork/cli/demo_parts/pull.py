@@ -1,4 +1,4 @@
-"""Act: pulls a molecule of 50,000 joints at one atom, and computes only the joints that matter."""
+"""Part: pulls a molecule of 50,000 joints at one atom, and computes only the joints that matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import linkwork as lw
-from linkwork.cli.acts.stage import Panel, Stage, best_time
+from linkwork.cli.demo_parts.setup import Panel, Setup, best_time
 from linkwork.cli.screen import count, seconds, working
 
 TITLE = "pulling at a molecule: only the joints that matter"
@@ -23,9 +23,9 @@ FIRST_MOVE = 1e-3  # [rad] of the fastest joint in the first step
 SHOWN = 400  # bodies drawn: the nearest to the one pulled
 
 
-def play(stage: Stage) -> list[Panel]:
+def show(setup: Setup) -> list[Panel]:
     with working("building a molecule"):
-        model = lw.library.molecule(joints=QUICK_JOINTS if stage.quick else JOINTS, seed=1).compile()
+        model = lw.library.molecule(joints=QUICK_JOINTS if setup.quick else JOINTS, seed=1).compile()
     backbone = [i for i, name in enumerate(model.body_names) if name.startswith("ca_")]
     pulled = backbone[len(backbone) // 2]
     with working("compiling kernels (the first time only)"):
@@ -33,23 +33,23 @@ def play(stage: Stage) -> list[Panel]:
         sim.apply_wrench(pulled, force=FORCE, frame="world")
         first = sim.solve()
     h = math.sqrt(2.0 * FIRST_MOVE / first.max_acceleration)
-    steps = QUICK_STEPS if stage.quick else STEPS
+    steps = QUICK_STEPS if setup.quick else STEPS
     sim.step(h)
     start = time.perf_counter()
     sim.step(h, steps)
     took = (time.perf_counter() - start) / steps
 
     report = sim.solve()
-    error, full = _judge(model, sim, pulled)
-    stage.say(f"{count(steps)} steps, {count(report.joints_computed)} of {count(model.nv)} joints computed in each")
-    stage.say(f"error of the accelerations: proven below {report.error_bound:.1e}, by aba {error:.1e} of the largest")
-    stage.say(f"{seconds(took)} a step, {seconds(full)} by aba: {full / took:,.0f} times faster")
+    error, full = _true_error(model, sim, pulled)
+    setup.print(f"{count(steps)} steps, {count(report.joints_computed)} of {count(model.nv)} joints computed in each")
+    setup.print(f"error of the accelerations: proven below {report.error_bound:.1e}, by aba {error:.1e} of the largest")
+    setup.print(f"{seconds(took)} per step, {seconds(full)} by aba: {full / took:,.0f} times faster")
     computed = np.zeros(model.n_bodies, dtype=bool)
     computed[[model.joint(name) for name in sim.computed_joints]] = True
     return [Panel(f"pulled molecule: {count(int(computed.sum()))} joints computed", _drawing(sim, computed, pulled))]
 
 
-def _judge(model: lw.Model, sim: lw.QuasiStatics, pulled: int) -> tuple[float, float]:
+def _true_error(model: lw.Model, sim: lw.QuasiStatics, pulled: int) -> tuple[float, float]:
     """The true relative error of all joints, against `aba`, and the time `aba` takes [s]."""
     state = sim.state
     wrenches = np.zeros((model.n_bodies, 6))

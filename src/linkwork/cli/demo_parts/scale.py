@@ -1,4 +1,4 @@
-"""Act: from a thousand joints to a million. The cost of a joint should stay what it is."""
+"""Part: from a thousand joints to a million. The cost of a joint should stay what it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.acts.stage import Panel, Stage, best_time
+from linkwork.cli.demo_parts.setup import Panel, Setup, best_time
 from linkwork.cli.screen import count, seconds, table, working
 from linkwork.model import layout
 from linkwork.model.model import ModelArrays
@@ -21,15 +21,15 @@ LONG_ENOUGH = 200_000  # joints: timed over fewer calls
 FEW, MANY = 3, 20
 
 
-def play(stage: Stage) -> list[Panel]:
+def show(setup: Setup) -> list[Panel]:
     short = lw.library.chain(joints=QUICK_SIZES[0]).compile()
-    sizes = QUICK_SIZES if stage.quick else SIZES
+    sizes = QUICK_SIZES if setup.quick else SIZES
     costs = []
     for joints in sizes:
         with working(f"{count(joints)} joints"):
             costs.append(_cost(stretched(short, joints)))
     rows = [(count(joints), seconds(cost), seconds(cost / joints)) for joints, cost in zip(sizes, costs, strict=True)]
-    stage.screen.print(table("", ("joints", "all accelerations", "a joint"), rows, left=0))
+    setup.screen.print(table("", ("joints", "all accelerations", "per joint"), rows, left=0))
     return [Panel("aba, cost of a joint", _drawing(np.array(sizes), np.array(costs)))]
 
 
@@ -43,7 +43,7 @@ def _cost(model: lw.Model) -> float:
 def stretched(model: lw.Model, joints: int) -> lw.Model:
     """A longer chain made of the links of a short one, over and over.
 
-    Compiling a million bodies one by one takes longer than this act may; their rows are known beforehand.
+    Compiling a million bodies one by one takes longer than this part of the demo may; their rows are known beforehand.
     """
     row = np.arange(joints)
     link = np.where(row < model.n_bodies, row, 1 + (row - 1) % (model.n_bodies - 1))
@@ -81,7 +81,7 @@ def _drawing(sizes: Any, costs: Any) -> Any:
         axes.semilogx(sizes, nanoseconds, "o-", color=(0.1, 0.3, 0.6))
         axes.set_ylim(0, 1.4 * nanoseconds.max())
         axes.set_xlabel("joints")
-        axes.set_ylabel("time a joint [ns]")
+        axes.set_ylabel("time per joint [ns]")
         axes.grid(True, alpha=0.3)
 
     return draw
