@@ -49,7 +49,7 @@ def by_active(report: TableReport, case: Case, h: float, actives: tuple[int, ...
             f"{active:,}", duration(step), duration(step / active), duration(found["update_s"]),
             duration(found["update_s"] / active), f"{found['changes_an_update']:.1f}",
         ])  # fmt: skip
-    columns = ["active joints", "per step", "per joint", "an update", "per joint", "joints that enter or leave"]
+    columns = ["active joints", "per step", "per joint", "per update", "per joint", "joints that enter or leave"]
     report.add_table(PARTS, f"{case.name}, force still: steps and updates by themselves", columns, rows)
 
 

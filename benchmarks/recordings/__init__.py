@@ -2,8 +2,8 @@
 
 Both write the same stream, laid out alike: a 50,000-joint linkage of which about 100 joints move in each frame, as places
 and values of what changed, with ten scalars per frame. Zarr is used as Linkwork uses it (whole files renamed into place,
-lengths committed in one more rename); HDF5 in the two ways it offers, plain with a flush after each batch, and single writer,
-multiple readers (SWMR), its own answer to crashes. What both read back is compared before anything is timed.
+lengths committed in one more rename); HDF5 in the two ways it offers, plain with a flush after each batch, and single
+writer, multiple readers (SWMR), its own answer to crashes. What both read back is compared before anything is timed.
 Then what recording adds to the time of a run, and what recordings of adaptive runs take on disk.
 """
 

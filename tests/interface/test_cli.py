@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from linkwork.cli.acts import ACTS
 
 import linkwork as lw
 from linkwork.cli import main, program
 from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.cli.demo_parts import PARTS
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, MISSED, REFUSED, WRONG_USAGE
 from linkwork.cli.mechanism import library_models
 
@@ -162,7 +162,7 @@ def test_info_list_names_every_model(run):
 def test_demo_plays_every_act(run, tmp_path):
     code, out, _ = run("demo", "--quick", "--out", str(tmp_path))
     assert code == DONE
-    assert all(name in out for name in ACTS)
+    assert all(name in out for name in PARTS)
     assert "drifted" in out
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 

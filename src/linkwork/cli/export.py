@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.output import beside, refuse_existing, short, written_whole
 from linkwork.cli.screen import count, working
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Columns = list[tuple[str, int]]  # names, and places in q followed by v
 
 NAME = "export"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import frozen
 from linkwork.errors import FormatError
 from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
@@ -98,7 +99,7 @@ def read_model(group: Any) -> Model:
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     values = np.ascontiguousarray(values)
-    values.setflags(write=False)
+    frozen(values)
     return values
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -221,7 +221,7 @@ class Recorder:
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 
-    def _append_state(self, frame: int, x: NDArray[np.float64]) -> None:
+    def _append_state(self, frame: int, x: FloatArray) -> None:
         changed = np.flatnonzero(x.view(np.uint64) != self._last.view(np.uint64))
         many = (self._since_key + changed.size) * layout.CHANGE_COST > x.size * layout.KEY_COST
         if many or frame == 0:

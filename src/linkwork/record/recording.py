@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
@@ -19,9 +20,6 @@ from linkwork.record.bundles import read_checkpoint
 from linkwork.record.container import read_root, read_rows, zarr_library
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class States(Sequence[State]):

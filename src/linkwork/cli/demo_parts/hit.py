@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import linkwork as lw
 from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import count, seconds, working
+from linkwork.core.arrays import FloatArray
 
 TITLE = "a long chain is hit: only the joints that matter move"
 
@@ -36,16 +37,16 @@ class Moment(NamedTuple):
     """What is drawn of one moment."""
 
     time: float  # [s]
-    places: NDArray[np.float64]  # (n, 2) joints in the plane of the chain [m]
+    places: FloatArray  # (n, 2) joints in the plane of the chain [m]
     active: NDArray[np.bool_]  # (n,)
 
 
 class Course(NamedTuple):
     """Figures over time, all of shape (samples,)."""
 
-    time: NDArray[np.float64]  # [s]
-    active: NDArray[np.float64]
-    energy: NDArray[np.float64]  # [J]
+    time: FloatArray  # [s]
+    active: FloatArray
+    energy: FloatArray  # [J]
 
 
 def show(setup: Setup) -> list[Panel]:
@@ -91,7 +92,7 @@ def bent_chain(links: int) -> lw.Model:
     return linkage.compile()
 
 
-def across(model: lw.Model, body: int) -> NDArray[np.float64]:
+def across(model: lw.Model, body: int) -> FloatArray:
     """The direction across a link at the start, upwards."""
     return np.asarray(lw.body_poses(model, model.neutral())[body, :3, 2])
 
@@ -144,7 +145,7 @@ def _full_step(model: lw.Model) -> float:
     return float(np.median(taken[1:]))
 
 
-def _strip(moments: list[Moment], hit: int, push: NDArray[np.float64]) -> Any:
+def _strip(moments: list[Moment], hit: int, push: FloatArray) -> Any:
     """One moment below the other: the part of the chain around the blow, drawn as an arrow while it lasts."""
 
     def draw(axes: Any) -> None:

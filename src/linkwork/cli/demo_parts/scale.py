@@ -10,6 +10,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.cli.demo_parts.setup import Panel, Setup, best_time
 from linkwork.cli.screen import count, seconds, table, working
+from linkwork.core.arrays import frozen
 from linkwork.model import layout
 from linkwork.model.model import ModelArrays
 
@@ -59,7 +60,7 @@ def stretched(model: lw.Model, joints: int) -> lw.Model:
         model.arrays.gravity,
     )
     for array in arrays:
-        array.setflags(write=False)  # as a compiled model has them: the same kernel serves
+        frozen(array)  # as a compiled model has them: the same kernel serves
     names = tuple(f"link_{i}" for i in range(joints))
     return replace(
         model,
