@@ -1,4 +1,4 @@
-"""What the program tells the shell."""
+"""Exit codes of the program."""
 
 DONE = 0
 REFUSED = 1  # a LinkworkError or a file that cannot be read; stderr says why

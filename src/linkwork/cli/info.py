@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
-    """Everything `info` tells about a model, as plain values."""
+    """Everything `info` says about a model, as plain values."""
     bodies_on_world = int((model.parent < 0).sum())
     return {
         "name": model.name,

@@ -1,4 +1,4 @@
-"""On which line of a TOML file each key stands. Python's parser tells values, not lines, and messages must.
+"""On which line of a TOML file each key stands. Python's parser gives values without lines, and messages need them.
 
 The scanner trusts the text: it is used only after `tomllib` has accepted it. Paths are tuples of keys and, inside arrays
 and arrays of tables, of indices: ("load", 0, "force", 2).

@@ -37,7 +37,7 @@ RUN: Keys = {
 STATE: Keys = {
     "kind": Key(must_be.choice("neutral", "random", "file"), "where coordinates begin", default="neutral"),
     "seed": Key(must_be.whole(0), "of the random state", default=0),
-    "scale": Key(must_be.number(0.0, 1.0), "how far of the way from neutral to random", default=1.0),
+    "scale": Key(must_be.number(0.0, 1.0), "part of the distance from neutral to random", default=1.0),
     "speed": Key(must_be.number(0.0), "scale of random velocities", "rad/s or m/s", default=0.0),
     "file": Key(must_be.text, "an .npz with q and v, or a recording whose last state is taken"),
     "close_loops": Key(must_be.boolean, "brings the frames of loops together first", default=True),

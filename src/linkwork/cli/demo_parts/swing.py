@@ -1,4 +1,4 @@
-"""Part: a chain swings from one end, without friction. Its energy tells how well."""
+"""Part: a chain swings from one end, without friction. Its energy shows how well."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import working
-from linkwork.cli.walk import tell
+from linkwork.cli.walk import summary_lines
 from linkwork.scenarios.walker.gait import Walker, first_step, walk
 from linkwork.scenarios.walker.limit_cycle import find_gait
 from linkwork.scenarios.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
@@ -19,7 +19,7 @@ def show(setup: Setup) -> list[Panel]:
     with working("walking"):
         steps = walk(walker, first_step(walker), QUICK_STEPS if setup.quick else STEPS, record=True)
         gait = find_gait(walker)
-    for line in tell(steps, gait):
+    for line in summary_lines(steps, gait):
         setup.print(line)
     return [
         Panel("walker, phase portrait", lambda axes: draw_phase_portrait(axes, steps, gait)),

@@ -13,7 +13,7 @@ from linkwork.errors import ModelError
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.smoothing import Trajectory
 
-SPEED_TIME = 0.1  # [s] a foot that moves counts as higher by the way it goes in this time
+SPEED_TIME = 0.1  # [s] a foot that moves counts as higher by the distance it moves in this time
 MARGIN = 0.02  # [m] by which the other foot must be better before it takes over: no flutter in double support
 AIRBORNE = 0.06  # [m] above its lowest place a foot does not touch the ground
 FOOT_WORDS = ("foot", "ankle")

@@ -1,6 +1,6 @@
 """The gait as a fixed point: the step map, its fixed point by Newton, its Floquet multipliers.
 
-Just after a heel strike both feet are on the ground, so the stance leg's angle fixes the hip's, and three numbers tell
+Just after a heel strike both feet are on the ground, so the stance leg's angle fixes the hip's, and three numbers say
 everything: x = (stance angle, stance rate, hip rate). One step maps x to x; legs change roles, which the map's coordinates
 hide because they name legs by their roles. A gait is x = P(x); the eigenvalues of P' there are its Floquet multipliers.
 """

@@ -1,7 +1,7 @@
 """The compass walker as a simulation: equal steps of time, heel strikes found inside them, states that can be recorded.
 
 The walker changes its root at every strike, but a recording has one model. So the recorded model is the same walker with
-its left leg on a planar joint to the world: its state tells where both legs are and how they move, whichever foot stands.
+its left leg on a planar joint to the world: its state says where both legs are and how they move, whichever foot stands.
 Between strikes the motion is that of `scenarios.walker`: a double pendulum on the stance foot, by Runge-Kutta steps.
 """
 
