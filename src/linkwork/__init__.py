@@ -1,4 +1,4 @@
-"""Linkwork: rigid-body linkages with very many joints. Computes the joints that matter, proves the error.
+"""Linkwork: rigid-body linkages with very many joints. Computes the joints that matter, with a bound on the error.
 
 `import linkwork as lw` defines names and does nothing else; importers, plots and engines load when they are used.
 """

@@ -1,4 +1,4 @@
-"""Runs a benchmark: proves the answer right, then times it against its peers.
+"""Runs a benchmark: checks that the answer is right, then times it against its peers.
 
 linkwork bench
 linkwork bench dynamics --quick

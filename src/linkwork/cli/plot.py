@@ -1,4 +1,4 @@
-"""Draws a recording: energies, joints at work, the proven error bound, who moves, chosen joints, paths of points.
+"""Draws a recording: energies, joints at work, the error bound, which joints move, chosen joints, paths of points.
 
 linkwork plot out/snake_robot
 linkwork plot out/snake_robot --joint link_3 --joint 'link_1?' --body link_20 --out wave.png

@@ -132,7 +132,7 @@ def summary(recording: Recording, took: float) -> list[str]:
 
 
 def _scalar_lines(recording: Recording) -> list[str]:
-    """Energy, joints at work and the proven bound, as far as the method knows them."""
+    """Energy, joints at work and the error bound, as far as the method knows them."""
     known = {**recording.reports, **recording.scalars}
     lines = []
     energy = _finite(known.get("energy"))
@@ -147,7 +147,7 @@ def _scalar_lines(recording: Recording) -> list[str]:
             parts.append(f"{words} {values.mean():,.0f} on average, {values.max():,.0f} at most")
     bound = _finite(known.get("error_bound"))
     if bound.size:
-        parts.append(f"proven error bound {bound.max():.2g} at most")
+        parts.append(f"error bound {bound.max():.2g} at most")
     return lines + (["; ".join(parts)] if parts else [])
 
 

@@ -1,4 +1,4 @@
-"""QuasiStatics: computes only the joints that matter, and proves the error (Redon and Lin 2006, in square-root form)."""
+"""QuasiStatics: computes only the joints that matter, and bounds the error (Redon and Lin 2006, in square-root form)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ DEFAULT_TOLERANCE = 2.0**-11
 class QuasiStaticsReport(Report):
     """What a solve or step reached.
 
-    error_bound: proven error of the accelerations by the chosen measure, rounding floor included.
+    error_bound: bound on the error of the accelerations by the chosen measure: proven in exact arithmetic, and the rounding
+        floor, an estimate, added to it.
     reached: whether the tolerance holds (a budget may have stopped the work before).
     rounding_floor: part of the bound that is rounding, in the same measure, as last estimated.
     max_acceleration: bound on every joint's acceleration, computed or not, in the metric.

@@ -66,7 +66,7 @@ def show(setup: Setup) -> list[Panel]:
     full = _full_step(model)
     setup.print(f"{count(steps)} steps; {course.active.mean():,.0f} of {count(links)} joints active on average, "
               f"{count(report.region_changes)} times a joint became active or inactive")  # fmt: skip
-    setup.print(f"inactive joints hide accelerations proven below {report.error_bound:.1e}, by aba {worst:.1e} rad/s²")
+    setup.print(f"inactive joints hide accelerations bounded by {report.error_bound:.1e}, by aba {worst:.1e} rad/s²")
     setup.print(f"momentum is that of the blow to {pushed:.0e}; energy {course.energy.max():.3g} J at most, "
               f"{course.energy[-1]:.3g} J at the end")  # fmt: skip
     setup.print(f"{seconds(took)} per step, updates of the region included; {seconds(full)} by aba: "

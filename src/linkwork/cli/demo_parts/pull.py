@@ -42,7 +42,7 @@ def show(setup: Setup) -> list[Panel]:
     report = sim.solve()
     error, full = _true_error(model, sim, pulled)
     setup.print(f"{count(steps)} steps, {count(report.joints_computed)} of {count(model.nv)} joints computed in each")
-    setup.print(f"error of the accelerations: proven below {report.error_bound:.1e}, by aba {error:.1e} of the largest")
+    setup.print(f"error of the accelerations: bounded by {report.error_bound:.1e}, by aba {error:.1e} of the largest")
     setup.print(f"{seconds(took)} per step, {seconds(full)} by aba: {full / took:,.0f} times faster")
     computed = np.zeros(model.n_bodies, dtype=bool)
     computed[[model.joint(name) for name in sim.computed_joints]] = True
