@@ -8,7 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.cli import main, program
-from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.cli.bench import benchmark_file, benchmark_folder, benchmark_names
 from linkwork.cli.demo_parts import PARTS
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, MISSED, REFUSED, WRONG_USAGE
 from linkwork.cli.mechanism import library_models
@@ -123,6 +123,22 @@ def test_info_of_a_library_model(run):
     assert "12 Revolute" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "joints"),
+    [
+        (["chain", "joints=3", "joint=universal"], {"Universal": 3}),
+        (["double_pendulum", "lengths=[1, 0.5]"], {"Revolute": 2}),
+        (["chain", "joints=3", "joints="], {"Revolute": 100}),
+        (["chain", 'axes="same"', "joints=2"], {"Revolute": 2}),
+    ],
+)
+def test_parameters_are_toml(run, words, joints):
+    """The same grammar as of `linkwork run --set`: values in TOML, names without quotes, nothing takes one away."""
+    code, out, err = run("info", *words, "--json")
+    assert code == DONE, err
+    assert json.loads(out)["joints"] == joints
+
+
 def test_info_as_json(run):
     code, out, _ = run("info", "chain", "--set", "joints=7", "--json")
     facts = json.loads(out)
@@ -199,6 +215,24 @@ def test_strict_bench_reports_a_miss(monkeypatch, run):
     monkeypatch.setattr("linkwork.cli.bench.load_benchmark", lambda folder, name: benchmark)
     assert run("bench", "dynamics")[0] == DONE
     assert run("bench", "dynamics", "--strict")[0] == MISSED
+
+
+def test_benchmarks_are_files_and_folders_that_define_run(tmp_path):
+    for name, text in {
+        "__init__.py": '"""Benchmarks."""',
+        "one_file.py": "def run(options): ...",
+        "helper.py": "def running(options): ...",
+        "folder/__init__.py": "def configure(parser): ...\n\ndef run(options): ...",
+        "folder/cases.py": "def run(options): ...",
+        "shared/__init__.py": "from .parts import run",
+        "data/readme.txt": "def run",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert benchmark_names(tmp_path) == ["folder", "one-file"]
+    assert benchmark_file(tmp_path, "one-file") == tmp_path / "one_file.py"
+    assert benchmark_file(tmp_path, "folder") == tmp_path / "folder" / "__init__.py"
 
 
 def test_bench_lists_benchmarks(run):
