@@ -20,7 +20,7 @@ from linkwork.model.joints import Free, Spherical
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 from linkwork.scene.signals import Signal, constant, make_signal
 from linkwork.scene.targets import find_bodies, find_joints
 from linkwork.simulation.loads import Load
@@ -163,7 +163,7 @@ def find_actions(scene: Mapping[str, Any], model: Model, state: State | None, fa
     return actions
 
 
-def _pushes(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[Push]:
+def _pushes(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Push]:
     bodies = find_bodies(model, table, path, faults)
     n = len(bodies)
     force, torque = table.get("force"), table.get("torque")
@@ -180,7 +180,7 @@ def _pushes(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) 
     ]
 
 
-def _pulls(model: Model, state: State | None, table: Mapping[str, Any], path: Path, faults: Faults) -> list[Pull]:
+def _pulls(model: Model, state: State | None, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Pull]:
     bodies = find_bodies(model, table, path, faults)
     at, n = tuple(table["at"]), len(bodies)
     if not bodies or state is None or "stiffness" not in table:
@@ -199,7 +199,7 @@ def point_place(model: Model, state: State, body: str, at: Values) -> FloatArray
     return T[:3, :3] @ np.array(at) + T[:3, 3]
 
 
-def _motors(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[Effort | Motor]:
+def _motors(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Effort | Motor]:
     if "joint" not in table:
         return []
     joints = find_joints(model, table["joint"], (*path, "joint"), faults)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkwork.errors import FormatError
-from linkwork.scene.lines import Lines, Path
+from linkwork.scene.lines import KeyPath, Lines
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """("load", 0, "force", 2) → load[0].force[2]"""
     text = ""
     for part in path:
@@ -22,20 +22,20 @@ class Faults:
     lines: of the file the scene came from. settings: the words of overrides, by the path they set.
     """
 
-    def __init__(self, source: str, lines: Lines | None = None, settings: Mapping[Path, str] | None = None):
+    def __init__(self, source: str, lines: Lines | None = None, settings: Mapping[KeyPath, str] | None = None):
         self.source = source
         self._lines = lines or {}
         self._settings = dict(settings or {})
         self._found: list[tuple[int, int, str]] = []
 
-    def add(self, path: Path, message: str) -> None:
+    def add(self, path: KeyPath, message: str) -> None:
         line, where = self._where(path)
         self._found.append((line, len(self._found), f"{where}: {message}"))
 
-    def where(self, path: Path) -> str:
+    def where(self, path: KeyPath) -> str:
         return self._where(path)[1]
 
-    def _where(self, path: Path) -> tuple[int, str]:
+    def _where(self, path: KeyPath) -> tuple[int, str]:
         """file:line or --set of the nearest part of the path that has one; settings stand behind all lines."""
         for k in range(len(path), -1, -1):
             if path[:k] in self._settings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from linkwork.core.names import did_you_mean_or_list, matching
@@ -15,7 +15,7 @@ from linkwork.model.library import MODELS
 from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Model
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 from linkwork.spatial.pose import Pose
 
 OPTIONS = ("stiffness", "damping", "rest", "armature")
@@ -27,7 +27,7 @@ JOINTS: dict[str, Joint] = {
 }
 
 
-def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> Model | None:
+def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model | None:
     """The model, or None after a fault."""
     before = len(faults)
     linkage = _linkage(scene["model"], folder, faults)
@@ -49,7 +49,7 @@ def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> M
         return None
 
 
-def _add_error(error: LinkworkError, path: Path, faults: Faults) -> None:
+def _add_error(error: LinkworkError, path: KeyPath, faults: Faults) -> None:
     """What a builder or importer says, with all its faults, at a place in the scene."""
     if isinstance(error, FaultListError) and error.faults:
         for fault in error.faults:
@@ -58,7 +58,7 @@ def _add_error(error: LinkworkError, path: Path, faults: Faults) -> None:
         faults.add(path, str(error))
 
 
-def _linkage(model: Mapping[str, Any], folder: FilePath, faults: Faults) -> Linkage | None:
+def _linkage(model: Mapping[str, Any], folder: Path, faults: Faults) -> Linkage | None:
     if "library" in model:
         return _from_library(model["library"], dict(model["parameters"]), faults)
     if "file" not in model:
@@ -82,7 +82,7 @@ def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Link
     known = inspect.signature(builder).parameters
     before = len(faults)
     for key, value in parameters.items():
-        path: Path = ("model", "parameters", key)
+        path: KeyPath = ("model", "parameters", key)
         if key not in known:
             faults.add(path, f"library model '{name}' has no parameter '{key}'{did_you_mean_or_list(key, known)}")
         elif key == "joint":
@@ -119,7 +119,7 @@ def _copies(linkage: Linkage, model: Mapping[str, Any]) -> Linkage:
     return many
 
 
-def _override(linkage: Linkage, options: Mapping[str, Any], path: Path, faults: Faults) -> None:
+def _override(linkage: Linkage, options: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
     """Springs, dampers and rotors of the joints that the patterns of one [[joint]] stand for."""
     bodies = list(linkage)
     names = [body.joint_name for body in bodies]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.scene.faults import Faults, dotted
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 
-def plain(value: Any, path: Path, faults: Faults) -> Any:
+def plain(value: Any, path: KeyPath, faults: Faults) -> Any:
     """The value in plain types; None after a fault."""
     if isinstance(value, Mapping):
         return _plain_table(value, path, faults)
@@ -35,7 +35,7 @@ def plain(value: Any, path: Path, faults: Faults) -> Any:
     return None
 
 
-def _plain_table(table: Mapping[Any, Any], path: Path, faults: Faults) -> dict[str, Any]:
+def _plain_table(table: Mapping[Any, Any], path: KeyPath, faults: Faults) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(key, str):

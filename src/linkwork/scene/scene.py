@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import FormatError
@@ -15,7 +15,7 @@ from linkwork.model.state import State
 from linkwork.scene.actions import find_actions
 from linkwork.scene.builtin_scenes import find_scene
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Lines, Path, key_lines
+from linkwork.scene.lines import KeyPath, Lines, key_lines
 from linkwork.scene.methods import METHODS, Found
 from linkwork.scene.model import build_model
 from linkwork.scene.plain import plain
@@ -44,12 +44,12 @@ class Scene:
         self,
         given: Mapping[str, Any],
         source: str = "scene",
-        folder: str | FilePath = ".",
+        folder: str | Path = ".",
         *,
         name: str = "scene",
         text: str | None = None,
         lines: Lines | None = None,
-        overridden: Mapping[Path, str] | None = None,
+        overridden: Mapping[KeyPath, str] | None = None,
         model: Model | None = None,
         state: State | None = None,
     ):
@@ -61,13 +61,13 @@ class Scene:
         self.data = check_scene(self.given, faults)
         self._points: list[dict[str, Any]] = []
         self._joints: list[str] = []
-        found = self._find(FilePath(folder), model, state, faults)
+        found = self._find(Path(folder), model, state, faults)
         faults.raise_all()
         assert found is not None  # or there was a fault
         self._found = found
 
     @classmethod
-    def read(cls, path: str | FilePath, settings: Settings = ()) -> Scene:
+    def read(cls, path: str | Path, settings: Settings = ()) -> Scene:
         """Reads a scene file, or the built-in scene of that name.
 
         settings: overrides, as {"method.tolerance": 1e-4} or as words "method.tolerance=1e-4", one or several.
@@ -156,7 +156,7 @@ class Scene:
             label=self.name,
         )
 
-    def _find(self, folder: FilePath, model: Model | None, state: State | None, faults: Faults) -> Found | None:
+    def _find(self, folder: Path, model: Model | None, state: State | None, faults: Faults) -> Found | None:
         """Everything the scene speaks of, looked up once; None after a fault."""
         data = self.data
         method = METHODS.get(data["method"].get("kind", ""))
@@ -193,7 +193,7 @@ class Scene:
         return f"Scene('{self.name}', {self.model!r}, {self.steps} steps of {self.h:g} s)"
 
 
-def read_text(file: FilePath, name: str = "") -> str:
+def read_text(file: Path, name: str = "") -> str:
     """The text of a scene file; some editors put a mark before it, which is left out. name: what messages call it."""
     name = name or str(file)
     try:

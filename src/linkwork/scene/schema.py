@@ -10,7 +10,7 @@ from linkwork.scene import checks as must_be
 from linkwork.scene.checks import kind_of
 from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.keys import Key, Keys
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 from linkwork.scene.methods import METHODS
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
@@ -135,7 +135,7 @@ def _keys_of(table: str, given: Mapping[str, Any]) -> Keys:
     return {**METHOD, **METHODS[kind].keys} if isinstance(kind, str) and kind in METHODS else METHOD
 
 
-def _check_keys(given: Mapping[str, Any], keys: Keys, path: Path, faults: Faults) -> dict[str, Any]:
+def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Faults) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in keys:
@@ -150,7 +150,7 @@ def _check_keys(given: Mapping[str, Any], keys: Keys, path: Path, faults: Faults
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _hint(path: Path, name: str, keys: Keys) -> str:
+def _hint(path: KeyPath, name: str, keys: Keys) -> str:
     if path == ("method",):
         owners = [kind for kind, method in METHODS.items() if name in method.keys]
         if owners:
@@ -201,13 +201,13 @@ def check_length(run: Mapping[str, Any], faults: Faults) -> None:
         )
 
 
-def _not_both(table: Mapping[str, Any], path: Path, a: str, b: str, faults: Faults) -> None:
+def _not_both(table: Mapping[str, Any], path: KeyPath, a: str, b: str, faults: Faults) -> None:
     if a in table and b in table:
         both = f"{dotted(path)} has both '{a}' and '{b}'"
         faults.add((*path, b), f"{both}; give one of them (--set {dotted(path)}.{a}= removes the other).")
 
 
-def _check_force(load: dict[str, Any], path: Path, faults: Faults) -> None:
+def _check_force(load: dict[str, Any], path: KeyPath, faults: Faults) -> None:
     force = load.get("force")
     at = (*path, "force")
     if isinstance(force, dict) and ("magnitude" in force or "seed" in force):
@@ -220,7 +220,7 @@ def _check_force(load: dict[str, Any], path: Path, faults: Faults) -> None:
         load["force"] = must_be.signal_vector()(force, at, faults)
 
 
-def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: Path, faults: Faults) -> None:
+def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
     if not {"effort", "position", "velocity"} & set(given):
         faults.add(path, "a motor needs 'effort', 'position' or 'velocity'.")
     for target, gain in (("position", "stiffness"), ("velocity", "damping")):
@@ -232,7 +232,7 @@ def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: Path,
 
 def _check_points(record: dict[str, Any], faults: Faults) -> None:
     points = record["points"]
-    path: Path = ("record", "points")
+    path: KeyPath = ("record", "points")
     if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
         faults.add(path, "record.points must be a list of { body = name, at = [x, y, z] }.")
         points = []

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.errors import LinkworkError
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 Settings = Mapping[str, Any] | Sequence[str] | str
 WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns, paths
@@ -18,7 +18,7 @@ WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns
 class Setting:
     """One override: where in the scene, and what. A value of None takes the key away."""
 
-    def __init__(self, path: Path, value: Any, words: str):
+    def __init__(self, path: KeyPath, value: Any, words: str):
         self.path, self.value, self.words = path, value, words
 
 
@@ -34,7 +34,7 @@ def parse_setting(words: str, example: str = "method.tolerance=1e-4 or load.0.fo
     return Setting(path, _value(value.strip(), words), words)
 
 
-def _key_path(key: str) -> Path | None:
+def _key_path(key: str) -> KeyPath | None:
     """The path of a dotted key, or None where it is anything else; TOML itself says which."""
     try:
         parsed: Any = tomllib.loads(f"{key.strip()} = 0")
@@ -76,17 +76,17 @@ def as_settings(settings: Settings) -> list[Setting]:
     return made
 
 
-def override(data: Mapping[str, Any], settings: Sequence[Setting]) -> tuple[dict[str, Any], dict[Path, str]]:
+def override(data: Mapping[str, Any], settings: Sequence[Setting]) -> tuple[dict[str, Any], dict[KeyPath, str]]:
     """The scene with the settings in it, and by path the words that set it."""
     result: dict[str, Any] = copy.deepcopy(dict(data))
-    words: dict[Path, str] = {}
+    words: dict[KeyPath, str] = {}
     for setting in settings:
         path = _put(result, setting)
         words[path] = setting.words
     return result, words
 
 
-def _put(data: dict[str, Any], setting: Setting) -> Path:
+def _put(data: dict[str, Any], setting: Setting) -> KeyPath:
     """Sets one value; returns its path with numbers where lists are."""
     at: Any = data
     path: list[str | int] = []

@@ -9,10 +9,10 @@ from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.model.model import Model
 from linkwork.model.neighbours import nearest_bodies
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 
-def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[str]:
+def find_bodies(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[str]:
     """Names of the bodies or frames that `body`, `pick` and `neighbours` choose; empty after a fault."""
     if "body" not in table:
         return []
@@ -38,7 +38,7 @@ def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faul
     return [model.body_names[k] for k in nearest_bodies(model, model.frame(chosen[0]).body, table["neighbours"])]
 
 
-def find_joints(model: Model, patterns: Sequence[str], path: Path, faults: Faults) -> list[str]:
+def find_joints(model: Model, patterns: Sequence[str], path: KeyPath, faults: Faults) -> list[str]:
     """Names of the joints that can move among those the patterns stand for, each once; empty after a fault."""
     names = [*model.joint_names, *model.joint_parts]
     found: dict[str, None] = {}

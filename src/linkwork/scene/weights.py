@@ -11,12 +11,12 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.model.model import Model
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 WEIGHTS = ("weights", "acceleration_weights", "velocity_weights")  # keys of [method] that hold them
 
 
-def metric_weights(model: Model, given: float | Mapping[str, Any], path: Path, faults: Faults) -> FloatArray:
+def metric_weights(model: Model, given: float | Mapping[str, Any], path: KeyPath, faults: Faults) -> FloatArray:
     """Weight of each squared acceleration or velocity, shape (nv,); one where nothing is said. Names win over patterns."""
     if not isinstance(given, Mapping):
         return np.full(model.nv, float(given))

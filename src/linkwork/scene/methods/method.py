@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from linkwork.model.model import Model
@@ -46,7 +46,7 @@ class Method:
     check: Callable[[Mapping[str, Any], Model, State | None, Faults], Options]
     build: Callable[[Found], Simulation]
     refused: Mapping[str, str] = field(default_factory=dict)
-    build_model: Callable[[Mapping[str, Any], FilePath, Faults], Model | None] = build_model
+    build_model: Callable[[Mapping[str, Any], Path, Faults], Model | None] = build_model
 
 
 def with_actions(sim: LoadedSimulation, found: Found) -> SceneSimulation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from linkwork.model.model import Model
@@ -16,7 +16,7 @@ from linkwork.scene.model import build_model
 from linkwork.simulation.protocol import Simulation
 
 
-def walker_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> Model | None:
+def walker_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model | None:
     """The model that a recording of the walker holds."""
     from linkwork.scenarios.walker.gait import Walker
     from linkwork.scenarios.walker.simulation import recorded_model

@@ -54,7 +54,9 @@ def _most_moved_panel(recording: Recording) -> list[Panel]:
         return []
 
     def draw(axes: Any) -> None:
-        draw_lines(axes, recording.times, lines, "displacement from the start", " or ".join(sorted(units, reverse=True)))
+        draw_lines(
+            axes, recording.times, lines, "displacement from the start", " or ".join(sorted(units, reverse=True))
+        )
 
     return [Panel("joints that moved most", draw)]
 
