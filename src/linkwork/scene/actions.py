@@ -54,7 +54,8 @@ class Push:
     def start(self, sim: LoadedSimulation, value: Values) -> Load:
         return sim.apply_wrench(self.body, value[:3], value[3:], frame=self.frame, at=self.at)
 
-    def update(self, sim: LoadedSimulation, load: Load, value: Values) -> None:
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        assert load is not None  # as `start` returned it
         sim.change_wrench(load, force=value[:3], torque=value[3:])
 
 
@@ -82,7 +83,8 @@ class Pull:
     def start(self, sim: LoadedSimulation, value: Values) -> Load:
         return sim.attach(self.body, self.base + np.array(value), self.stiffness, at=self.at)
 
-    def update(self, sim: LoadedSimulation, load: Load, value: Values) -> None:
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        assert load is not None  # as `start` returned it
         sim.move_target(load, self.base + np.array(value))
 
 

@@ -32,7 +32,7 @@ class _Acting:
     """An action on a simulation: the value set last, and the load it is applied as, if it acts on a body."""
 
     def __init__(self, action: Action, sim: LoadedSimulation, t: float):
-        self.action: Any = action  # Push and Pull update a load, Effort and Motor have none
+        self.action = action
         self.value: Values = ()
         self.load: Load | None = None
         self.is_on = False
