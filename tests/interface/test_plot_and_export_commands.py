@@ -31,7 +31,7 @@ def test_plot(run, tmp_path):
     for words, message in (
         (["--joint", "elbow"], "no joint is called 'elbow'"),
         (["--body", "hand"], "has no body 'hand'"),
-        (["--out", "picture.doc"], "no known kind of picture"),
+        (["--out", "picture.doc"], "not a kind of picture"),
     ):
         code, _, err = run("plot", "out/small", "--force", *words)
         assert code == REFUSED

@@ -70,7 +70,7 @@ def test_force_replaces_nothing_but_recordings(tmp_path, model, what):
         (path / "thesis.txt").write_text("years of work")
     else:
         path.write_text("years of work")
-    with pytest.raises(lw.LinkworkError, match="no recording that could be replaced"):
+    with pytest.raises(lw.LinkworkError, match="not a recording that could be replaced"):
         Recorder(path, force=True)
     assert path.exists()
 
@@ -335,7 +335,7 @@ def test_wrong_frames_are_refused(tmp_path, model):
             recorder.begin(model)
         with pytest.raises(lw.StateError, match="does not fit"):
             recorder.append(0.0, 0, lw.State(np.zeros(3), np.zeros(3)))
-        with pytest.raises(lw.StateError, match="cannot name a figure"):
+        with pytest.raises(lw.StateError, match="cannot name a scalar"):
             recorder.append(0.0, 0, model.neutral(), {"a/b": 1.0})
         with pytest.raises(lw.StateError, match="checkpoint entry 'x' is a set"):
             recorder.checkpoint({"x": {1, 2}})
