@@ -120,7 +120,7 @@ def two_cores(report: Report, case: Case, rounds: int) -> None:
         raise lw.LinkworkError(f"{case.shape}: two cores do not give the bits of one. Nothing was timed.")
     calls = {"one core": case.forward, "two cores": lambda: case.forward(second)}
     timings = take_turns(calls, rounds, sample_time=0.02)
-    for name, timing in timings.items():  # not add_timings: a thread that waits for another does not mean a busy machine
+    for name, timing in timings.items():  # not add_timings: waiting for another thread is not a busy machine
         figure = {"case": f"cores, {case.shape}", "joints": case.joints, "contestant": name}
         report.results.append({**figure, **timing.as_dict()})
     faster = timings["two cores"].times_faster_than(timings["one core"])

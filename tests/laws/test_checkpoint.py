@@ -335,7 +335,7 @@ def test_a_run_stopped_by_its_callback_goes_on(tmp_path, uninterrupted):
     assert Recording(tmp_path / "run").steps[-1] == 90
     go_on(tmp_path / "run")
     assert recorded(tmp_path / "run") == uninterrupted
-    assert go_on(tmp_path / "run") is None  # nothing is left to do, and nothing changes
+    assert go_on(tmp_path / "run").steps == 0  # nothing is left to do, and nothing changes
     assert recorded(tmp_path / "run") == uninterrupted
 
 
