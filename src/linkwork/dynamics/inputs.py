@@ -1,4 +1,4 @@
-"""What comes in at the door of the dynamics: arrays of the right shape and kind, or an error that says which is not."""
+"""Inputs of the dynamics: arrays of the right shape and kind, or an error that says which is not."""
 
 from __future__ import annotations
 

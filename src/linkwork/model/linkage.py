@@ -40,7 +40,7 @@ class Body:
 
 @dataclass
 class Linkage:
-    """A mechanism of named bodies. Faults are told together, by name, when it compiles.
+    """A mechanism of named bodies. Faults are reported together, by name, when it compiles.
 
     name: what the mechanism is called.
     gravity: acceleration of free fall in the world frame [m/s²].
