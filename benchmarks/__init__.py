@@ -1,1 +1,4 @@
-"""Benchmarks. Each file has `run(options) -> Report`, and `configure(parser)` if it takes options of its own."""
+"""Benchmarks: every file or folder here that defines `run(options) -> Report` is one.
+
+`configure(parser)` adds options of its own. A benchmark of several files is a folder; `harness` is what all of them share.
+"""

@@ -18,7 +18,7 @@ PROGRAM = """
 import json, resource, sys, time
 import linkwork as lw
 n = int(sys.argv[1])
-lw.library.chain(3).compile()  # the ordering kernel compiles once; its time is no part of the figure
+lw.library.chain(3).compile()  # the ordering kernel compiles once; its time is left out
 start = time.perf_counter()
 linkage, parent = lw.Linkage("long"), "world"
 for i in range(n):

@@ -37,7 +37,7 @@ SLOWER = 6.0  # than aba, at most
 COST_SPREAD = 2.0  # largest cost of a joint over the smallest
 TWO_CORES = 1.5  # times faster than one
 QUERY = 15e-6  # [s]
-BYTES_A_JOINT = 4096.0
+BYTES_PER_JOINT = 4096.0
 BUILD = {50_000: 1.0, 1_000_000: 30.0}  # [s] the plan of so many joints
 QUERIES = 2_000  # in a call. Anywhere: all about different pairs of bodies, too many for their paths to stay in a cache
 PAIRS = 4  # About the same bodies: so many different pairs, each asked again and again
@@ -120,9 +120,9 @@ def two_cores(report: Report, case: Case, rounds: int) -> None:
         raise lw.LinkworkError(f"{case.shape}: two cores do not give the bits of one. Nothing was timed.")
     calls = {"one core": case.forward, "two cores": lambda: case.forward(second)}
     timings = take_turns(calls, rounds, sample_time=0.02)
-    for name, timing in timings.items():  # not add_timings: a thread that waits for another is no busy machine
+    for name, timing in timings.items():  # not add_timings: waiting for another thread is not a busy machine
         figure = {"case": f"cores, {case.shape}", "joints": case.joints, "contestant": name}
-        report.figures.append({**figure, **timing.as_dict()})
+        report.results.append({**figure, **timing.as_dict()})
     faster = timings["two cores"].times_faster_than(timings["one core"])
     name = f"dca, {case.shape}, {case.joints:,} joints, two cores vs one"
     quietest = min(timings["one core"].samples) / min(timings["two cores"].samples)  # other programs take cores away
@@ -138,13 +138,13 @@ def scaling(report: Report, shape: str, sizes: list[int], joints: int, rounds: i
     sweeps = [n for n in sizes if n >= 1_000] or sizes
     calls = {f"{n}": cases[n].forward for n in sweeps}
     timings = take_turns(calls, max(3, rounds // 3), sample_time=0.02)
-    costs = []  # processor time a joint [s]: what other programs take counts against no size
+    costs = []  # processor time per joint [s]: what other programs take counts against no size
     for n in sweeps:
-        counted, measured = memory_a_joint(cases[n])
+        counted, measured = memory_per_joint(cases[n])
         timing = timings[f"{n}"]
         report.add_timings(
             f"dca scaling, {shape}", n, {"one core": timing},
-            bytes_a_joint_counted=counted, bytes_a_joint_measured=measured,
+            bytes_per_joint_counted=counted, bytes_per_joint_measured=measured,
         )  # fmt: skip
         costs.append(timing.processor_median / n)
     spread = max(costs) / min(costs)
@@ -160,13 +160,13 @@ def scaling(report: Report, shape: str, sizes: list[int], joints: int, rounds: i
     how = f"{counted:.0f} counted" + ("" if measured is None else f", {measured:.0f} measured")
     name = f"dca, {shape}, {sweeps[-1]:,} joints: memory, model included"
     report.requirements.append(
-        Requirement(name, most, "bytes a joint", f"≤ {BYTES_A_JOINT:g}", most <= BYTES_A_JOINT, detail=how)
+        Requirement(name, most, "bytes per joint", f"≤ {BYTES_PER_JOINT:g}", most <= BYTES_PER_JOINT, detail=how)
     )
     query_times(report, shape, cases, joints, rounds)
 
 
-def memory_a_joint(case: Case) -> tuple[float, float | None]:
-    """Bytes a joint: counted over the arrays of model and solver, and as growth of the process for the solver's."""
+def memory_per_joint(case: Case) -> tuple[float, float | None]:
+    """Bytes per joint: counted over the arrays of model and solver, and as growth of the process for the solver's."""
     arrays = [*case.model.arrays, *case.state, case.effort]
     model_bytes = sum(array.nbytes for array in arrays)
     own = {id(value): value for value in vars(case.solver).values() if isinstance(value, np.ndarray)}
@@ -293,7 +293,7 @@ def build_times(report: Report, sizes: list[int]) -> None:
             seconds = time.perf_counter() - start
             slowest = max(slowest, seconds)
             depths.append(f"{shape} {depth}")
-            report.figures.append({"case": f"plan, {shape}", "joints": n, "seconds": seconds, "depth": depth})
+            report.results.append({"case": f"plan, {shape}", "joints": n, "seconds": seconds, "depth": depth})
         limit = BUILD.get(n, 1.0)
         report.requirements.append(
             Requirement(

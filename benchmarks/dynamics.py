@@ -18,7 +18,7 @@ from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
 from linkwork.model.model import ModelArrays
 
 from .harness import Report, Requirement, Timing, progress, resident_bytes, take_turns
-from .peers import Peer, mujoco_peer, pinocchio_peer
+from .harness.peers import Peer, mujoco_peer, pinocchio_peer
 
 SHAPES: dict[str, Callable[[int], lw.Linkage]] = {
     "chain": lambda joints: lw.library.chain(joints=joints),
@@ -35,7 +35,7 @@ RESIDUAL = 1e-12  # relative: rounding alone, since inverse dynamics inverts not
 MUJOCO_CHAIN = 80.0  # times faster
 MUJOCO_TREE = 1.3  # times its time, at most
 COST_SPREAD = 2.0  # largest cost of a joint over the smallest
-BYTES_A_JOINT = 1500.0
+BYTES_PER_JOINT = 1500.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -164,14 +164,14 @@ def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:
         prove_solved(case)
     calls = {f"{case.joints}": case.forward for case in cases}
     timings = take_turns(calls, max(3, rounds // 10), sample_time=0.02)
-    costs: list[float] = []  # processor time a joint [s]: what other programs take counts against no size
+    costs: list[float] = []  # processor time per joint [s]: what other programs take counts against no size
     walls: list[float] = []
     for case in cases:
         timing = timings[f"{case.joints}"]
-        counted, measured = memory_a_joint(case)
+        counted, measured = memory_per_joint(case)
         report.add_timings(
             f"aba scaling, {shape}", case.joints, {"linkwork": timing},
-            bytes_a_joint_counted=counted, bytes_a_joint_measured=measured,
+            bytes_per_joint_counted=counted, bytes_per_joint_measured=measured,
         )  # fmt: skip
         costs.append(timing.processor_median / case.joints)
         walls.append(timing.median / case.joints)
@@ -193,9 +193,9 @@ def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:
         Requirement(
             f"aba, {shape}, {sizes[-1]:,} joints: memory",
             most,
-            "bytes a joint",
-            f"≤ {BYTES_A_JOINT:g}",
-            most <= BYTES_A_JOINT or sizes[-1] < ENOUGH_TO_MEASURE,
+            "bytes per joint",
+            f"≤ {BYTES_PER_JOINT:g}",
+            most <= BYTES_PER_JOINT or sizes[-1] < ENOUGH_TO_MEASURE,
             detail=how,
         )
     )
@@ -204,8 +204,8 @@ def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:
 ENOUGH_TO_MEASURE = 100_000  # joints below which other memory of the process outweighs the arrays
 
 
-def memory_a_joint(case: Case) -> tuple[float, float | None]:
-    """Bytes a joint that `aba` needs: counted over its arrays, and measured as growth of the process."""
+def memory_per_joint(case: Case) -> tuple[float, float | None]:
+    """Bytes per joint that `aba` needs: counted over its arrays, and measured as growth of the process."""
     model, state = case.model, case.state
     arrays = (*model.arrays, *state, case.effort, case.acceleration)
     workspace = 8 * (model.n_bodies * BODY_WORK + model.nv * DOF_WORK)

@@ -78,6 +78,6 @@ def check(model: lw.Model, state: lw.State, body: int) -> None:
         (lw.body_poses(model, state), lw.body_poses(*there)),
         (lw.body_twists(model, state), lw.body_twists(*there)),
     ):
-        error = np.abs(after - before[there.came_from]).max() / np.abs(before).max()
+        error = np.abs(after - before[there.old_index]).max() / np.abs(before).max()
         if error > AGREEMENT:
             raise AssertionError(f"re-rooted over a chain to body {body}, the model moved by {error:.1e} of its size.")

@@ -26,7 +26,7 @@ class HouseDocstrings(griffe.Extension):
     """Turns the docstrings of a package into Markdown."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """Fields that begin with an underscore are no business of a caller, though a dataclass takes them."""
+        """Fields that begin with an underscore do not concern a caller, though a dataclass takes them."""
         for made in _classes(pkg):
             start = made.members.get("__init__")
             if isinstance(start, griffe.Function):

@@ -25,7 +25,7 @@ def floating_chain() -> lw.Model:
 def tell(sim: lw.AdaptiveDynamics, what: str) -> None:
     report = sim.report
     print(
-        f"{sim.time:5.2f} s  {report.active_joints:5d} of {LINKS} joints active   "
+        f"{sim.time:5.2f} s  {report.n_active:5d} of {LINKS} joints active   "
         f"bound {report.error_bound:.1e} rad/s²   energy {report.energy:.6f} J   {what}"
     )
 
@@ -50,7 +50,7 @@ def main() -> None:
     sim.pin_inactive("link_1001")  # a joint that rusted: stopped by an impulse, at once
     tell(sim, "one joint locked: energy can only fall")
     sim.step(STEP, 200)
-    tell(sim, f"link_10 active: {'link_10' in sim.active}, link_1001 active: {'link_1001' in sim.active}")
+    tell(sim, f"link_10 active: {'link_10' in sim.active_joints}, link_1001 active: {'link_1001' in sim.active_joints}")
     sim.unpin("link_1001")
 
     impulse = np.array(FORCE) * BLOW_STEPS * STEP

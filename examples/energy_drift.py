@@ -11,7 +11,7 @@ import linkwork as lw
 
 LINKS, LENGTH, MASS = 4, 0.25, 0.5  # [m, kg] of each link
 DURATION, MOMENTS = 20.0, 200  # [s], and how often to look
-STEPS = {  # [s]: 1,000 to 1,500 evaluations of the accelerations a second for each
+STEPS = {  # [s]: 1,000 to 1,500 evaluations of the accelerations per second for each
     "semi_implicit_euler": 0.001,
     "rk4": 0.004,
     "implicit_midpoint": 0.005,
@@ -36,7 +36,7 @@ def history(integrator: str, duration: float, moments: int) -> History:
     start = model.state([2.0, 0.5, 0.5, 0.5])  # held high, then let go: chaotic
     sim = lw.FullDynamics(model, start, integrator=integrator)
     h = STEPS[integrator]
-    before, seen, evaluations = sim.figures()["energy"], [(0.0, 0.0)], 0
+    before, seen, evaluations = sim.scalars()["energy"], [(0.0, 0.0)], 0
     for _ in range(moments):
         report = sim.step(h, round(duration / moments / h))
         seen.append((sim.time, report.energy - before))

@@ -47,7 +47,7 @@ def compare(links: int, push: float, down: np.ndarray, side: np.ndarray) -> None
             report = sim.refine(2.0**-k)
         choice = psi.choose(2.0**-k)
         error, wrong = (np.abs(x - truth).max() / largest for x in (sim.acceleration, choice.qdd))
-        ours = f"{report.joints_computed:5d}   {error:.2e}   {report.error_bound:.2e}"
+        ours = f"{report.n_computed:5d}   {error:.2e}   {report.error_bound:.2e}"
         print(f"  2^-{k:<2d}        {ours}              {len(choice.computed):5d}   {wrong:.2e}   {choice.bound:.2e}")
 
 

@@ -26,7 +26,7 @@ recording = lw.run_scene(scene, folder / "run")
 print(recording)
 
 way = recording.path_of("link_29")  # (frames, 3) [m]
-kinetic = recording.figures["kinetic_energy"]
+kinetic = recording.scalars["kinetic_energy"]
 for k in range(0, len(recording), 20):
     print(f"{recording.times[k]:5.2f} s: end at x = {way[k, 0]:+.3f} m, kinetic energy {kinetic[k]:.4f} J")
 print(f"link_29 turns fastest at {np.abs(recording.joint_velocity('link_29')).max():.1f} rad/s")

@@ -1,4 +1,4 @@
-"""Linkwork: rigid-body linkages with very many joints. Computes the joints that matter, proves the error.
+"""Linkwork: rigid-body linkages with very many joints. Computes the joints that matter, with a bound on the error.
 
 `import linkwork as lw` defines names and does nothing else; importers, plots and engines load when they are used.
 """
@@ -21,7 +21,7 @@ from linkwork.dynamics.front import (
     momentum,
 )
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
-from linkwork.dynamics.reroot import Loss, Rerooted, reroot
+from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics, FullReport
@@ -51,6 +51,7 @@ from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
+from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
 
@@ -87,6 +88,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "ImpactLoss",
     "Inertia",
     "Joint",
     "Linkage",
@@ -94,7 +96,6 @@ __all__ = [
     "Loop",
     "LoopClosure",
     "LoopSolution",
-    "Loss",
     "Mesh",
     "MissingExtraError",
     "Model",
@@ -108,13 +109,16 @@ __all__ = [
     "QuasiStaticsReport",
     "Recorder",
     "Recording",
+    "Report",
     "Rerooted",
     "Response",
     "Revolute",
     "RunInterrupted",
+    "RunReport",
     "Scene",
     "Screw",
     "Shape",
+    "Simulation",
     "Sphere",
     "Spherical",
     "State",

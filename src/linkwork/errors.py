@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 
 class LinkworkError(Exception):
-    """Something Linkwork refuses to do, with where, what, why and what to do about it."""
+    """Something Linkwork refuses to do, with where, what, why and what to do about it.
+
+    about: name of the parameter, body or joint that is at fault, where there is one.
+    """
+
+    def __init__(self, *message: object, about: str | None = None):
+        super().__init__(*message)
+        self.about = about
 
 
 class FaultListError(LinkworkError):
@@ -14,13 +21,13 @@ class FaultListError(LinkworkError):
 
     SHOWN = 20  # more lines than this hide the message itself
 
-    def __init__(self, headline: str, faults: Sequence[str] = ()):
+    def __init__(self, headline: str, faults: Sequence[str] = (), about: str | None = None):
         self.headline = headline
         self.faults = list(faults)
         lines = [headline, *(f"  - {fault}" for fault in self.faults[: self.SHOWN])]
         if len(self.faults) > self.SHOWN:
             lines.append(f"  ... and {len(self.faults) - self.SHOWN} more of {len(self.faults)}")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(lines), about=about)
 
 
 class ModelError(FaultListError):

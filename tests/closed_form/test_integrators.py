@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from linkwork.full.integrators import INTEGRATORS, Settings
 from scipy.special import ellipj, ellipk
 
 import linkwork as lw
-from linkwork.full.integrators import INTEGRATORS, Settings
 
 G = 9.81
 ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2}
@@ -182,7 +182,7 @@ def test_a_spring_to_the_world_swings_a_slider(integrator):
     model = linkage.compile()
     w, duration, steps = math.sqrt(8.0 / 2.0), 1.0, 2000
     sim = lw.FullDynamics(model, model.state([0.3]), integrator=integrator)
-    sim.attach("box", to=(0.5, 0.7, 0.0), stiffness=8.0)  # across the rail it pulls in vain
+    sim.apply_spring("box", target=(0.5, 0.7, 0.0), stiffness=8.0)  # across the rail it pulls in vain
     sim.step(duration / steps, steps)
     error = 1e-3 if integrator == "semi_implicit_euler" else 1e-6  # ½ h ω t, or (h ω)² t / 24
     assert sim.state.q[0] == pytest.approx(0.5 - 0.2 * math.cos(w * duration), abs=error)

@@ -142,7 +142,7 @@ def test_steep_slopes_have_no_stable_gait():
 
 @pytest.mark.parametrize("slope", [0.0, -0.05])
 def test_level_ground_and_hills_have_none(slope):
-    with pytest.raises(lw.StateError, match="nothing to live on"):
+    with pytest.raises(lw.StateError, match="cannot keep a passive walker going"):
         find_gait(Walker(slope=slope))
 
 

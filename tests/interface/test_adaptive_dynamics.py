@@ -68,7 +68,7 @@ def test_bad_numbers_are_refused_by_name(model, what, value):
         lw.AdaptiveDynamics(model, model.neutral(), **{what: value})
 
 
-@pytest.mark.parametrize("what", ["acceleration_weights", "velocity_weights"])
+@pytest.mark.parametrize("what", ["weights", "velocity_weights"])
 def test_weights_that_do_not_fit_are_refused_by_name(model, what):
     for bad in (
         np.ones(5),
@@ -85,7 +85,7 @@ def test_weights_that_do_not_fit_are_refused_by_name(model, what):
 
 def test_weights_are_copied(model):
     weights = np.ones(6)
-    sim = lw.AdaptiveDynamics(model, model.neutral(), acceleration_weights=weights)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), weights=weights)
     weights[:] = math.nan
     assert math.isfinite(sim.update_region(1e-3).error_bound)
 
@@ -137,8 +137,8 @@ def test_a_model_without_bodies_runs():
     model = lw.Linkage("nothing").compile()
     sim = lw.AdaptiveDynamics(model, model.neutral())
     report = sim.step(1e-3, 5)
-    assert (report.active_joints, report.energy, report.error_bound) == (0, 0.0, 0.0)
-    assert sim.active == []
+    assert (report.n_active, report.energy, report.error_bound) == (0, 0.0, 0.0)
+    assert sim.active_joints == []
     assert (sim.momentum.linear == 0.0).all()
     assert sim.time == pytest.approx(5e-3)
     sim.restore(sim.checkpoint())
@@ -153,7 +153,7 @@ def test_a_model_that_cannot_move_runs():
     sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.0)
     sim.apply_wrench("moss", force=(1, 2, 3), frame="world")
     report = sim.step(1e-3, 20)
-    assert report.active_joints == 0
+    assert report.n_active == 0
     assert report.energy == pytest.approx(lw.energy(model, model.neutral()).total)
     sim.pin_active(model.joint_names[1])
     sim.pin_inactive(model.joint_names[0])
@@ -205,7 +205,7 @@ def test_unknown_joints_and_bodies_are_refused_everywhere(untouched):
     with pytest.raises(lw.LinkworkError, match="nose"):
         untouched.apply_wrench("nose", force=(1, 0, 0))
     with pytest.raises(lw.StateError, match="body 4"):
-        untouched.attach(4, to=(0, 0, 0), stiffness=1.0)
+        untouched.apply_spring(4, target=(0, 0, 0), stiffness=1.0)
 
 
 def test_what_is_not_pinned_cannot_be_unpinned_and_what_is_cannot_be_pinned_again(sim):
@@ -277,7 +277,10 @@ def test_bad_loads_are_refused(untouched):
 
 def test_a_load_of_another_simulation_is_refused(untouched, model):
     other = lw.AdaptiveDynamics(model, model.neutral())
-    for load in (other.apply_wrench("wrist", force=(1, 0, 0)), other.attach("wrist", to=(0, 0, 0), stiffness=1.0)):
+    for load in (
+        other.apply_wrench("wrist", force=(1, 0, 0)),
+        other.apply_spring("wrist", target=(0, 0, 0), stiffness=1.0),
+    ):
         for verb in (untouched.clear, lambda load: untouched.change_wrench(load, force=(1, 2, 3))):
             with pytest.raises(lw.StateError, match="part of the simulation"):
                 verb(load)
@@ -356,7 +359,7 @@ def test_nothing_is_proven_before_the_first_update():
     sim = lw.AdaptiveDynamics(model, model.random_state(1), tolerance=1.0)
     assert math.isnan(sim.report.error_bound)
     assert not sim.report.reached
-    assert math.isnan(sim.figures()["error_bound"])
+    assert math.isnan(sim.scalars()["error_bound"])
     sim.step(1e-4)
     assert sim.report.error_bound <= 1.0
     assert sim.report.reached

@@ -25,7 +25,7 @@ kept
 """
 
 
-def test_its_name_has_a_dash_and_its_helpers_are_no_benchmarks():
+def test_its_name_has_a_dash_and_its_helpers_are_not_benchmarks():
     names = benchmark_names(benchmark_folder())
     assert "quasi-statics" in names
     assert not [name for name in names if name.startswith("quasi-statics-") or "_" in name]
@@ -36,17 +36,17 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"
     page.write_text(PAGE.format(name=case), encoding="utf-8")
-    figures = tmp_path / "figures.json"
-    words = ["bench", "quasi-statics", "--case", case, "--quick", "--steps", "6", "--json", str(figures)]
+    path = tmp_path / "results.json"
+    words = ["bench", "quasi-statics", "--case", case, "--quick", "--steps", "6", "--json", str(path)]
     assert main([*words, "--out", str(tmp_path / "pictures"), "--page", str(page)]) == DONE
     capsys.readouterr()
 
-    content = json.loads(figures.read_text(encoding="utf-8"))
+    content = json.loads(path.read_text(encoding="utf-8"))
     assert content["benchmark"] == "quasi-statics"
     assert content["environment"]["cpu"]
     assert content["environment"]["packages"]["numba"]
     assert content["options"]["steps"] == 6
-    runs = [figure for figure in content["figures"] if "exponent" in figure]
+    runs = [result for result in content["results"] if "exponent" in result]
     assert runs
     for run in runs:
         assert run["case"] == case
@@ -68,11 +68,11 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
 
 
 def test_precision_shows_in_the_displacements(tmp_path, capsys):
-    figures = tmp_path / "figures.json"
-    words = ["bench", "quasi-statics", "--case", "bicycle-chain", "--quick", "--json", str(figures)]
+    path = tmp_path / "results.json"
+    words = ["bench", "quasi-statics", "--case", "bicycle-chain", "--quick", "--json", str(path)]
     assert main([*words, "--out", str(tmp_path)]) == DONE
     capsys.readouterr()
-    runs = json.loads(figures.read_text(encoding="utf-8"))["figures"]
+    runs = json.loads(path.read_text(encoding="utf-8"))["results"]
     coarse, fine = (run["displacement_error"] for run in sorted(runs, key=lambda run: run["exponent"]))
     assert fine < coarse / 4  # 16 times the precision; how much of it arrives depends on the shape
 

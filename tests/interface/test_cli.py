@@ -8,8 +8,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.cli import main, program
-from linkwork.cli.acts import ACTS
-from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.cli.bench import benchmark_file, benchmark_folder, benchmark_names
+from linkwork.cli.demo_parts import PARTS
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, MISSED, REFUSED, WRONG_USAGE
 from linkwork.cli.mechanism import library_models
 
@@ -83,9 +83,11 @@ def test_wrong_usage(run, words):
     ("words", "says"),
     [
         (["info"], "--list"),
-        (["info", "chian"], "did you mean chain"),
+        (["info", "chian"], "did you mean 'chain'"),
         (["info", "missing.urdf"], "no file 'missing.urdf'"),
-        (["info", "chain", "joints"], "name=value"),
+        (["info", "chain", "joints"], "key=value"),
+        (["info", "chain", "joints=[3"], "is not TOML"),
+        (["info", "chain", "a.joints=3"], "one name"),
         (["info", "chain", "wings=2"], "no parameter 'wings'"),
         (["info", "chain", "joints=many"], "joints"),
         (["info", "chain", "joints=-1"], "joints"),
@@ -119,6 +121,22 @@ def test_info_of_a_library_model(run):
     code, out, _ = run("info", "chain", "joints=12")
     assert code == DONE
     assert "12 Revolute" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "joints"),
+    [
+        (["chain", "joints=3", "joint=universal"], {"Universal": 3}),
+        (["double_pendulum", "lengths=[1, 0.5]"], {"Revolute": 2}),
+        (["chain", "joints=3", "joints="], {"Revolute": 100}),
+        (["chain", 'axes="same"', "joints=2"], {"Revolute": 2}),
+    ],
+)
+def test_parameters_are_toml(run, words, joints):
+    """The same grammar as of `linkwork run --set`: values in TOML, names without quotes, nothing takes one away."""
+    code, out, err = run("info", *words, "--json")
+    assert code == DONE, err
+    assert json.loads(out)["joints"] == joints
 
 
 def test_info_as_json(run):
@@ -160,7 +178,7 @@ def test_info_list_names_every_model(run):
 def test_demo_plays_every_act(run, tmp_path):
     code, out, _ = run("demo", "--quick", "--out", str(tmp_path))
     assert code == DONE
-    assert all(name in out for name in ACTS)
+    assert all(name in out for name in PARTS)
     assert "drifted" in out
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 
@@ -173,7 +191,7 @@ def test_demo_plays_one_act(run, tmp_path):
 
 
 def test_bench_writes_every_figure(run, tmp_path):
-    path = tmp_path / "deep" / "figures.json"
+    path = tmp_path / "deep" / "results.json"
     code, out, _ = run("bench", "dynamics", "--quick", "--strict", "--json", str(path))
     assert code == DONE
     assert "not judged" in out
@@ -181,8 +199,8 @@ def test_bench_writes_every_figure(run, tmp_path):
     assert written["benchmark"] == "dynamics"
     assert {"date", "cpu", "cores", "python", "packages"} <= set(written["environment"])
     assert {"linkwork", "numpy", "numba"} <= set(written["environment"]["packages"])
-    assert {figure["contestant"] for figure in written["figures"]} >= {"linkwork"}
-    assert all(figure["median_s"] > 0 for figure in written["figures"])
+    assert {figure["contestant"] for figure in written["results"]} >= {"linkwork"}
+    assert all(figure["median_s"] > 0 for figure in written["results"])
     assert written["requirements"]
 
 
@@ -197,6 +215,24 @@ def test_strict_bench_reports_a_miss(monkeypatch, run):
     monkeypatch.setattr("linkwork.cli.bench.load_benchmark", lambda folder, name: benchmark)
     assert run("bench", "dynamics")[0] == DONE
     assert run("bench", "dynamics", "--strict")[0] == MISSED
+
+
+def test_benchmarks_are_files_and_folders_that_define_run(tmp_path):
+    for name, text in {
+        "__init__.py": '"""Benchmarks."""',
+        "one_file.py": "def run(options): ...",
+        "helper.py": "def running(options): ...",
+        "folder/__init__.py": "def configure(parser): ...\n\ndef run(options): ...",
+        "folder/cases.py": "def run(options): ...",
+        "shared/__init__.py": "from .parts import run",
+        "data/readme.txt": "def run",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert benchmark_names(tmp_path) == ["folder", "one-file"]
+    assert benchmark_file(tmp_path, "one-file") == tmp_path / "one_file.py"
+    assert benchmark_file(tmp_path, "folder") == tmp_path / "folder" / "__init__.py"
 
 
 def test_bench_lists_benchmarks(run):

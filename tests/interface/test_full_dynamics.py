@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from linkwork.full.integrators import INTEGRATORS
 
 import linkwork as lw
 from linkwork.dynamics.front import ALGORITHMS
-from linkwork.full.integrators import INTEGRATORS
 from linkwork.model.library import MODELS
 
 BAD_NUMBERS = [-1.0, 0.0, math.nan, math.inf, -math.inf, "fine", None, [0.1]]
@@ -66,7 +66,7 @@ def test_states_that_do_not_fit_are_refused(model):
         (lw.State(q, v[:-1]), r"state\.v has shape"),
         (lw.State(np.where(np.arange(7) == 4, math.nan, q), v), r"state\.q\[4\] is nan \(joint 'elbow'\)"),
         (lw.State(q, np.where(np.arange(6) == 3, math.inf, v)), r"state\.v\[3\] is inf \(joint 'elbow'\)"),
-        (lw.State(2.0 * np.eye(7)[0], v), r"joint 'shoulder' has the orientation .* no unit quaternion"),
+        (lw.State(2.0 * np.eye(7)[0], v), r"joint 'shoulder' has the orientation .* not a unit quaternion"),
     ):
         with pytest.raises(lw.StateError, match=message):
             lw.FullDynamics(model, bad)
@@ -90,14 +90,14 @@ def test_the_start_is_copied(model):
 
 @pytest.mark.parametrize("h", BAD_NUMBERS)
 def test_bad_steps_are_refused(untouched, h):
-    for refuse in (lambda: untouched.step(h), lambda: untouched.run(3, h)):
+    for refuse in (lambda: untouched.step(h), lambda: untouched.run(h, 3)):
         with pytest.raises(lw.StateError, match=r"h is .*; it must be a finite number > 0"):
             refuse()
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "two", None, True])
 def test_bad_numbers_of_steps_are_refused(untouched, n):
-    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(n, 1e-3)):
+    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(1e-3, n)):
         with pytest.raises(lw.StateError, match=r"the number of steps is .*; it must be a whole number ≥ 1"):
             refuse()
 
@@ -143,7 +143,7 @@ def test_loads_on_nothing_are_refused(untouched):
         with pytest.raises(lw.StateError, match="is the world or does not exist"):
             untouched.apply_wrench(body, force=(1, 0, 0))
         with pytest.raises(lw.StateError, match="is the world or does not exist"):
-            untouched.attach(body, to=(0, 0, 0), stiffness=1.0)
+            untouched.apply_spring(body, target=(0, 0, 0), stiffness=1.0)
     with pytest.raises(lw.ModelError, match="no body 'ellbow'; did you mean 'elbow'"):
         untouched.apply_wrench("ellbow", force=(1, 0, 0))
 
@@ -154,9 +154,9 @@ def test_bad_vectors_are_refused(untouched):
     with pytest.raises(lw.StateError, match=r"torque has shape \(2,\)"):
         untouched.apply_wrench("elbow", torque=(1, 0))
     with pytest.raises(lw.StateError, match=r"at is \[inf"):
-        untouched.attach("elbow", to=(0, 0, 0), stiffness=1.0, at=(math.inf, 0, 0))
+        untouched.apply_spring("elbow", target=(0, 0, 0), stiffness=1.0, at=(math.inf, 0, 0))
     with pytest.raises(lw.StateError, match=r"to is \[nan"):
-        untouched.attach("elbow", to=(math.nan, 0, 0), stiffness=1.0)
+        untouched.apply_spring("elbow", target=(math.nan, 0, 0), stiffness=1.0)
     with pytest.raises(lw.StateError, match=r"frame must be 'body' or 'world', not 'tool'"):
         untouched.apply_wrench("elbow", force=(1, 0, 0), frame="tool")
 
@@ -164,7 +164,7 @@ def test_bad_vectors_are_refused(untouched):
 @pytest.mark.parametrize("value", BAD_NUMBERS)
 def test_springs_need_a_stiffness(untouched, value):
     with pytest.raises(lw.StateError, match=r"stiffness is .*; it must be a finite number > 0"):
-        untouched.attach("elbow", to=(0, 0, 0), stiffness=value)
+        untouched.apply_spring("elbow", target=(0, 0, 0), stiffness=value)
 
 
 def test_loads_of_others_and_loads_that_are_gone_are_refused(model, untouched):

@@ -48,7 +48,7 @@ def state(model):
         ((Z, "left_lower", "right_lower", (TIP,)), {}, "placements must be two poses"),
         ((Z, "left_lower", "right_lower", TIP), {}, "placements must be two poses"),
         ((Z, "left_lower", "right_lower", (TIP, (0.3, 0, 0))), {}, r"placements must be two lw\.Pose"),
-        ((Z, "left_lower", 3), {}, "3 is no name"),
+        ((Z, "left_lower", 3), {}, "3 is not a name"),
     ],
 )
 def test_what_is_no_loop_is_refused_at_once(arguments, options, message):

@@ -139,7 +139,7 @@ def test_massless_links_are_the_limit_of_light_ones(rng):
     np.testing.assert_allclose(lw.forward_dynamics(model, state, algorithm="dense"), limit, rtol=1e-9)
 
 
-def test_a_vanished_body_is_told_with_the_one_to_ask_for(rng):
+def test_a_merged_body_is_named_with_the_one_to_ask_for(rng):
     linkage = massless_arm(rng, 0.0)
     linkage.add_body("sticker", "link_0", shapes=[lw.Sphere(0.1)])
     model = linkage.compile()

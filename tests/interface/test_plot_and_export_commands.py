@@ -31,7 +31,7 @@ def test_plot(run, tmp_path):
     for words, message in (
         (["--joint", "elbow"], "no joint is called 'elbow'"),
         (["--body", "hand"], "has no body 'hand'"),
-        (["--out", "picture.doc"], "no known kind of picture"),
+        (["--out", "picture.doc"], "not a kind of picture"),
     ):
         code, _, err = run("plot", "out/small", "--force", *words)
         assert code == REFUSED
@@ -60,7 +60,7 @@ def test_pictures_are_not_replaced_unasked(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["compass_walker", "crowd", "molecule_one_force", "falling_humanoid"])
-def test_plots_of_ready_scenes(run, tmp_path, name):
+def test_plots_of_builtin_scenes(run, tmp_path, name):
     """Scenes without chosen joints, with floating bases, balls, steps and bounds: each draws what it has."""
     settings = {
         "compass_walker": {"run.duration": 1.6},
@@ -87,7 +87,7 @@ def test_export_csv(run):
     assert [float(row["time"]) for row in rows] == recording.times[::2].tolist()  # every digit
     assert [float(row["q.link_7"]) for row in rows] == recording.joint("link_7")[::2, 0].tolist()
     assert [float(row["v.link_0"]) for row in rows] == recording.joint_velocity("link_0")[::2, 0].tolist()
-    assert [float(row["energy"]) for row in rows] == recording.figures["energy"][::2].tolist()
+    assert [float(row["energy"]) for row in rows] == recording.scalars["energy"][::2].tolist()
     code, _, err = run("export", "out/small", "--csv")
     assert code == REFUSED
     assert "exists already" in err
@@ -104,7 +104,7 @@ def test_export_npz(run):
         for k in range(len(recording)):
             assert (found["q"][k] == recording.state(k).q).all()
             assert (found["v"][k] == recording.state(k).v).all()
-        assert (found["energy"] == recording.figures["energy"]).all()
+        assert (found["energy"] == recording.scalars["energy"]).all()
 
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])

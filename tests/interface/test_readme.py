@@ -85,7 +85,7 @@ def test_tables_repeat_figures_of_the_benchmarks():
     derived = {
         f"{int(joints[1].replace(',', '')) * int(each[1]) / 1e6:g} ms"
         for row in rows
-        if (joints := re.search(r"([\d,]+) joints \|", row)) and (each := re.search(r"(\d+) ns a joint", row))
+        if (joints := re.search(r"([\d,]+) joints \|", row)) and (each := re.search(r"(\d+) ns (?:a|per) joint", row))
     }
     assert not set(repeated) - set(re.findall(FIGURE, pages)) - derived
 

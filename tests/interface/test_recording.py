@@ -34,8 +34,8 @@ def test_existing_output_is_refused_and_untouched(tmp_path, model):
     before = contents(path)
     for refuse in (
         lambda: Recorder(path),
-        lambda: simulation(model).run(10, 1e-3, record=path),
-        lambda: simulation(model).run(10, 1e-3, record=str(path)),
+        lambda: simulation(model).run(1e-3, 10, record=path),
+        lambda: simulation(model).run(1e-3, 10, record=str(path)),
     ):
         with pytest.raises(lw.LinkworkError, match=r"exists already.*force=True \(--force\)"):
             refuse()
@@ -70,7 +70,7 @@ def test_force_replaces_nothing_but_recordings(tmp_path, model, what):
         (path / "thesis.txt").write_text("years of work")
     else:
         path.write_text("years of work")
-    with pytest.raises(lw.LinkworkError, match="no recording that could be replaced"):
+    with pytest.raises(lw.LinkworkError, match="not a recording that could be replaced"):
         Recorder(path, force=True)
     assert path.exists()
 
@@ -190,7 +190,7 @@ def test_a_run_that_cannot_begin_is_not_told_to_resume(tmp_path, model, monkeypa
 
     monkeypatch.setattr(f"linkwork.record.recorder.{where}", refuse)
     with pytest.raises(lw.LinkworkError, match=r"cannot begin .*No space left.*Nothing was recorded") as refusal:
-        simulation(model).run(10, 1e-3, record=tmp_path / "run")
+        simulation(model).run(1e-3, 10, record=tmp_path / "run")
     assert "resume" not in str(refusal.value)
     assert os.listdir(tmp_path) == []
 
@@ -234,7 +234,7 @@ except lw.LinkworkError as error:
 def test_a_run_on_a_full_disk_can_be_resumed(tmp_path, model, monkeypatch):
     """The disk is full at some write of a run; after room was made, the run goes on as if nothing had happened."""
     whole = simulation(model)
-    run_simulation(whole, 60, 1e-2, record=tmp_path / "whole", every=5, checkpoint_every_s=0.0)
+    run_simulation(whole, 1e-2, 60, record=tmp_path / "whole", every=5, checkpoint_every_s=0.0)
     calls = []
     real = container.GrowingArray.write
 
@@ -247,7 +247,7 @@ def test_a_run_on_a_full_disk_can_be_resumed(tmp_path, model, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(container.GrowingArray, "write", sometimes)
         with pytest.raises(lw.LinkworkError, match="No space left on device"):
-            run_simulation(simulation(model), 60, 1e-2, record=tmp_path / "run", every=5, checkpoint_every_s=0.0)
+            run_simulation(simulation(model), 1e-2, 60, record=tmp_path / "run", every=5, checkpoint_every_s=0.0)
     assert 0 < len(Recording(tmp_path / "run")) < 13
     again = simulation(model)
     resume_run(again, tmp_path / "run")
@@ -257,14 +257,14 @@ def test_a_run_on_a_full_disk_can_be_resumed(tmp_path, model, monkeypatch):
     assert [s.q.tobytes() for s in a.states] == [s.q.tobytes() for s in b.states]
 
 
-# -------------------------------------------------------------------------------------------------- what is no recording
+# -------------------------------------------------------------------------------------------------- what is not a recording
 
 
 def test_strangers_are_told(tmp_path):
     for name, make, message in (
         ("nothing", lambda path: None, "there is no recording"),
-        ("file", lambda path: path.write_text("hello"), "is no recording of Linkwork"),
-        ("folder", lambda path: path.mkdir(), "is no recording of Linkwork"),
+        ("file", lambda path: path.write_text("hello"), "is not a recording of Linkwork"),
+        ("folder", lambda path: path.mkdir(), "is not a recording of Linkwork"),
         ("zarr", lambda path: write_root(path, {"attributes": {}, "zarr_format": 3}), "has no 'linkwork_recording'"),
         ("list", lambda path: write_root(path, [1, 2]), "damaged"),
         (
@@ -284,9 +284,9 @@ def write_root(path, document):
     (path / "zarr.json").write_text(json.dumps(document))
 
 
-PARTS = ("zarr.json", "frames/time", "changes/value", "keys/state", "model/description", "model/body", "figures/energy")
+PARTS = ("zarr.json", "frames/time", "changes/value", "keys/state", "model/description", "model/body", "scalars/energy")
 DAMAGE = [(part, how) for part in PARTS for how in ("cut", "gone", "garbled")]
-DAMAGE.remove(("figures/energy", "gone"))  # a chunk without a file lies before the figure appeared: it reads as NaN
+DAMAGE.remove(("scalars/energy", "gone"))  # a chunk without a file lies before the scalar appeared: it reads as NaN
 
 
 @pytest.mark.parametrize(("part", "how"), DAMAGE)
@@ -310,7 +310,7 @@ def test_damage_is_told_where_it_is_met(tmp_path, model, part, how):
 
 def look_at_everything(path):
     recording = Recording(path)
-    recording.model, recording.times, recording.figures, recording.reports  # noqa: B018
+    recording.model, recording.times, recording.scalars, recording.reports  # noqa: B018
     for state in recording.states:
         assert state.q.shape == (8,)
 
@@ -335,7 +335,7 @@ def test_wrong_frames_are_refused(tmp_path, model):
             recorder.begin(model)
         with pytest.raises(lw.StateError, match="does not fit"):
             recorder.append(0.0, 0, lw.State(np.zeros(3), np.zeros(3)))
-        with pytest.raises(lw.StateError, match="cannot name a figure"):
+        with pytest.raises(lw.StateError, match="cannot name a scalar"):
             recorder.append(0.0, 0, model.neutral(), {"a/b": 1.0})
         with pytest.raises(lw.StateError, match="checkpoint entry 'x' is a set"):
             recorder.checkpoint({"x": {1, 2}})
@@ -344,7 +344,7 @@ def test_wrong_frames_are_refused(tmp_path, model):
         recorder.append(0.0, 0, model.neutral())
     recording = Recording(tmp_path / "run")
     assert len(recording) == 1
-    assert recording.figures["good"].tolist() == [1.0]
+    assert recording.scalars["good"].tolist() == [1.0]
 
 
 def test_runs_that_cannot_go_on(tmp_path, model):
@@ -367,14 +367,14 @@ def test_the_benchmark_fills_its_page(tmp_path, capsys):
     page.write_text(
         "<!-- begin sizes -->\nold\n<!-- end sizes -->\n<!-- begin containers -->\nkept\n<!-- end containers -->\n"
     )
-    words = ["bench", "recordings", "--quick", "--case", "sizes", "--json", str(tmp_path / "figures.json")]
+    words = ["bench", "recordings", "--quick", "--case", "sizes", "--json", str(tmp_path / "results.json")]
     assert main([*words, "--page", str(page)]) == 0
-    figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
+    figures = json.loads((tmp_path / "results.json").read_text())["results"]
     assert [figure["contestant"] for figure in figures] == ["adaptive dynamics", "quasi-statics"]
     for figure in figures:
-        assert 0 < figure["changed_a_frame"] <= 2 * figure["active"] + 1
-        assert figure["bytes_a_frame"] < figure["full_frame"]
-        assert f"| {figure['bytes_a_frame']:,.0f} |" in page.read_text()
+        assert 0 < figure["changed_per_frame"] <= 2 * figure["active"] + 1
+        assert figure["bytes_per_frame"] < figure["full_frame"]
+        assert f"| {figure['bytes_per_frame']:,.0f} |" in page.read_text()
         assert f"| {figure['checkpoint']:,} |" in page.read_text()
     assert "old" not in page.read_text()
     assert "kept" in page.read_text()
@@ -384,11 +384,11 @@ def test_the_benchmark_says_that_nothing_can_be_killed(tmp_path, monkeypatch, ca
     """As on Windows."""
     monkeypatch.delattr(os, "fork", raising=False)
     assert (
-        main(["bench", "recordings", "--quick", "--case", "containers", "--json", str(tmp_path / "figures.json")]) == 0
+        main(["bench", "recordings", "--quick", "--case", "containers", "--json", str(tmp_path / "results.json")]) == 0
     )
-    written = json.loads((tmp_path / "figures.json").read_text())
+    written = json.loads((tmp_path / "results.json").read_text())
     assert any("no os.fork" in note for note in written["notes"])
-    assert not [figure for figure in written["figures"] if figure["case"] == "kills"]
+    assert not [figure for figure in written["results"] if figure["case"] == "kills"]
     assert "not tried" in str(written["tables"])
 
 

@@ -13,7 +13,7 @@ from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED, WRONG_USAGE
 from linkwork.errors import LinkworkError
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
-from linkwork.scene.ready_scenes import ready_scenes
+from linkwork.scene.builtin_scenes import builtin_scenes
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def run(capsys, monkeypatch, tmp_path):
 def test_list(run):
     code, out, _ = run("run", "--list")
     assert code == DONE
-    assert all(name in out for name in ready_scenes())
+    assert all(name in out for name in builtin_scenes())
 
 
 def test_a_run_leaves_a_recording_and_a_summary(run, tmp_path):
@@ -81,7 +81,7 @@ def test_existing_output_is_refused_without_force(run, tmp_path):
     [
         (["run"], "run needs a scene"),
         (["run", "nowhere.toml"], "no such file"),
-        (["run", "snake_robo"], "did you mean snake_robot"),
+        (["run", "snake_robo"], "did you mean 'snake_robot'"),
         (["run", "small.toml", "--resume"], "there is no recording 'out/small'"),
         (["run", "small.toml", "--resume", "--force"], "choose one"),
         (["plot", "nowhere"], "nowhere"),
@@ -144,7 +144,7 @@ def test_a_resumed_run_needs_only_the_recording(run, tmp_path):
     assert code == DONE
     assert "going on from 0.02 s" in out
     assert states("half") == states("whole")
-    assert whole.figures["energy"].tobytes() == Recording("half").figures["energy"].tobytes()
+    assert whole.scalars["energy"].tobytes() == Recording("half").scalars["energy"].tobytes()
 
 
 def test_a_resumed_run_can_become_longer(run):

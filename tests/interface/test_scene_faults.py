@@ -1,13 +1,15 @@
 """Bad scenes: every fault with file and line, all of them together, and scenes from Python as plain as those from files."""
 
 import re
+import tomllib
 from functools import partial
 
 import numpy as np
 import pytest
 from scene_files import GOOD, faults_of, write_scene
 
-from linkwork.errors import FormatError
+import linkwork as lw
+from linkwork.errors import FormatError, ModelError
 from linkwork.scene import Scene
 
 
@@ -45,7 +47,7 @@ BAD = {
         'kind = "full"', 'kind = "adaptive"\nvelocity_weights = { elbow = 2 }', "no joint is called 'elbow'",
     ),
     "two weights for one": (
-        'kind = "full"', 'kind = "adaptive"\nacceleration_weights = { link_0 = [1, 2] }', "2 weights are given",
+        'kind = "full"', 'kind = "adaptive"\nweights = { link_0 = [1, 2] }', "2 weights are given",
     ),
     "bad parameter": ("{ joints = 6 }", "{ joints = -6 }", "whole number of at least 1"),
     "two models": ('library = "chain"', 'library = "chain"\nfile = "a.urdf"', "either 'library' or 'file'"),
@@ -107,7 +109,51 @@ def test_bad_scenes(scene_file, what):
     assert "\n" not in told[0]
 
 
-def test_all_faults_are_told_together(scene_file):
+LIBRARY_FAULTS = {  # parameter, what it is set to, what the builder says
+    "joints": ("chain", "-3", "at least 1"),
+    "axes": ("chain", '"crooked"', "alternating"),
+    "spine": ("millipede", "2", "one link per segment"),
+    "branching": ("random_tree", "7.0", "from 0"),
+    "kinds": ("random_tree", '["wheel"]', "unknown joint kinds"),
+    "leg_mass": ("compass_biped", "0", "above zero"),
+    "lengths": ("double_pendulum", "[1.0]", "two numbers"),
+}
+
+
+@pytest.mark.parametrize("parameter", LIBRARY_FAULTS)
+def test_errors_of_library_models_name_the_parameter(scene_file, parameter):
+    """A builder's error says which parameter it is about, and the scene points at its line."""
+    library, value, words = LIBRARY_FAULTS[parameter]
+    path = scene_file(
+        f'[model]\nlibrary = "{library}"\n\n[model.parameters]\n# which one is it?\n{parameter} = {value}\n\n'
+        '[method]\nkind = "full"\n\n[run]\nh = 1e-3\nsteps = 1\n'
+    )
+    (fault,) = faults_of(path).faults
+    assert fault.startswith(f"{path}:6: ")
+    assert words in fault
+    with pytest.raises(ModelError) as caught:
+        lw.library.MODELS[library](**{parameter: tomllib.loads(f"x = {value}")["x"]})
+    assert caught.value.about == parameter
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("stiffness = [1, 2, 3]", "differs between rotations"),
+        ("rest = [1, 0, 0]", "rest"),
+        ("rest = [2, 0, 0, 0]", "unit"),
+    ],
+)
+def test_faults_of_joint_options_point_at_the_option(scene_file, line, words):
+    text = GOOD.replace("damping = 0.001", line).replace("{ joints = 6 }", '{ joints = 6, joint = "spherical" }')
+    path = scene_file(text.replace("q = { link_0 = 0.3 }\n", ""))
+    (fault,) = faults_of(path).faults
+    number = path.read_text().splitlines().index(line) + 1
+    assert fault.startswith(f"{path}:{number}: ")
+    assert words in fault
+
+
+def test_all_faults_are_reported_together(scene_file):
     text = GOOD.replace("h = 0.001", "h = 0").replace('"sin(t)"', '"sin(x)"').replace("joints = 6", "joints = 0.5")
     path = scene_file(text)
     error = faults_of(path)
@@ -118,17 +164,17 @@ def test_all_faults_are_told_together(scene_file):
 
 
 @pytest.mark.parametrize("text", ["a = ", "[model\n", 'x = "unclosed\n', "a = 1\na = 2\n", "= 3"])
-def test_what_is_no_toml(scene_file, text):
+def test_what_is_not_toml(scene_file, text):
     path = scene_file("# first line\n" + text)
     error = faults_of(path)
-    assert re.match(re.escape(str(path)) + r":\d+: this is no TOML", error.faults[0])
+    assert re.match(re.escape(str(path)) + r":\d+: this is not TOML", error.faults[0])
 
 
-def test_what_is_no_file(tmp_path, scene_file):
+def test_what_is_not_a_file(tmp_path, scene_file):
     for path, words in (
         (tmp_path / "nowhere.toml", "no such file"),
         (tmp_path, "this is a folder"),
-        ("snake_robt", "did you mean snake_robot"),
+        ("snake_robt", "did you mean 'snake_robot'"),
     ):
         with pytest.raises(FormatError, match=words):
             Scene.read(path)

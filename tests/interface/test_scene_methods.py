@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.errors import FormatError
 from linkwork.scene import Scene
-from linkwork.scene.schema import METHODS
+from linkwork.scene.methods import METHODS
 from linkwork.scene.weights import WEIGHTS
+from linkwork.simulation.protocol import Report
 
 CLASSES = {"quasi-statics": lw.QuasiStatics, "full": lw.FullDynamics, "adaptive": lw.AdaptiveDynamics}
 RENAMED = {"full": {"rtol": "tolerance"}}  # argument of the class → key of the scene
@@ -28,7 +30,7 @@ def scene(method, **more):
 def test_every_argument_of_the_class_has_a_key(kind):
     arguments = [name for name in inspect.signature(CLASSES[kind]).parameters if name not in ("model", "state")]
     keys = [RENAMED.get(kind, {}).get(name, name) for name in arguments]
-    assert sorted(keys) == sorted(METHODS[kind])
+    assert sorted(keys) == sorted(METHODS[kind].keys)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +76,12 @@ def test_weights_choose_who_is_active():
         "model": {"library": "chain", "parameters": {"joints": 16}},
         "load": [{"body": "link_15", "force": [0.5, 0.2, 0]}],
     }
-    weights = {"acceleration_weights": {"link_5": 1e6}, "velocity_weights": {"link_5": 1e6}}
+    weights = {"weights": {"link_5": 1e6}, "velocity_weights": {"link_5": 1e6}}
     loud = scene({**method, **weights}, **chain)
     sim, plain = loud.build(), scene(method, **chain).build()
     sim.step(1e-3, 5)
     plain.step(1e-3, 5)
-    assert "link_5" in sim.active
+    assert "link_5" in sim.active_joints
     assert "link_5" not in plain.active
     again = loud.build()
     again.restore(sim.checkpoint())
@@ -106,3 +108,48 @@ def test_kept_momentum_is_that_of_external_impulses():
         errors[keep] = np.abs(gained - [0.05, 0.0, 0.0]).max()
     assert errors[True] < 1e-12
     assert errors[False] > 1e-6
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_every_method_builds_a_simulation(kind):
+    """Whatever the method: the same protocol, a run of the whole scene without a recording, a report of it."""
+    library = "compass_biped" if kind == "walker" else "chain"
+    scene = Scene({"model": {"library": library}, "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 30}})
+    sim = scene.build()
+    assert (sim.model.body_names, sim.time, sim.steps_done) == (scene.model.body_names, 0.0, 0)
+    assert sim.settings()["simulation"] == type(getattr(sim, "sim", sim)).__name__
+    assert sim.work_per_step >= 1
+    assert "energy" in sim.scalars()
+    seen = []
+    report = scene.run(progress=False, callback=lambda sim, report: seen.append(sim.steps_done))
+    assert (report.status, report.steps, report.path) == ("finished", 30, None)
+    assert isinstance(report.last, Report)
+    assert seen[-1] == 30
+    sim.advance(scene.h, 30)
+    assert sim.steps_done == 30
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_methods_refuse_what_they_have_no_use_for(kind):
+    library = "compass_biped" if kind == "walker" else "chain"
+    given = {"model": {"library": library}, "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 1}}
+    tables = {
+        "pin": [{"joint": "*", "to": "active"}],
+        "state": {"seed": 1},
+        "load": [{"body": "*", "force": [0, 0, 1]}],
+    }
+    for name, why in METHODS[kind].refused.items():
+        if name in tables:
+            with pytest.raises(FormatError) as caught:
+                Scene({**given, name: tables[name]})
+            assert why in str(caught.value)
+
+
+def test_names_of_weights_and_pins_are_looked_up_when_the_scene_is_read():
+    for wrong in (
+        {"method": {"kind": "adaptive", "velocity_weights": {"elbow": 2.0}}},
+        {"pin": [{"joint": "elbow", "to": "active"}]},
+    ):
+        given = {"model": {"library": "chain"}, "method": {"kind": "adaptive"}, "run": {"h": 1e-3, "steps": 1}}
+        with pytest.raises(FormatError, match="no joint is called 'elbow'"):
+            Scene({**given, **wrong})

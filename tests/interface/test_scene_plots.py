@@ -23,12 +23,12 @@ def drawn(panel):
     return axes
 
 
-def record(path, model, states, **figures):
+def record(path, model, states, **scalars):
     """A recording of the given coordinates, with the given numbers at each frame."""
     with lw.Recorder(path) as recorder:
         recorder.begin(model)
         for k, q in enumerate(states):
-            recorder.append(0.1 * k, k, model.state(q), figures={name: values[k] for name, values in figures.items()})
+            recorder.append(0.1 * k, k, model.state(q), scalars={name: values[k] for name, values in scalars.items()})
     return lw.Recording(path)
 
 
@@ -120,7 +120,7 @@ def test_energy_that_does_not_change_takes_no_panel(chain, tmp_path):
 def test_a_bound_is_drawn_with_its_tolerance(tmp_path):
     settings = {"model.parameters.joints": 300, "run.steps": 60, "method.tolerance": 0.01}
     recording = lw.run_scene("molecule_one_force", tmp_path / "run", settings, progress=False)
-    panel = next(panel for panel in work_panels(recording) if panel.title == "proven error bound")
+    panel = next(panel for panel in work_panels(recording) if panel.title == "error bound")
     axes = drawn(panel)
     bound, tolerance = axes.get_lines()
     assert tolerance.get_label() == "tolerance"

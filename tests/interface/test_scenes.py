@@ -10,7 +10,8 @@ from scene_files import GOOD, faults_of, write_scene
 import linkwork as lw
 from linkwork.model.neighbours import nearest_bodies
 from linkwork.scene import Scene
-from linkwork.scene.schema import BODY, LISTS, METHOD, METHODS, TABLES, TOP
+from linkwork.scene.methods import METHODS
+from linkwork.scene.schema import BODY, LISTS, METHOD, TABLES, TOP
 from linkwork.scene.signals import make_signal
 
 
@@ -79,15 +80,15 @@ def test_copies_and_floating(scene_file):
 
 def test_picks_and_neighbours(scene_file):
     path = scene_file(GOOD.replace('body = "link_5"', 'body = "link_*"\npick = "all"'))
-    assert [action.body for action in Scene.read(path)._actions] == [f"link_{k}" for k in range(6)]
+    assert [action.body for action in Scene.read(path)._found.actions] == [f"link_{k}" for k in range(6)]
     for pick, body in (("first", "link_0"), ("middle", "link_3"), ("last", "link_5")):
-        assert [action.body for action in Scene.read(path, [f"load.0.pick={pick}"])._actions] == [body]
+        assert [action.body for action in Scene.read(path, [f"load.0.pick={pick}"])._found.actions] == [body]
     near = Scene.read(path, ["load.0.pick=middle", "load.0.neighbours=3"])
-    assert {action.body for action in near._actions} == {"link_2", "link_3", "link_4"}
+    assert {action.body for action in near._found.actions} == {"link_2", "link_3", "link_4"}
     tree = lw.library.binary_tree(joints=15).compile()
     assert set(nearest_bodies(tree, tree.body("branch_0"), 3)) == {tree.body(f"branch_{k}") for k in range(3)}
     random = Scene.read(path, ["load.0.force={ magnitude = 2.0, seed = 1 }"])
-    sizes = [np.linalg.norm(action.force(0.0)) for action in random._actions]
+    sizes = [np.linalg.norm(action.force(0.0)) for action in random._found.actions]
     assert sizes == pytest.approx([2.0] * 6)
 
 
@@ -161,7 +162,8 @@ def test_motors_follow_their_targets(scene_file):
 def test_every_key_is_documented():
     """The page of scenes names every table and key of the schema."""
     page = (Path(__file__).parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
-    tables = {**TABLES, **LISTS, "body": BODY, "": TOP, **{f"method {kind}": keys for kind, keys in METHODS.items()}}
+    methods = {f"method {kind}": method.keys for kind, method in METHODS.items()}
+    tables = {**TABLES, **LISTS, "body": BODY, "": TOP, **methods}
     missing = [f"{table}.{key}" for table, keys in tables.items() for key in keys if f"`{key}`" not in page]
     missing += [name for name in (*TABLES, *LISTS, *METHODS, *METHOD) if name not in page]
     assert not missing

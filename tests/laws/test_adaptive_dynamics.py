@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from linkwork.adaptive.dynamics.step import RUN
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.step import RUN
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
 SHAPES = {
@@ -47,7 +47,7 @@ class Show:
         at, force, torque, target = rng.normal(size=(4, 3))
         self.pushed = [s.apply_wrench(body, force=force, torque=torque, at=at) for s in sims]
         self.blown = [s.apply_wrench(other, force=2 * force, torque=torque, frame="world", at=at) for s in sims]
-        self.held = [s.attach(third, to=target, stiffness=4.0, at=-at) for s in sims]
+        self.held = [s.apply_spring(third, target=target, stiffness=4.0, at=-at) for s in sims]
         for name in hinges(self.model)[:2]:
             for s in sims:
                 s.set_motor(name, position=0.4, velocity=-0.2, stiffness=2.0, damping=0.3)
@@ -109,7 +109,7 @@ def test_with_all_joints_active_it_equals_full_dynamics(model, rng):
         report = ours.step(2e-4)
         scale = max(scale, np.abs(full.state.v).max())
     bases = sum(isinstance(j, lw.Free) and model.parent[i] < 0 for i, j in enumerate(model.joints))
-    assert report.active_joints == sum(j.nv > 0 for j in model.joints) - bases
+    assert report.n_active == sum(j.nv > 0 for j in model.joints) - bases
     assert report.error_bound == 0.0
     assert report.reached
     assert distance(model, full.state, ours.state) < 1e-9 * scale
@@ -157,7 +157,7 @@ def test_a_hybrid_step_has_the_accelerations_of_prescribed_joints(model, rng):
         sim.active_joints = int(rng.integers(0, model.n_bodies // 2))
         sim.update_region(4e-3)
         state, wrenches = sim.state, wrenches_of(sim)
-        active = set(sim.active)
+        active = set(sim.active_joints)
         prescribed = {
             name: np.zeros(joint.nv)
             for name, joint in zip(model.joint_names, model.joints, strict=True)
@@ -215,9 +215,9 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
         size = 1.0 + np.abs(momentum.linear).max() + np.abs(momentum.angular).max()
         assert sim.momentum.linear == pytest.approx(momentum.linear, rel=0, abs=1e-11 * size)
         assert sim.momentum.angular == pytest.approx(momentum.angular, rel=0, abs=1e-11 * size)
-    figures = sim.figures()
+    figures = sim.scalars()
     assert figures["energy"] == sim.report.energy
-    assert figures["active_joints"] == sim.report.active_joints
+    assert figures["active_joints"] == sim.report.n_active
 
 
 # -------------------------------------------------------------------------------------------------------------- same bits
@@ -231,7 +231,7 @@ def test_same_start_same_bits_however_steps_are_cut(model, integrator):
         Show([sim], np.random.default_rng(5))
         for n in pieces:
             report = sim.step(1e-3, n)
-        return report, sim.state, sim.time, sim.steps_done, sim.active
+        return report, sim.state, sim.time, sim.steps_done, sim.active_joints
 
     one, again, cut = run([300]), run([300]), run([1] * 100 + [13] * 10 + [70])
     assert one[0] == again[0] == cut[0]
@@ -269,7 +269,7 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
             other.move_target(load, sim._run.load[mine.row, LOAD_TARGET : LOAD_TARGET + 3])
     other.restore(saved)
     assert other.report == sim.report
-    assert other.active == sim.active
+    assert other.active == sim.active_joints
     twin.rng = np.random.default_rng(9)
     show.rng = np.random.default_rng(9)
     for _ in range(60):

@@ -75,7 +75,7 @@ def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tr
     at, force, torque, target, h = *rng.normal(size=(4, 3)), 1e-3
     blown = sim.apply_wrench(7, force=force, torque=torque, frame="world", at=at)
     sim.apply_wrench(11, force=force, torque=torque, at=at)
-    sim.attach(15, to=target, stiffness=3.0, at=at)
+    sim.apply_spring(15, target=target, stiffness=3.0, at=at)
     expected = momenta(model, sim.state)
     mass = model.mass.sum()
     for k in range(300):
@@ -107,7 +107,7 @@ def test_momentum_stays_from_the_moment_loads_are_gone(rng, how):
     sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), active_joints=8, update_every=50)
     sim.step(1e-3, 5)
     if how == "spring":
-        load = sim.attach(5, to=(1.0, 2.0, 3.0), stiffness=20.0)
+        load = sim.apply_spring(5, target=(1.0, 2.0, 3.0), stiffness=20.0)
     else:
         load = sim.apply_wrench(5, force=(10.0, 20.0, 5.0), torque=(1.0, 2.0, 3.0), frame=how)
     before = momenta(model, sim.state)
@@ -138,7 +138,7 @@ def test_locking_is_the_nearest_motion_in_the_mass_metric(make_tree, rng, shape)
         state = model.random_state(rng)
         sim = lw.AdaptiveDynamics(model, state, active_joints=most, keep_momentum=False)
         report = sim.update_region(1e-3)
-        active = sim.active
+        active = sim.active_joints
         free = moving_rows(model, active)
         M = lw.mass_matrix(model, state)
         change = np.where(free, 0.0, -state.v)
@@ -150,8 +150,8 @@ def test_locking_is_the_nearest_motion_in_the_mass_metric(make_tree, rng, shape)
         lost = lw.energy(model, state).total - lw.energy(model, after).total
         assert lost == pytest.approx(0.5 * change @ M @ change, rel=1e-9, abs=1e-11)
         assert lost >= -1e-12
-        assert report.active_joints <= most
-        seen.add(report.active_joints)
+        assert report.n_active <= most
+        seen.add(report.n_active)
         if isinstance(shape.get("base"), lw.Free):
             assert momenta(model, after) == pytest.approx(momenta(model, state), rel=0, abs=1e-11)
     assert len(seen) > 10
@@ -168,9 +168,9 @@ def test_energy_of_a_free_linkage_never_rises_at_a_lock(make_tree, rng):
     for _ in range(60):
         sim.step(1e-3, 5)
         sim.active_joints = int(rng.integers(0, 25))
-        before, momentum, moved = sim.energy, momenta(model, sim.state), set(sim.active)
+        before, momentum, moved = sim.energy, momenta(model, sim.state), set(sim.active_joints)
         sim.update_region()
-        locks += len(moved - set(sim.active))
+        locks += len(moved - set(sim.active_joints))
         assert sim.energy.potential == pytest.approx(before.potential, rel=1e-13)  # summed over other clusters
         assert sim.energy.kinetic <= before.kinetic * (1.0 + 1e-13)
         assert momenta(model, sim.state) == pytest.approx(momentum, rel=0, abs=1e-11)
@@ -196,13 +196,13 @@ def test_a_joint_pinned_inactive_stops_at_once_and_what_hangs_from_it_moves_on(m
     assert sim.state.v == pytest.approx(before.v + change, rel=0, abs=1e-10)
     assert momenta(model, sim.state) == pytest.approx(momenta(model, before), rel=0, abs=1e-11)
     assert sim.energy.kinetic < energy
-    assert name not in sim.active
+    assert name not in sim.active_joints
     sim.step(1e-3, 60)
     assert (sim.state.v[rows] == 0.0).all()
     assert (sim.state.q[model.q_slice(i)] == before.q[model.q_slice(i)]).all()
     below = next(k for k in range(i + 1, 16) if model.parent[k] == i)
     assert np.abs(sim.state.v[model.v_slice(below)]).max() > 0.0
-    assert name not in sim.active
+    assert name not in sim.active_joints
     prescribed = {name: np.zeros(model.joints[i].nv)}
     truth, _ = lw.hybrid_dynamics(model, sim.state, prescribed)
     sim.step(1e-9)  # so short that its accelerations are those of the state before it
@@ -240,5 +240,5 @@ def test_a_linkage_locked_as_a_whole_keeps_turning(make_tree, rng):
     state = model.random_state(rng, speed=0.2)
     sim = lw.AdaptiveDynamics(model, state, tolerance=math.inf)
     sim.step(1e-3, 100)
-    assert sim.active == [model.joint_names[0]]
+    assert sim.active_joints == [model.joint_names[0]]
     assert momenta(model, sim.state) == pytest.approx(momenta(model, state), rel=0, abs=1e-11)

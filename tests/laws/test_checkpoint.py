@@ -52,7 +52,7 @@ class Loaded:
         sim, n = self.sim, self.model.n_bodies
         gone = sim.apply_wrench(n - 2, force=(0.0, 1.0, 0.0), frame="world")
         self.pull = sim.apply_wrench(n - 1, force=(0.0, 0.2, 1.0), frame="world", at=(0.0, 0.0, 0.1))
-        self.spring = sim.attach(n // 2, to=(0.2, 0.1, 0.3), stiffness=20.0)
+        self.spring = sim.apply_spring(n // 2, target=(0.2, 0.1, 0.3), stiffness=20.0)
         self.push = sim.apply_wrench(n // 3, force=(0.3, 0.0, 0.1), torque=(0.01, 0.0, 0.02))
         sim.clear(gone)  # so that rows of the table stand in another order than the loads
         helical = [i for i, joint in enumerate(self.model.joints) if joint.nv == 1]
@@ -78,7 +78,7 @@ def assert_same_course(a, b, first, steps):
         assert same_bits(a.sim.acceleration, b.sim.acceleration), k
         assert (a.sim.time, a.sim.steps_done) == (b.sim.time, b.sim.steps_done)
         if k % 10 == 0:
-            assert a.sim.figures() == b.sim.figures()
+            assert a.sim.scalars() == b.sim.scalars()
             assert a.sim.computed_joints == b.sim.computed_joints
 
 
@@ -176,7 +176,7 @@ def test_checkpoint_does_not_disturb():
     watched, plain = Loaded("molecule"), Loaded("molecule")
     for _ in range(50):
         watched.sim.checkpoint()
-        watched.sim.figures()
+        watched.sim.scalars()
         assert watched.sim.step(H) == plain.sim.step(H)
     assert same_bits(watched.sim.state.q, plain.sim.state.q)
 
@@ -207,7 +207,7 @@ def recorded(path):
     """Every recorded array, and the checkpoint, as bytes that can be compared."""
     with Recording(path) as recording:
         arrays = {"times": recording.times, "steps": recording.steps}
-        arrays |= {f"figure {name}": values for name, values in recording.figures.items()}
+        arrays |= {f"scalar {name}": values for name, values in recording.scalars.items()}
         arrays |= {f"report {name}": values for name, values in recording.reports.items()}
         for k, state in enumerate(recording.states):
             arrays[f"q {k}"], arrays[f"v {k}"] = state
@@ -236,7 +236,7 @@ class Driven(Loaded):
         sim, n = self.sim, self.model.n_bodies
         gone = sim.apply_wrench(n - 2, force=(0.0, 1.0, 0.0), frame="world")
         self.pull = sim.apply_wrench(n - 1, force=(0.0, 0.02, 0.1), frame="world", at=(0.0, 0.0, 0.1))
-        self.spring = sim.attach(n // 2, to=(0.2, 0.1, 0.3), stiffness=0.2)
+        self.spring = sim.apply_spring(n // 2, target=(0.2, 0.1, 0.3), stiffness=0.2)
         self.push = sim.apply_wrench(n // 3, force=(0.03, 0.0, 0.01), torque=(1e-3, 0.0, 2e-3))
         sim.clear(gone)
         sim.set_effort(self.model.joint_names[n // 4], 1e-3)
@@ -275,7 +275,7 @@ def wave(loaded):
 def simulate(path, checkpoint_every_s=0.05, callback=None, force=False, kind="quasi_statics"):
     loaded = simulation(kind)
     return run_simulation(
-        loaded.sim, STEPS, STEP[kind], record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
+        loaded.sim, STEP[kind], STEPS, record=path, every=EVERY, on_step=wave(loaded), on_step_every=4, callback=callback,
         checkpoint_every_s=checkpoint_every_s, force=force,
     )  # fmt: skip
 
@@ -337,7 +337,7 @@ def test_a_run_stopped_by_its_callback_goes_on(tmp_path, uninterrupted):
     assert Recording(tmp_path / "run").steps[-1] == 90
     go_on(tmp_path / "run")
     assert recorded(tmp_path / "run") == uninterrupted
-    assert go_on(tmp_path / "run") is None  # nothing is left to do, and nothing changes
+    assert go_on(tmp_path / "run").steps == 0  # nothing is left to do, and nothing changes
     assert recorded(tmp_path / "run") == uninterrupted
 
 
@@ -346,17 +346,17 @@ def test_a_resumed_recorder_wants_a_restored_simulation(tmp_path):
     with Recorder.resume(tmp_path / "run") as recorder:
         loaded = simulation()
         with pytest.raises(lw.StateError, match="ends at step 30, the simulation stands at step 0"):
-            loaded.sim.run(30, H, record=recorder)
+            loaded.sim.run(H, 30, record=recorder)
         loaded.sim.restore(recorder.saved)
-        loaded.sim.run(30, H, record=recorder, every=10)
+        loaded.sim.run(H, 30, record=recorder, every=10)
     assert Recording(tmp_path / "run").steps.tolist() == [0, 6, 12, 18, 24, 30, 40, 50, 60]
 
 
 def test_runs_follow_each_other_in_one_recording(tmp_path):
     loaded = simulation()
     with Recorder(tmp_path / "run") as recorder:
-        loaded.sim.run(30, H, record=recorder, every=10)
-        loaded.sim.run(20, H, record=recorder, every=10)
+        loaded.sim.run(H, 30, record=recorder, every=10)
+        loaded.sim.run(H, 20, record=recorder, every=10)
     assert Recording(tmp_path / "run").steps.tolist() == [0, 10, 20, 30, 40, 50]
 
 
@@ -374,7 +374,7 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
     with Recording(whole) as recording:
         if kind == "adaptive_dynamics":
             assert recording.reports["region_changes"][-1] > 100  # not one region all along
-            assert recording.figures["active_joints"][1:].min() > 5
+            assert recording.scalars["active_joints"][1:].min() > 5
         assert recording.state(-1).q.any()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     result = subprocess.run(
@@ -453,7 +453,7 @@ def _nursery(path, kind):
     warm = simulation(kind)
     for k in (0, 60, 120):  # what is compiled here is compiled for all children
         warm.change(k)
-        warm.sim.run(4, STEP[kind])
+        warm.sim.run(STEP[kind], 4)
     warm.sim.restore(warm.sim.checkpoint())
     rng = np.random.default_rng(8)
     began = time.monotonic()

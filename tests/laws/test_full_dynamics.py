@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-
-import linkwork as lw
 from linkwork.full.integrators import INTEGRATORS
 from linkwork.full.momentum import FreeFigures
+
+import linkwork as lw
 
 
 @pytest.fixture(params=INTEGRATORS)
@@ -118,7 +118,7 @@ def test_loads_are_expressed_anew_at_every_stage(make_tree):
         sim = lw.FullDynamics(model, start, integrator=integrator, rtol=1e-12, atol=1e-12)
         sim.apply_wrench("body_8", force=(30, -20, 10), torque=(1, 2, -1), frame="world", at=(0.3, 0.2, 0.5))
         sim.apply_wrench("body_4", force=(3, 20, 1), torque=(-1, 2, 1), at=(0.1, 0.2, 0.5))
-        sim.attach("body_6", to=(1.0, 2.0, 3.0), stiffness=40.0, at=(0.1, -0.4, 0.2))
+        sim.apply_spring("body_6", target=(1.0, 2.0, 3.0), stiffness=40.0, at=(0.1, -0.4, 0.2))
         sim.set_motor(hinge, position=0.3, velocity=-0.5, stiffness=20.0, damping=3.0)
         sim.set_effort(hinge, 2.0)
         sim.step(duration / steps, steps)
@@ -153,7 +153,7 @@ def test_a_load_is_what_forward_dynamics_gets_for_it(make_tree, rng):
     moved = sim.apply_wrench(hand, (9, 9, 9), frame="world", at=at)
     sim.change_wrench(moved, force=force, torque=torque)
     add(R.T @ force, R.T @ torque)
-    spring = sim.attach(hand, to=(9, 9, 9), stiffness=7.0, at=at)
+    spring = sim.apply_spring(hand, target=(9, 9, 9), stiffness=7.0, at=at)
     sim.move_target(spring, (1.0, 2.0, 3.0))
     add(R.T @ (7.0 * (np.array([1.0, 2.0, 3.0]) - point)), np.zeros(3))
     gone = [sim.apply_wrench(hand, force, frame=frame) for frame in ("body", "world")]
@@ -185,12 +185,12 @@ def test_work_of_a_constant_force_is_the_energy_gained(make_tree):
 
     def total():
         T = lw.body_poses(model, sim.state)[model.body("body_5")]
-        return sim.figures()["energy"] - force @ (T[:3, :3] @ at + T[:3, 3])
+        return sim.scalars()["energy"] - force @ (T[:3, :3] @ at + T[:3, 3])
 
-    before, alone = total(), sim.figures()["energy"]
+    before, alone = total(), sim.scalars()["energy"]
     sim.step(0.05, 10)
     assert total() == pytest.approx(before, abs=1e-6 * abs(before))
-    assert abs(sim.figures()["energy"] - alone) > 0.1  # the force did work
+    assert abs(sim.scalars()["energy"] - alone) > 0.1  # the force did work
 
 
 def test_all_algorithms_make_the_same_motion(make_tree, algorithm):
@@ -239,7 +239,7 @@ def test_a_four_bar_stays_closed_over_a_long_run(integrator):
     """Some turns of the crank: gaps and slips stay at what closing after each step leaves of them."""
     model = four_bar()
     sim = lw.FullDynamics(model, closed_start(model), integrator=integrator)
-    before = sim.figures()["energy"]
+    before = sim.scalars()["energy"]
     worst = 0.0
     for _ in range(20):
         sim.step(2.5e-3, 60)
@@ -249,7 +249,7 @@ def test_a_four_bar_stays_closed_over_a_long_run(integrator):
     assert abs(sim.state.q[0]) > 6.0  # it went round
     # Energies are of order 10 J. Closing the loops costs the midpoint rule its balance, but not its order.
     allowed = {"semi_implicit_euler": 3.0, "rk4": 1e-4, "dormand_prince": 1e-4, "implicit_midpoint": 0.05}[integrator]
-    assert abs(sim.figures()["energy"] - before) < allowed
+    assert abs(sim.scalars()["energy"] - before) < allowed
 
 
 def test_order_on_a_four_bar():
@@ -308,7 +308,7 @@ def test_a_restored_simulation_goes_on_bit_by_bit(make_tree, integrator):
     for a, b in zip(whole.state, other.state, strict=True):
         assert (a == b).all()
     assert (whole.time, whole.steps_done) == (other.time, other.steps_done)
-    assert whole.figures() == other.figures()
+    assert whole.scalars() == other.scalars()
 
 
 def test_the_same_start_gives_the_same_bits(make_tree, integrator):
@@ -337,8 +337,8 @@ def test_reports_count_what_was_done(integrator):
         assert math.isnan(report.error_estimate)
         each = {"semi_implicit_euler": 1, "rk4": 4}.get(integrator)
         assert report.evaluations == 5 * each if each else report.evaluations >= 15
-    assert report.energy == sim.figures()["energy"] == lw.energy(model, sim.state).total
-    assert set(sim.figures()) == {"kinetic_energy", "potential_energy", "energy"}
+    assert report.energy == sim.scalars()["energy"] == lw.energy(model, sim.state).total
+    assert set(sim.scalars()) == {"kinetic_energy", "potential_energy", "energy"}
     assert sim.time == pytest.approx(0.05)
 
 
@@ -347,12 +347,12 @@ def test_run_takes_all_steps_and_stops_when_told(integrator):
     stepped, ran = (lw.FullDynamics(model, model.state([0.3] * 4), integrator=integrator) for _ in range(2))
     stepped.step(1e-2, 20)
     seen = []
-    report = ran.run(20, 1e-2, every=5, callback=lambda sim, report: seen.append((sim.steps_done, report.energy)))
+    report = ran.run(1e-2, 20, every=5, callback=lambda sim, report: seen.append((sim.steps_done, report.energy)))
     assert ran.steps_done == 20
     assert (ran.state.q == stepped.state.q).all()
     assert [done for done, _ in seen] == [5, 10, 15, 20]
     assert report.energy == seen[-1][1]
-    ran.run(20, 1e-2, every=5, callback=lambda sim, report: sim.steps_done >= 30)
+    ran.run(1e-2, 20, every=5, callback=lambda sim, report: sim.steps_done >= 30)
     assert ran.steps_done == 30
 
 
@@ -366,7 +366,7 @@ def test_a_checkpoint_brings_loads_efforts_and_motors():
     sim = fresh()
     sim.apply_wrench(5, force=(0.1, 0.0, 0.2), frame="world", at=(0.0, 0.1, 0.0))
     sim.apply_wrench(3, force=(0.0, 0.1, 0.0), torque=(0.0, 0.02, 0.0))
-    sim.attach(4, to=(0.3, 0.0, 0.0), stiffness=2.0)
+    sim.apply_spring(4, target=(0.3, 0.0, 0.0), stiffness=2.0)
     sim.set_effort(model.joint_names[2], 0.05)
     sim.set_motor(model.joint_names[1], position=0.3, stiffness=1.0, damping=0.1)
     sim.step(1e-3, 20)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from linkwork.full.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
+from linkwork.full.tangent import Tangent, tangent_of
 from scipy.integrate import solve_ivp
 
 import linkwork as lw
 from linkwork.errors import StateError
-from linkwork.full.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
-from linkwork.full.tangent import Tangent, tangent_of
 
 ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2}
 # The next lower order is one away. Upwards there is more room: where the first term of the error happens to be small, the
@@ -239,15 +239,15 @@ def test_the_midpoint_rule_keeps_energy_in_balance(make_tree, rng):
     """Conservative: to rounding. With dampers, a motor and an effort: by their work at the midpoints of all steps."""
     model = make_tree(seed=2, bodies=8, base=lw.Free(), stiffness=True, armature=True)
     sim = lw.FullDynamics(model, model.random_state(rng), integrator="implicit_midpoint")
-    before = sim.figures()["energy"]
+    before = sim.scalars()["energy"]
     sim.step(5e-3, 200)
-    assert sim.figures()["energy"] == pytest.approx(before, abs=1e-9 * abs(before))  # 200 steps solved to 1e-12
+    assert sim.scalars()["energy"] == pytest.approx(before, abs=1e-9 * abs(before))  # 200 steps solved to 1e-12
 
     model = make_tree(seed=2, bodies=8, stiffness=True, damping=True, armature=True)
     sim = lw.FullDynamics(model, model.random_state(rng), integrator="implicit_midpoint")
     sim.set_effort("joint_1", 3.0)
     sim.set_motor("joint_0", position=0.2, stiffness=4.0, damping=0.5)
-    energy, h = sim.figures()["energy"], 5e-3
+    energy, h = sim.scalars()["energy"], 5e-3
     spent = 0.0
     for _ in range(50):
         was = sim.state
@@ -260,7 +260,7 @@ def test_the_midpoint_rule_keeps_energy_in_balance(make_tree, rng):
         energy += work
         spent += abs(work)
     assert spent > 1.0
-    assert sim.figures()["energy"] == pytest.approx(energy, abs=1e-10 * max(spent, abs(energy)))
+    assert sim.scalars()["energy"] == pytest.approx(energy, abs=1e-10 * max(spent, abs(energy)))
 
 
 def test_a_midpoint_step_that_is_far_too_long_is_told(make_tree):
@@ -276,7 +276,7 @@ def test_a_midpoint_step_that_is_far_too_long_is_told(make_tree):
 def energy_errors(model, start, integrator, h, steps, windows=8):
     """Largest deviation of the energy in each of some windows of a long run."""
     sim = lw.FullDynamics(model, start, integrator=integrator)
-    before, worst = sim.figures()["energy"], []
+    before, worst = sim.scalars()["energy"], []
     for _ in range(windows):
         deviations = [abs(sim.step(h, 10).energy - before) for _ in range(steps // windows // 10)]
         worst.append(max(deviations))

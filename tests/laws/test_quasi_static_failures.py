@@ -93,20 +93,20 @@ def test_a_failed_solve_leaves_nothing_behind():
 def test_without_time_nothing_more_is_opened():
     model = lw.library.random_tree(joints=2000, seed=5).compile()
     sim = lw.QuasiStatics(model, model.random_state(2, speed=0.0), tolerance=1e-9, deadline=1e-12)
-    assert sim.solve().joints_computed <= 2  # the top of the tree, which is always open
+    assert sim.solve().n_computed <= 2  # the top of the tree, which is always open
     for _ in range(10):
-        assert sim.step(1e-4).joints_computed <= 2
+        assert sim.step(1e-4).n_computed <= 2
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")
 def test_a_region_that_takes_longer_than_the_deadline_shrinks():
     model = lw.library.random_tree(joints=2000, seed=5).compile()
     sim = lw.QuasiStatics(model, model.random_state(2, speed=0.0), tolerance=1e-9, deadline=60.0)
-    before = sim.step(1e-5).joints_computed
+    before = sim.step(1e-5).n_computed
     assert before > 500
     sim.deadline = 1e-12
     report = sim.step(1e-5, 40)
-    assert report.joints_computed < 20
+    assert report.n_computed < 20
     assert not report.reached
 
 

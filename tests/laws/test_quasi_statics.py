@@ -161,7 +161,7 @@ def test_error_never_exceeds_the_bound_on_cables_under_gravity(joints, measure):
         report = sim.refine(tolerance)
         assert error(model, sim.acceleration, truth, measure) <= report.error_bound + doubt
     if measure == "relative_joint":  # one small force moves its surroundings only, however long the cable
-        assert sim.solve(2.0**-11).joints_computed <= 0.5 * joints
+        assert sim.solve(2.0**-11).n_computed <= 0.5 * joints
 
 
 def test_largest_acceleration_is_bounded_too(make_tree, rng):
@@ -234,10 +234,10 @@ def test_a_budget_of_joints_is_kept_and_its_bound_holds(most, measure, rng):
     wrenches = load(sim, rng, 2)
     forced = len(sim.computed_joints)
     report = sim.solve()
-    assert report.joints_computed <= max(most, forced)
-    assert report.joints_computed == min(150, max(most, forced))
+    assert report.n_computed <= max(most, forced)
+    assert report.n_computed == min(150, max(most, forced))
     assert Truth(model, state, wrenches).allows(sim, report)
-    assert report.reached == (report.joints_computed == 150)
+    assert report.reached == (report.n_computed == 150)
 
 
 def test_a_budget_follows_the_loads(rng):
@@ -265,15 +265,15 @@ def test_a_deadline_returns_what_was_reached_and_its_bound(measure, rng):
     truth = lw.forward_dynamics(model, state)
     sim = lw.QuasiStatics(model, state, tolerance=1e-9, deadline=1e-9, measure=measure)
     report = sim.solve()
-    assert 0 < report.joints_computed < 2000  # at least one look at the clock, far from all joints
-    assert report.joints_computed == len(sim.computed_joints)
+    assert 0 < report.n_computed < 2000  # at least one look at the clock, far from all joints
+    assert report.n_computed == len(sim.computed_joints)
     assert not report.reached
     assert error(model, sim.acceleration, truth, measure) <= report.error_bound
     patient = lw.QuasiStatics(model, state, tolerance=1e-9, deadline=60.0, measure=measure)
     report = patient.solve()
     assert report.reached == (report.rounding_floor <= 1e-9)
     report = patient.step(1e-3)
-    assert report.joints_computed == len(patient.computed_joints)
+    assert report.n_computed == len(patient.computed_joints)
     assert error(model, patient.acceleration, truth, measure) <= report.error_bound
 
 
@@ -292,7 +292,7 @@ def test_refining_in_two_stages_is_refining_at_once(name, measure, rng):
         last = two.refine(tolerance)
     assert one.computed_joints == two.computed_joints
     assert (one.acceleration == two.acceleration).all()
-    assert last.joints_computed == len([name for name in one.computed_joints if model.joints[model.joint(name)].nv])
+    assert last.n_computed == len([name for name in one.computed_joints if model.joints[model.joint(name)].nv])
 
 
 def test_refining_computes_nothing_twice(rng):
@@ -306,7 +306,7 @@ def test_refining_computes_nothing_twice(rng):
     assert report.nodes_updated == 0
     kept = values != 0.0
     assert (sim.acceleration[kept] == values[kept]).all()
-    assert sim.refine(0.5).joints_computed == report.joints_computed  # what is computed stays
+    assert sim.refine(0.5).n_computed == report.n_computed  # what is computed stays
 
 
 def test_the_rounding_floor_is_announced(rng):
@@ -335,7 +335,7 @@ def simulation(rng, **options):
     model = lw.library.molecule(joints=120, seed=8).compile()
     sim = lw.QuasiStatics(model, model.neutral(), **options)
     sim.apply_wrench(100, force=(0.0, 0.0, 2.0), frame="world")
-    sim.attach(30, to=(0.0, 0.0, 0.0), stiffness=3.0)
+    sim.apply_spring(30, target=(0.0, 0.0, 0.0), stiffness=3.0)
     sim.set_effort(model.joint_names[50], 0.1)
     return sim
 
@@ -372,23 +372,23 @@ def test_a_run_calls_back_and_stops_when_told(rng):
     seen = []
 
     def watch(sim, report):
-        seen.append(report.joints_computed)
+        seen.append(report.n_computed)
         return len(seen) == 3
 
     sim, plain = simulation(rng), simulation(rng)
-    sim.run(100, 1e-3, callback=watch, every=5)
+    sim.run(1e-3, 100, callback=watch, every=5)
     assert len(seen) == 3
     plain.step(1e-3, 15)
     assert (sim.state.q == plain.state.q).all()
-    plain.run(7, 1e-3, every=3)  # 3 + 3 + 1
+    plain.run(1e-3, 7, every=3)  # 3 + 3 + 1
     sim.step(1e-3, 7)
     assert (sim.state.q == plain.state.q).all()
 
 
 def test_progress_is_silent_where_nobody_watches(rng, capfd):
     sim = simulation(rng)
-    sim.run(20, 1e-3)
+    sim.run(1e-3, 20)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
-    sim.run(20, 1e-3, progress=True)
+    sim.run(1e-3, 20, progress=True)
     assert "quasi-statics" in capfd.readouterr().err

@@ -57,7 +57,7 @@ def assert_same_model(ours, model):
     assert ours.frames == model.frames
     assert list(ours.frames) == list(model.frames)
     assert ours.shapes == model.shapes
-    assert (ours.warnings, ours.vanished, ours.joint_parts) == (model.warnings, model.vanished, model.joint_parts)
+    assert (ours.warnings, ours.merged_into, ours.joint_parts) == (model.warnings, model.merged_into, model.joint_parts)
     assert ours.loops == model.loops
     assert (ours.rank is None) == (model.rank is None)
     assert ours.rank is None or (ours.rank == model.rank).all()
@@ -169,9 +169,9 @@ def test_what_appears_late_was_not_a_number_before(tmp_path):
     recording = Recording(tmp_path / "run")
     nan = np.nan
     expected = {"energy": [1.0, 2.0, nan], "late": [nan, 5.0, nan], "later": [nan, nan, 7.0]}
-    assert list(recording.figures) == list(expected)
+    assert list(recording.scalars) == list(expected)
     for name, values in expected.items():
-        np.testing.assert_array_equal(recording.figures[name], values)
+        np.testing.assert_array_equal(recording.scalars[name], values)
     np.testing.assert_array_equal(recording.reports["number"], [nan, 3.0, 4.0])
     np.testing.assert_array_equal(recording.reports["reached"], [nan, 1.0, 0.0])
     assert set(recording.reports) == {"number", "bound", "reached"}
@@ -187,7 +187,7 @@ def test_a_run_is_recorded_as_it_went(tmp_path):
         seen.append(sim.state)
         reports.append(report)
 
-    sim.run(95, 1e-2, record=tmp_path / "deep" / "run", every=10, callback=watch)
+    sim.run(1e-2, 95, record=tmp_path / "deep" / "run", every=10, callback=watch)
     recording = lw_recording(tmp_path / "deep" / "run")
     assert recording.steps.tolist() == [*range(0, 91, 10), 95]
     assert recording.times == pytest.approx(1e-2 * recording.steps)  # sums of ten steps, rounded differently
@@ -195,7 +195,7 @@ def test_a_run_is_recorded_as_it_went(tmp_path):
     for k, state in enumerate(seen):
         assert same_bits(recording.state(k).q, state.q)
         assert same_bits(recording.poses(k), lw.body_poses(model, state))
-        assert recording.figures["potential_energy"][k] == pytest.approx(lw.energy(model, state).potential, rel=1e-12)
+        assert recording.scalars["potential_energy"][k] == pytest.approx(lw.energy(model, state).potential, rel=1e-12)
     assert recording.reports["error_bound"][1:].tolist() == [report.error_bound for report in reports]
     tip = model.body_names[-1]
     points = np.array([lw.body_poses(model, state)[-1] @ [0.1, 0.2, 0.3, 1.0] for state in seen])[:, :3]
@@ -231,7 +231,7 @@ def test_a_recording_explains_itself(tmp_path):
 
 def recorded_units(path):
     group = zarr.open_group(path, mode="r")
-    return {name: group[f"{kind}/{name}"].attrs["unit"] for kind in ("figures", "reports") for name in group[kind]}
+    return {name: group[f"{kind}/{name}"].attrs["unit"] for kind in ("scalars", "reports") for name in group[kind]}
 
 
 def simulations():
@@ -247,10 +247,10 @@ def simulations():
     yield "walker", lw.Scene.read("compass_walker").build(), None
 
 
-def test_figures_carry_their_units(tmp_path):
+def test_scalars_carry_their_units(tmp_path):
     """What Linkwork itself reports has a unit, that of bounds by the measure; what somebody else invents has none."""
     for name, sim, bound in simulations():
-        sim.run(4, 1e-3, record=tmp_path / name, every=2)
+        sim.run(1e-3, 4, record=tmp_path / name, every=2)
         units = recorded_units(tmp_path / name)
         assert {"energy", "kinetic_energy", "potential_energy"} <= set(units)
         assert all(unit not in ("", "SI", layout.UNKNOWN_UNIT) for unit in units.values()), (name, units)
@@ -279,7 +279,7 @@ def test_a_recording_is_readable_while_it_is_written(tmp_path):
             recorder.flush()
             assert recording.refresh() == k + 1
             assert same_bits(recording.state(k).q, state.q)
-            assert recording.figures["number"].tolist() == list(range(k + 1))
+            assert recording.scalars["number"].tolist() == list(range(k + 1))
     older = Recording(tmp_path / "run")
     recorder.close()
     assert len(older) == 25  # what was committed when it was opened
@@ -301,19 +301,19 @@ def run_of(tmp_path, name, joints, moving, frames=150):
     model = molecule(joints)
     sim = lw.QuasiStatics(model, model.neutral(), max_joints=moving)
     sim.apply_wrench(model.body_names[-1], force=(0.0, 0.0, 1e-3), frame="world")
-    sim.run(5 * frames, 1e-3, record=tmp_path / name, every=5)
+    sim.run(1e-3, 5 * frames, record=tmp_path / name, every=5)
     with Recording(tmp_path / name) as recording:
         assert same_bits(recording.state(-1).q, sim.state.q)
         changed = [np.count_nonzero(recording.state(k).q != recording.state(k - 1).q) for k in range(1, frames)]
         assert 0.5 * moving <= np.mean(changed) <= 2 * moving  # the run is what it claims to be
-    stored = sum(size_of(tmp_path / name / part) for part in ("frames", "changes", "keys", "figures", "reports"))
+    stored = sum(size_of(tmp_path / name / part) for part in ("frames", "changes", "keys", "scalars", "reports"))
     return stored / frames
 
 
 def test_size_is_proportional_to_what_moved(tmp_path):
     """50,000 joints, about 100 of which move: a frame takes some bytes for each of those, and not for the others."""
     few = run_of(tmp_path, "few", 50_000, 100)
-    assert few <= 100 * 12 + 300  # place and value of what moved, times, figures and reports; compression comes on top
+    assert few <= 100 * 12 + 300  # place and value of what moved, times, scalars and reports; compression comes on top
     assert few <= 0.005 * 50_000 * 8  # of a full frame of coordinates alone
     more = run_of(tmp_path, "more", 50_000, 400)
     assert 2.0 <= more / few <= 6.0  # four times the joints

@@ -84,7 +84,7 @@ def check_laws(model, rng, bodies=None, most=5):
     accelerations = body_accelerations(model, state, a, some)
     for i in bodies_to_try(model, rng, most) if bodies is None else bodies:
         there = lw.reroot(model, state, i, acceleration=a)
-        new, at, order = there.model, there.state, there.came_from
+        new, at, order = there.model, there.state, there.old_index
         assert new.parent[new.body(model.body_names[i])] == -1
         close(lw.body_poses(new, at), T[order])  # A2
         close(lw.body_twists(new, at), V[order])  # A3
@@ -229,7 +229,7 @@ def test_forces_make_the_same_accelerations_from_any_free_root(make_tree, rng, a
         qdd = lw.forward_dynamics(model, state, wrenches=wrenches, algorithm=algorithm)
         for i in bodies_to_try(model, rng, 3):
             there = lw.reroot(model, state, i, acceleration=qdd)
-            again = lw.forward_dynamics(there.model, there.state, None, wrenches[there.came_from], algorithm)
+            again = lw.forward_dynamics(there.model, there.state, None, wrenches[there.old_index], algorithm)
             # the condition of these mass matrices, up to 1e4, multiplies rounding
             close(again, there.acceleration, scale=1e3 * np.abs(qdd).max())
 
@@ -365,7 +365,7 @@ def test_shifted_inertia_is_not_needed(rng):
     model = lw.library.humanoid().compile()
     there = lw.reroot(model, model.random_state(rng), "left_foot")
     rows = slice(layout.INERTIA, layout.INERTIA + 10)
-    assert (there.model.arrays.body[:, rows] == model.arrays.body[there.came_from, rows]).all()
+    assert (there.model.arrays.body[:, rows] == model.arrays.body[there.old_index, rows]).all()
 
 
 def test_loops_stay_closed(rng):

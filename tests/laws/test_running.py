@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import signal
 import sys
 import types
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.record import Recording
-from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, resume_run, run_simulation, work_a_step
+from linkwork.simulation.protocol import Report, RunReport
+from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, Runnable, resume_run, run_simulation
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 
@@ -21,31 +23,34 @@ zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 def test_progress_off_the_terminal_does_not_spam(tmp_path, capfd):
     model = lw.library.chain(joints=10).compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-2)
-    run_simulation(sim, 400, 1e-3, every=1, progress=True)
+    run_simulation(sim, 1e-3, 400, every=1, progress=True)
     shown = capfd.readouterr().err
     assert "steps/s" in shown
     assert "bound" in shown
     assert len(shown.splitlines()) <= 5
-    run_simulation(sim, 400, 1e-3, every=1)
+    run_simulation(sim, 1e-3, 400, every=1)
     assert capfd.readouterr().err == ""
 
 
 @dataclass(frozen=True)
-class Work:
-    active_joints: int
-    joints_computed: int
+class Work(Report):
+    joints: int
     error_bound: float = 2.5e-4
+
+    def note(self):
+        return f"{self.joints:,} active, bound {self.error_bound:.1e}"
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Report):
     energy: float = 0.0
 
 
-class Counter:
+class Counter(Runnable):
     """Stands in for a simulation: counts its steps and the pieces they come in."""
 
     def __init__(self, joints, report):
+        self.work_per_step = joints
         self.model = lw.library.chain(joints=3).compile() if joints == 3 else types.SimpleNamespace(n_bodies=joints)
         self.report, self.pieces = report, []
         self.time, self.steps_done = 0.0, 0
@@ -54,14 +59,20 @@ class Counter:
     def state(self):
         return lw.State(np.zeros(3), np.zeros(3))
 
-    def figures(self):
+    def scalars(self):
         return {}
+
+    def settings(self):
+        return {"simulation": "Counter"}
 
     def step(self, h, n=1):
         self.pieces.append(n)
         self.steps_done += n
         self.time = self.steps_done * h
-        return self.report(self.steps_done)
+        report = self.report(self.steps_done)
+        if isinstance(report, Work):
+            self.work_per_step = report.joints
+        return report
 
     def checkpoint(self):
         return {"steps_done": self.steps_done}
@@ -74,16 +85,15 @@ def test_pieces_are_short_where_steps_are_long():
     """A run looks at Ctrl-C after so many steps that they take about a second, however large the linkage is."""
     for joints, piece in ((100, LARGEST_PIECE), (50_000, 40), (1_000_000, 2), (10_000_000, 1)):
         sim = Counter(joints, lambda k: Plain())
-        run_simulation(sim, 1000, 1e-3, every=1000)
+        run_simulation(sim, 1e-3, 1000, every=1000)
         assert set(sim.pieces) == {piece}
         assert piece == 1 or piece * joints <= PIECE_JOINT_STEPS
-    few = Counter(1_000_000, lambda k: Work(100, 2000))  # as soon as it is known how few joints move
-    run_simulation(few, 1000, 1e-3, every=1000)
+    few = Counter(1_000_000, lambda k: Work(8000))  # as soon as it is known how few joints move
+    run_simulation(few, 1e-3, 1000, every=1000)
     assert few.pieces == [2, 200, 200, 200, 200, 198]
-    many = Counter(1_000_000, lambda k: Work(100_000, 0))
-    run_simulation(many, 100, 1e-3, every=1000)
+    many = Counter(1_000_000, lambda k: Work(400_000))
+    run_simulation(many, 1e-3, 100, every=1000)
     assert many.pieces == [2, *[5] * 19, 3]
-    assert work_a_step(few, Work(0, 0)) == 1
 
 
 def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
@@ -91,12 +101,12 @@ def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr("linkwork.simulation.run.PIECE_JOINT_STEPS", 60)
 
     def busy(k):
-        return Work(3 + k % 7, 0)
+        return Work(12 + 4 * (k % 7))
 
     whole, first, second = (Counter(3, busy) for _ in range(3))
-    run_simulation(whole, 60, 1e-3, every=20)
+    run_simulation(whole, 1e-3, 60, every=20)
     run_simulation(
-        first, 60, 1e-3, every=20, record=tmp_path / "run", callback=lambda sim, report: sim.steps_done == 20
+        first, 1e-3, 60, every=20, record=tmp_path / "run", callback=lambda sim, report: sim.steps_done == 20
     )
     resume_run(second, tmp_path / "run")
     assert len(set(whole.pieces)) > 2
@@ -112,7 +122,7 @@ def test_a_run_interrupted_in_its_last_piece_is_complete(tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     handler = signal.getsignal(signal.SIGINT)
-    report = run_simulation(sim, 40, 1e-3, every=20, record=tmp_path / "run", callback=press)
+    report = run_simulation(sim, 1e-3, 40, every=20, record=tmp_path / "run", callback=press)
     assert report.error_bound >= 0.0
     assert Recording(tmp_path / "run").status == "finished"
     assert Recording(tmp_path / "run").steps.tolist() == [0, 20, 40]
@@ -120,27 +130,22 @@ def test_a_run_interrupted_in_its_last_piece_is_complete(tmp_path):
 
 
 def test_the_note_beside_the_bar(monkeypatch):
-    """Steps a second, joints at work, the bound: from the report, and only what it knows."""
+    """Steps per second, then what the report has to say."""
     notes = []
 
     @contextmanager
     def bar(total, label, show):
         yield lambda done, note: notes.append((done, total, label, note))
 
-    clock = iter([100.0, 100.0, 102.0, 104.0, *[104.0] * 9])
+    clock = iter([100.0, 102.0, 104.0, *[104.0] * 9])
     monkeypatch.setattr("linkwork.simulation.run.progress_bar", bar)
     monkeypatch.setattr("linkwork.simulation.run.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
-    run_simulation(Counter(3, lambda k: Work(1234, 99)), 400, 1e-3, every=400, label="pull")
+    run_simulation(Counter(3, lambda k: Work(1234)), 1e-3, 400, every=400, label="pull")
     assert notes[0] == (200, 400, "pull", "100 steps/s, 1,234 active, bound 2.5e-04")
     assert notes[1][3] == "100 steps/s, 1,234 active, bound 2.5e-04"
     notes.clear()
-    clock = iter([0.0, 0.0, 0.1, *[0.2] * 9])
-    report = types.SimpleNamespace(joints_computed=5678, error_bound=1e-3)
-    run_simulation(Counter(3, lambda k: report), 200, 1e-3, every=200)
-    assert notes == [(200, 200, "counter", "2,000 steps/s, 5,678 joints, bound 1.0e-03")]
-    notes.clear()
-    clock = iter([0.0, 0.0, 0.1, *[0.2] * 9])
-    run_simulation(Counter(3, lambda k: Plain()), 200, 1e-3, every=200)
+    clock = iter([0.0, 0.1, *[0.2] * 9])
+    run_simulation(Counter(3, lambda k: Plain()), 1e-3, 200, every=200)
     assert notes == [(200, 200, "counter", "2,000 steps/s")]
 
 
@@ -170,7 +175,7 @@ class Notebook:
 def test_a_notebook_shows_the_bar(monkeypatch, capfd):
     notebook = Notebook(monkeypatch)
     monkeypatch.setattr("linkwork.core.progress.REFRESH", 0.0)
-    run_simulation(Counter(3, lambda k: Work(7, 9)), 400, 1e-3, every=100, label="pull")
+    run_simulation(Counter(3, lambda k: Work(7)), 1e-3, 400, every=100, label="pull")
     assert [line.split()[2] for line in notebook.shown] == [
         "0/400",
         "100/400",
@@ -185,23 +190,86 @@ def test_a_notebook_shows_the_bar(monkeypatch, capfd):
     assert notebook.shown[-1].count("░") == 0
     assert "0:00:00" in notebook.shown[-1]  # nothing remains
     notebook.shown.clear()
-    run_simulation(Counter(3, lambda k: Work(7, 9)), 400, 1e-3, progress=False)
+    run_simulation(Counter(3, lambda k: Work(7)), 1e-3, 400, progress=False)
     assert notebook.shown == []
     assert capfd.readouterr().err == ""
 
 
 def test_a_notebook_is_not_flooded(monkeypatch):
     notebook = Notebook(monkeypatch)
-    run_simulation(Counter(3, lambda k: Plain()), 2000, 1e-3, every=1)
+    run_simulation(Counter(3, lambda k: Plain()), 1e-3, 2000, every=1)
     assert 2 <= len(notebook.shown) <= 20
     assert "2,000/2,000" in notebook.shown[-1]
 
 
-def test_ipython_at_a_terminal_is_no_notebook(monkeypatch, capfd):
+def test_ipython_at_a_terminal_is_not_a_notebook(monkeypatch, capfd):
     notebook = Notebook(monkeypatch, kernel=False)
-    run_simulation(Counter(3, lambda k: Plain()), 200, 1e-3)
+    run_simulation(Counter(3, lambda k: Plain()), 1e-3, 200)
     assert notebook.shown == []
     assert capfd.readouterr().err == ""
+
+
+def test_a_run_says_what_it_did(tmp_path):
+    """What was asked and done, how long it took, the reports of its ends; numbers of the last one can be asked directly."""
+    sim = Counter(3, lambda k: Plain(energy=float(k)))
+    report = run_simulation(sim, 1e-3, 60, every=20, record=tmp_path / "run")
+    assert (report.status, report.h, report.steps_asked, report.steps) == ("finished", 1e-3, 60, 60)
+    assert report.time == pytest.approx(0.06)
+    assert 0.0 < report.wall_time < 60.0
+    assert report.path == tmp_path / "run"
+    assert (report.first, report.last) == (Plain(20.0), Plain(60.0))
+    assert report.energy == 60.0
+    with pytest.raises(AttributeError, match="flux"):
+        report.flux  # noqa: B018
+    stopped = sim.run(1e-3, 60, every=20, callback=lambda sim, report: sim.steps_done >= 80)
+    assert (stopped.status, stopped.steps_asked, stopped.steps, stopped.path) == ("stopped", 60, 20, None)
+    assert isinstance(stopped, RunReport)
+    assert copy.deepcopy(stopped) == stopped
+
+
+def test_a_run_with_nothing_left_to_do_says_so(tmp_path):
+    run_simulation(Counter(3, lambda k: Plain()), 1e-3, 40, record=tmp_path / "run")
+    report = resume_run(Counter(3, lambda k: Plain()), tmp_path / "run")
+    assert (report.status, report.steps, report.first, report.last) == ("finished", 0, None, None)
+    with pytest.raises(AttributeError, match="took none"):
+        report.energy  # noqa: B018
+
+
+def test_a_run_closes_the_recorder_it_is_given_if_asked(tmp_path):
+    def broken(k):
+        if k > 10:
+            raise lw.StateError("too far")
+        return Plain()
+
+    for name, sim, callback, status in (
+        ("finished", Counter(3, lambda k: Plain()), None, "finished"),
+        ("stopped", Counter(3, lambda k: Plain()), lambda sim, report: True, "stopped"),
+        ("failed", Counter(3, broken), None, "failed"),
+    ):
+        recorder = lw.Recorder(tmp_path / name)
+        with pytest.raises(lw.StateError, match="too far") if status == "failed" else nullcontext():
+            run_simulation(sim, 1e-3, 40, every=10, record=recorder, callback=callback, close=True)
+        assert Recording(tmp_path / name).status == status
+        with pytest.raises(lw.LinkworkError, match="closed"):
+            recorder.flush()
+    with lw.Recorder(tmp_path / "open") as recorder:
+        run_simulation(Counter(3, lambda k: Plain()), 1e-3, 40, record=recorder)
+        recorder.flush()  # still open
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive", "quasi_statics"])
+def test_advance_is_step_without_a_report(kind):
+    model = lw.library.chain(joints=6).compile()
+    classes = {"full": lw.FullDynamics, "adaptive": lw.AdaptiveDynamics, "quasi_statics": lw.QuasiStatics}
+    stepped, advanced = (classes[kind](model, model.state([0.2] * 6)) for _ in range(2))
+    assert stepped.work_per_step == 6
+    assert isinstance(stepped.step(1e-3, 20), Report)
+    assert advanced.advance(1e-3, 20) is None
+    assert stepped.state.q.tobytes() == advanced.state.q.tobytes()
+    assert (stepped.time, stepped.steps_done) == (advanced.time, advanced.steps_done)
+    settings = stepped.settings()
+    assert settings["simulation"] == classes[kind].__name__
+    assert all(settings[name] == getattr(stepped, name) for name in settings if name != "simulation")
 
 
 def test_loads_are_set_when_they_are_due():
@@ -209,7 +277,7 @@ def test_loads_are_set_when_they_are_due():
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-2)
     due, frames = [], []
     run_simulation(
-        sim, 20, 1e-3, every=6, on_step=lambda sim: due.append(sim.steps_done), on_step_every=4,
+        sim, 1e-3, 20, every=6, on_step=lambda sim: due.append(sim.steps_done), on_step_every=4,
         callback=lambda sim, report: frames.append(sim.steps_done),
     )  # fmt: skip
     assert due == [0, 4, 8, 12, 16]
@@ -219,5 +287,5 @@ def test_loads_are_set_when_they_are_due():
 def test_about_a_hundred_frames_by_default(tmp_path):
     model = lw.library.chain(joints=10).compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-2)
-    sim.run(1234, 1e-4, record=tmp_path / "run")
+    sim.run(1e-4, 1234, record=tmp_path / "run")
     assert 95 <= len(Recording(tmp_path / "run")) <= 110

@@ -1,11 +1,11 @@
-"""Every ready scene runs, and keeps the law it was made to show: energy, momentum, equilibrium, closed loops, bounds."""
+"""Every built-in scene runs, and keeps the law it was made to show: energy, momentum, equilibrium, closed loops, bounds."""
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.scene import Scene, run_scene
-from linkwork.scene.ready_scenes import ready_scenes, scene_titles
+from linkwork.scene.builtin_scenes import builtin_scenes, scene_titles
 
 # Settings that make a scene short or small enough for the tests; a law of its own stands below where there is one.
 SMALLER = {
@@ -39,8 +39,8 @@ def run_short(name, tmp_path, **more):
 
 
 def test_every_ready_scene_is_listed_and_explains_itself():
-    assert set(SMALLER) == set(ready_scenes())
-    for name, path in ready_scenes().items():
+    assert set(SMALLER) == set(builtin_scenes())
+    for name, path in builtin_scenes().items():
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# "), name
         assert scene_titles()[name], name
@@ -75,7 +75,7 @@ def test_quasi_static_scenes_prove_their_error(name, tmp_path):
 def test_energy_of_swinging_scenes(name, tmp_path):
     """No friction: the total energy stays, to the error of 100 steps of order four."""
     recording = run_short(name, tmp_path)
-    figures = recording.figures
+    figures = recording.scalars
     exchanged = figures["kinetic_energy"].max()
     assert np.ptp(figures["energy"]) < 1e-5 * exchanged
     assert exchanged > 0.0
@@ -85,7 +85,7 @@ def test_the_cable_comes_to_rest_as_statics_says():
     """Slope of each link = wind over the weight below its middle; the run is long enough for 1e-5."""
     scene = Scene.read("hanging_cable")
     sim = scene.build()
-    sim.run(scene.steps, scene.h, progress=False)
+    sim.run(scene.h, scene.steps, progress=False)
     links, weight = 20, 0.1 * 9.81
     expected = 1.5 / (weight * (links - np.arange(links) - 0.5))
     assert np.tan(-np.cumsum(sim.state.q)) == pytest.approx(expected, abs=1e-5)
@@ -95,7 +95,7 @@ def test_the_catheter_settles_where_its_springs_carry_the_pull():
     """At rest the springs' efforts equal those of the tip's force through the Jacobian: k q = Jᵀ f."""
     scene = Scene.read("catheter")
     sim = scene.build()
-    sim.run(scene.steps, scene.h, progress=False)
+    sim.run(scene.h, scene.steps, progress=False)
     model, state = sim.model, sim.state
     J = lw.body_jacobian(model, state, "link_19", frame="world", at=(0.0, 0.0, -0.02))
     pull = J[3:].T @ np.array([0.05, 0.02, 0.0])
@@ -118,7 +118,7 @@ def test_the_snake_keeps_its_momentum():
         assert np.abs(linear).max() < 1e-6  # of momenta of 0.2 kg·m/s of single links: the error of rk4
         assert np.abs(angular).max() < 1e-6
 
-    sim.run(scene.steps, scene.h, every=50, callback=watch, progress=False)
+    sim.run(scene.h, scene.steps, every=50, callback=watch, progress=False)
     assert fastest > 0.5
     assert lw.center_of_mass(sim.model, sim.state) == pytest.approx(start, abs=1e-6)
     t = sim.time
@@ -136,9 +136,9 @@ def test_the_falling_humanoid_obeys_newton():
     recorded = []
 
     def keep(sim, report):
-        recorded.append(sim.figures()["energy"])
+        recorded.append(sim.scalars()["energy"])
 
-    sim.run(scene.steps, scene.h, every=50, callback=keep, progress=False)
+    sim.run(scene.h, scene.steps, every=50, callback=keep, progress=False)
     now, t = sim.state, sim.time
     expected = place + before.linear / model.mass.sum() * t + 0.5 * model.gravity * t * t
     assert lw.center_of_mass(model, now) == pytest.approx(expected, abs=1e-6)
@@ -153,8 +153,8 @@ def test_the_four_bar_stays_closed_and_keeps_its_energy(tmp_path):
     gaps = [lw.loop_gaps(recording.model, recording.state(k)) for k in range(0, len(recording), 10)]
     assert max(gap.worst_gap for gap in gaps) < 1e-9
     assert max(gap.worst_slip for gap in gaps) < 1e-8
-    energy = recording.figures["energy"]
-    assert np.ptp(energy) < 1e-5 * recording.figures["kinetic_energy"].max()
+    energy = recording.scalars["energy"]
+    assert np.ptp(energy) < 1e-5 * recording.scalars["kinetic_energy"].max()
     assert np.ptp(recording.joint("crank")) > 2 * np.pi  # it goes round
 
 
@@ -168,7 +168,7 @@ def test_the_recorded_walker_is_the_walker(tmp_path):
                                                                "record.every": None}, progress=False)  # fmt: skip
     walker = Walker()
     steps = walk(walker, stance_at(walker, find_gait(walker).start * 1.01), 4)
-    figures = recording.figures
+    figures = recording.scalars
     strikes = figures["strikes"]
     assert strikes[-1] == 4
     at = [int(np.argmax(strikes == k)) for k in range(1, 5)]
@@ -204,7 +204,7 @@ def test_a_floating_adaptive_scene_takes_momentum_from_its_load_only():
     """The millipede floats without gravity: after the hit its momentum is force times time, whatever joints were locked."""
     scene = Scene.read("millipede_hit", {**SMALLER["millipede_hit"], "run.duration": 0.03})
     sim = scene.build()
-    sim.run(scene.steps, scene.h, progress=False)
+    sim.run(scene.h, scene.steps, progress=False)
     linear, _ = lw.momentum(sim.model, sim.state)
     assert linear == pytest.approx([0.0, 0.0, 0.5 * 0.01], abs=1e-8)
 
@@ -215,7 +215,7 @@ def test_the_protein_follows_the_spring():
     sim = scene.build()
     body = scene.points()[0]["body"]
     start = lw.body_poses(sim.model, sim.state)[sim.model.body(body), :3, 3]
-    sim.run(scene.steps, scene.h, progress=False)
+    sim.run(scene.h, scene.steps, progress=False)
     way = lw.body_poses(sim.model, sim.state)[sim.model.body(body), :3, 3] - start
     assert 0.0 < way[2] < 0.5 * sim.time
 

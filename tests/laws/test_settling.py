@@ -65,7 +65,7 @@ def test_a_pendulum_with_a_spring_balances_gravity_and_the_spring():
 def test_a_slider_between_spring_and_effort_rests_where_they_balance():
     model = lw.library.chain(joints=1, joint=lw.Prismatic((0.0, 0.0, 1.0))).compile()
     sim = lw.QuasiStatics(model, model.neutral())
-    sim.attach(0, to=(0.0, 0.0, 1.0), stiffness=50.0)
+    sim.apply_spring(0, target=(0.0, 0.0, 1.0), stiffness=50.0)
     sim.set_effort(model.joint_names[0], 3.0)
     sim.settle(1e-8)
     # 1e-8 m/s² times 0.1 kg over 50 N/m is 2e-11 m
@@ -79,7 +79,7 @@ def test_settling_never_gains_energy_and_ends_at_rest(make_tree, watch, seed):
     sim = lw.QuasiStatics(model, model.random_state(seed, speed=0.0))
     force, at, goal = np.array([0.5, -0.2, 0.1]), np.array([0.1, 0.0, 0.2]), np.array([0.3, 0.2, 0.1])
     sim.apply_wrench(11, force=force, frame="world", at=at)
-    sim.attach(5, to=goal, stiffness=3.0, at=at)
+    sim.apply_spring(5, target=goal, stiffness=3.0, at=at)
 
     def potential():
         gap = goal - point(model, sim.state, 5, at)

@@ -49,7 +49,7 @@ class Player:
 
     def spring(self):
         body, (to, at) = int(self.rng.integers(self.model.n_bodies)), self.rng.normal(size=(2, 3))
-        load = self.sim.attach(body, to=to, stiffness=2.0, at=at)
+        load = self.sim.apply_spring(body, target=to, stiffness=2.0, at=at)
         self.given.append([load, "attach", body, {"to": to, "stiffness": 2.0, "at": at}])
 
     def change(self):
@@ -199,7 +199,7 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
         if run.motor[rows].any():
             effort[rows] += run.motor[rows, 0] * (run.motor[rows, 2] - state.q[columns])
             effort[rows] += run.motor[rows, 1] * (run.motor[rows, 3] - state.v[rows])
-    active = set(sim.active)
+    active = set(sim.active_joints)
     prescribed = {
         name: np.zeros(joint.nv)
         for name, joint in zip(model.joint_names, model.joints, strict=True)

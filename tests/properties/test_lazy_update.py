@@ -75,7 +75,7 @@ class Ledger:
     def spring(self):
         body, at, target = int(self.rng.integers(self.model.n_bodies)), *self.rng.normal(size=(2, 3))
         stiffness = float(self.rng.uniform(0.1, 10.0))
-        handle = self.sim.attach(body, to=target, stiffness=stiffness, at=at)
+        handle = self.sim.apply_spring(body, target=target, stiffness=stiffness, at=at)
         nothing = np.zeros(3)
         self.loads.append(
             {"handle": handle, "kind": "spring", "body": body, "at": at, "force": nothing, "torque": nothing,
@@ -237,7 +237,7 @@ def loads_of_every_kind(sim):
         handles.append(sim.apply_wrench(body, force=(0.1, 0.2, 0.3), torque=(0.7, 0.0, 0.1)))
         handles.append(sim.apply_wrench(body, force=(1e9, 0.2, 0.3), at=(0.1, 0.0, 0.0)))
         handles.append(sim.apply_wrench(body, force=(0.3, 0.1, 0.7), frame="world"))
-        handles.append(sim.attach(body, to=(0.5, 0.5, 0.5), stiffness=3.0))
+        handles.append(sim.apply_spring(body, target=(0.5, 0.5, 0.5), stiffness=3.0))
     joint = sim.model.joint_names[7]
     sim.set_effort(joint, np.full(sim.model.joints[7].nv, 1e12))
     return handles, joint
@@ -292,7 +292,7 @@ def test_loads_on_every_body_of_two_trees_before_the_first_steps():
             pair.add_body(f"{tree}{i}", parent, lw.Revolute((0, 1, 0)), lw.Pose((0.1, 0, 0)), part)
     model = pair.compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e9, measure="absolute_joint")
-    assert sim.solve().joints_computed == 0
+    assert sim.solve().n_computed == 0
     ledger = Ledger(sim, np.random.default_rng(0))
     for body, joint in enumerate(model.joint_names):
         sim.set_effort(joint, 1.0)
@@ -300,7 +300,7 @@ def test_loads_on_every_body_of_two_trees_before_the_first_steps():
         handle = sim.apply_wrench(body, force=x)
         ledger.loads.append({"handle": handle, "kind": "body", "body": body, "at": zero, "force": x, "torque": zero})
     ledger.effort[:] = 1.0
-    assert sim.solve().joints_computed == 12
+    assert sim.solve().n_computed == 12
     truth = lw.forward_dynamics(model, sim.state, ledger.effort, ledger.wrenches())
     assert sim.acceleration == pytest.approx(truth, rel=1e-10)  # a mass matrix of condition 1e3
     check_coefficients(ledger)

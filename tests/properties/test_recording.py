@@ -35,17 +35,17 @@ class Shadow:
     """What a recording must hold, kept as plain lists."""
 
     def __init__(self):
-        self.states, self.figures = [], []
+        self.states, self.scalars = [], []
         self.x = np.zeros(2 * JOINTS)
 
-    def append(self, changed, figures):
+    def append(self, changed, scalars):
         for place, value in changed.items():
             self.x[place] = value
         self.states.append(self.x.copy())
-        self.figures.append(figures)
+        self.scalars.append(scalars)
 
     def cut(self, length):
-        del self.states[length:], self.figures[length:]
+        del self.states[length:], self.scalars[length:]
         self.x = self.states[-1].copy() if self.states else np.zeros(2 * JOINTS)
 
 
@@ -92,10 +92,10 @@ def test_a_recording_holds_exactly_what_counts(story):
         for k in order.tolist():
             assert np.concatenate(recording.state(k)).tobytes() == expected[k].tobytes()
         assert recording.coordinates(range(2 * JOINTS)).tobytes() == expected.tobytes()
-        names = {name for figures in shadow.figures for name in figures}
-        assert names <= set(recording.figures)  # a figure whose frames were all lost may stay behind, as NaN
-        for name, values in recording.figures.items():
-            wanted = np.array([figures.get(name, np.nan) for figures in shadow.figures])
+        names = {name for scalars in shadow.scalars for name in scalars}
+        assert names <= set(recording.scalars)  # a scalar whose frames were all lost may stay behind, as NaN
+        for name, values in recording.scalars.items():
+            wanted = np.array([scalars.get(name, np.nan) for scalars in shadow.scalars])
             np.testing.assert_array_equal(values, wanted)
 
 

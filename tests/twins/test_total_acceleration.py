@@ -189,11 +189,11 @@ def test_on_a_hanging_cable_the_factor_form_keeps_the_bound_and_the_published_fo
         report = sim.refine(tolerance)
         assert np.abs(sim.acceleration - truth).max() / largest <= report.error_bound
         assert report.error_bound <= tolerance + report.rounding_floor
-        assert report.joints_computed < 100
+        assert report.n_computed < 100
         choice = psi.choose(tolerance)
         assert choice.bound <= tolerance  # what it claims
         wrong = np.abs(choice.qdd - truth).max() / largest
-        assert wrong > 0.9 or len(choice.computed) > 10 * report.joints_computed
+        assert wrong > 0.9 or len(choice.computed) > 10 * report.n_computed
     base = np.concatenate([np.zeros(3), -model.gravity])
     squared = psi.forms[-1].at(base, np.zeros(6))
     assert abs(squared - truth @ truth) > 100.0 * (truth @ truth)  # nothing of A is left but rounding

@@ -143,7 +143,7 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
         state.v[model.v_slice(int(i))] = 0.0
     effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
-    sim = lw.AdaptiveDynamics(model, state, acceleration_weights=weights)
+    sim = lw.AdaptiveDynamics(model, state, weights=weights)
     for i, joint in enumerate(model.joints):
         sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
         if joint.nv:
@@ -164,7 +164,7 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
     """Joints come and go, loads and efforts change; whatever lies closed at the end still fits the present state."""
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
     sim = lw.AdaptiveDynamics(
-        model, model.random_state(rng, speed=0.3), active_joints=6, update_every=3, acceleration_weights=weights
+        model, model.random_state(rng, speed=0.3), active_joints=6, update_every=3, weights=weights
     )
     effort, wrenches = np.zeros(model.nv), np.zeros((model.n_bodies, 6))
     for _ in range(40):

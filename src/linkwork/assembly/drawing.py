@@ -16,19 +16,19 @@ KINDS = {BODY: "body", JOIN: "join", HANG: "hang", SUM: "sum"}
 
 
 def summarize_assembly(assembly: Assembly) -> dict[str, Any]:
-    """Nodes by kind, depth, and 3 log2(n) + 8 beside it, as plain values."""
+    """Nodes by kind, depth, and the proven bound 5.1 log2(n) + 6 on it (docs/theory/dca.md, section 6), as plain values."""
     kinds = assembly.nodes[:, NODE_KIND]
     bodies = assembly.leaf.size
     return {
         "bodies": bodies,
         "nodes": {name: int(np.count_nonzero(kinds == kind)) for kind, name in KINDS.items()},
         "depth": assembly.depth,
-        "bound": math.floor(3.0 * math.log2(bodies) + 8.0) if bodies else 0,
+        "bound": math.floor(5.1 * math.log2(bodies) + 6.0) if bodies else 0,
     }
 
 
 def draw_assembly(assembly: Assembly, body_names: Sequence[str], joint_names: Sequence[str]) -> str:
-    """The assembly tree, root first, one node a line; only its summary beyond `LARGEST_DRAWING` bodies.
+    """The assembly tree, root first, one node per line; only its summary beyond `LARGEST_DRAWING` bodies.
 
     A `join` names the joint that joins the cluster above it to the one below, a `hang` the joint that a finished path hangs
     by, a `sum` adds branches, and a `body` stands above the branches it carries.
@@ -36,7 +36,7 @@ def draw_assembly(assembly: Assembly, body_names: Sequence[str], joint_names: Se
     facts = summarize_assembly(assembly)
     count = sum(facts["nodes"].values())
     kinds = ", ".join(f"{number:,} {name}" for name, number in facts["nodes"].items())
-    lines = [f"{count:,} nodes ({kinds}), depth {facts['depth']} (3 log2(n) + 8 = {facts['bound']})"]
+    lines = [f"{count:,} nodes ({kinds}), depth {facts['depth']} (at most {facts['bound']})"]
     if facts["bodies"] > LARGEST_DRAWING:
         return f"{lines[0]}\nlinkages of at most {LARGEST_DRAWING} bodies are drawn"
     if count:

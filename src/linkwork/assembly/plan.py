@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 
 BODY, JOIN, HANG, SUM = range(4)  # kinds of nodes
 
-# Columns of the node table, one row a node; children are numbered before parents, every subtree is one run of numbers.
+# Columns of the node table, one row per node; children are numbered before parents, every subtree is one run of numbers.
 NODE_KIND = 0
 LEFT = 1  # JOIN: upper cluster. HANG: the cluster. SUM: a branch. BODY: its branches, or -1
 RIGHT = 2  # JOIN: lower cluster. SUM: a branch. otherwise -1
@@ -59,7 +59,7 @@ class Assembly(NamedTuple):
 def assemble(parent: IntArray) -> Assembly:
     """The assembly plan of a kinematic tree whose bodies are numbered depth first (`parent[i] < i`, -1 is the world).
 
-    Cost: O(n log n), some 0.3 µs a body.
+    Cost: O(n log n), some 0.3 µs per body.
     """
     nodes, leaf, joint = plan_nodes(np.ascontiguousarray(parent, dtype=np.int64))
     for array in (nodes, leaf, joint):

@@ -1,4 +1,4 @@
-"""The command line: `linkwork info | demo | bench`. One command a file; `program` puts them together."""
+"""The command line: `linkwork info | run | plot | ...`. One command per file; `program` puts them together."""
 
 from linkwork.cli.program import main
 

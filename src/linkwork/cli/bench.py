@@ -1,8 +1,8 @@
-"""Runs a benchmark: proves the answer right, then times it against its peers.
+"""Runs a benchmark: checks that the answer is right, then times it against its peers.
 
 linkwork bench
 linkwork bench dynamics --quick
-linkwork bench dynamics --json figures.json
+linkwork bench dynamics --json results.json
 """
 
 from __future__ import annotations
@@ -25,23 +25,6 @@ NAME = "bench"
 SUMMARY = "time Linkwork against its peers"
 
 PACKAGE = "linkwork_benchmarks"  # the name the folder of benchmarks is imported under
-HELPERS = (  # files of that folder that are no benchmarks
-    "__init__",
-    "adaptive_dynamics_accuracy",
-    "adaptive_dynamics_cases",
-    "adaptive_dynamics_parts",
-    "adaptive_dynamics_plots",
-    "adaptive_dynamics_scaling",
-    "adaptive_dynamics_timing",
-    "adaptive_dynamics_updates",
-    "harness",
-    "peers",
-    "quasi_statics_molecule",
-    "quasi_statics_page",
-    "quasi_statics_parts",
-    "quasi_statics_plots",
-    "recordings_sizes",
-)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = benchmark_folder()
     names = benchmark_names(folder)
     if arguments.benchmark is None:
-        rows = [(name, _headline(folder / f"{_stem(name)}.py")) for name in names]
+        rows = [(name, _headline(benchmark_file(folder, name))) for name in names]
         console().print(table("benchmarks", ("name", "what it times"), rows, left=2))
         return DONE
     if arguments.benchmark not in names:
@@ -69,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     report.show(console())
     if options.json is not None:
         report.save(options.json)
-        print(f"figures written to {options.json}", file=sys.stderr)
+        print(f"results written to {options.json}", file=sys.stderr)
     return MISSED if options.strict and not report.passed else DONE
 
 
@@ -77,9 +60,9 @@ def _option_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"linkwork bench {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write every figure and its environment to FILE")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write every result and its environment to FILE")
     parser.add_argument("--quick", action="store_true", help="small sizes and few rounds: shows that it runs")
-    parser.add_argument("--strict", action="store_true", help="exit with code 3 when a required figure is missed")
+    parser.add_argument("--strict", action="store_true", help="exit with code 3 when a requirement is missed")
     configure_module: Any = getattr(module, "configure", None)
     if configure_module is not None:
         configure_module(parser)
@@ -99,13 +82,26 @@ def benchmark_folder() -> Path:
 
 
 def benchmark_names(folder: Path) -> list[str]:
-    stems = (path.stem for path in folder.glob("*.py"))
-    return sorted(stem.replace("_", "-") for stem in stems if stem not in HELPERS and stem[0] != "_")
+    """Names of the benchmarks: files, and folders with an `__init__.py`, that define a function `run`."""
+    files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+    modules = {path.stem: path for path in files} | {path.parent.name: path for path in folder.glob("*/__init__.py")}
+    return sorted(name.replace("_", "-") for name, path in modules.items() if _defines_run(path))
+
+
+def benchmark_file(folder: Path, name: str) -> Path:
+    """Where a benchmark begins: `quasi-statics` on the command line is quasi_statics.py or quasi_statics/__init__.py."""
+    file = folder / f"{_stem(name)}.py"
+    return file if file.is_file() else folder / _stem(name) / "__init__.py"
 
 
 def _stem(name: str) -> str:
-    """A benchmark's file: `quasi-statics` on the command line is quasi_statics.py."""
     return name.replace("-", "_")
+
+
+def _defines_run(path: Path) -> bool:
+    """Whether a module has a function `run` at its top, found without importing it and its peers."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in body)
 
 
 def load_benchmark(folder: Path, name: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Shows what Linkwork does, in a few short acts and one picture.
+"""Shows what Linkwork does, in a few short parts and one picture.
 
 linkwork demo
 linkwork demo swing
@@ -10,7 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
-from linkwork.cli.acts import ACTS, Panel, Stage
+from linkwork.cli.demo_parts import PARTS, Panel, Setup
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.screen import console, seconds
 
@@ -22,27 +22,27 @@ PANELS_IN_A_ROW = (4, 3)  # at most
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    titles = "; ".join(f"{name}: {act.title}" for name, act in ACTS.items())
-    parser.add_argument("acts", metavar="ACT", nargs="*", type=_act, help=f"which acts (all): {titles}")
+    titles = "; ".join(f"{name}: {part.title}" for name, part in PARTS.items())
+    parser.add_argument("parts", metavar="PART", nargs="*", type=_part, help=f"which parts (all): {titles}")
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="folder of the picture (out)")
     parser.add_argument("--no-picture", action="store_true", help="print only")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
 
 
-def _act(name: str) -> str:
-    if name not in ACTS:
-        raise argparse.ArgumentTypeError(f"there is no act '{name}'; there are {', '.join(ACTS)}")
+def _part(name: str) -> str:
+    if name not in PARTS:
+        raise argparse.ArgumentTypeError(f"there is no part '{name}'; there are {', '.join(PARTS)}")
     return name
 
 
 def run(arguments: argparse.Namespace) -> int:
     screen = console()
-    stage = Stage(screen, quick=arguments.quick)
+    setup = Setup(screen, quick=arguments.quick)
     start = time.perf_counter()
     panels: list[Panel] = []
-    for name in arguments.acts or ACTS:
-        screen.print(f"[bold]{name}[/bold]  {ACTS[name].title}")
-        panels += ACTS[name].play(stage)
+    for name in arguments.parts or PARTS:
+        screen.print(f"[bold]{name}[/bold]  {PARTS[name].title}")
+        panels += PARTS[name].show(setup)
         screen.print()
     if panels and not arguments.no_picture:
         screen.print(_save_picture(panels, arguments.out / "demo.png"), markup=False)

@@ -1,4 +1,4 @@
-"""Writes a recording as a table for other programs: times, coordinates and velocities by joint name, figures.
+"""Writes a recording as a table for other programs: times, coordinates and velocities by joint name, scalars.
 
 linkwork export out/snake_robot --csv
 linkwork export out/molecule_hit --csv --joint 'phi_*' --every 10 --out phi.csv
@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.output import beside, refuse_existing, short, written_whole
 from linkwork.cli.screen import count, working
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Columns = list[tuple[str, int]]  # names, and places in q followed by v
 
 NAME = "export"
@@ -41,8 +39,8 @@ READING = 40  # bytes it takes for every number
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RUN", type=Path, help="folder of a recording")
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--csv", action="store_true", help="a table with a header: one row a frame")
-    kind.add_argument("--npz", action="store_true", help="arrays for NumPy: time, step, q, v, names, figures")
+    kind.add_argument("--csv", action="store_true", help="a table with a header: one row per frame")
+    kind.add_argument("--npz", action="store_true", help="arrays for NumPy: time, step, q, v, names, scalars")
     parser.add_argument("--out", metavar="FILE", type=Path, help="file (RUN.csv, RUN.npz)")
     parser.add_argument("--every", metavar="K", type=int, default=1, help="every K-th frame only (1)")
     parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="this joint only, or a pattern")
@@ -99,8 +97,8 @@ def _refuse_size(arguments: argparse.Namespace, columns: int, frames: int) -> No
 
 
 def _scalars(recording: Recording) -> dict[str, np.ndarray]:
-    """Figures, and the numbers of reports that are not figures too."""
-    return {**{f"report.{name}": v for name, v in recording.reports.items()}, **recording.figures}
+    """Scalars, and the numbers of reports that are not scalars too."""
+    return {**{f"report.{name}": v for name, v in recording.reports.items()}, **recording.scalars}
 
 
 def _rows(recording: Recording, frames: IntArray, places: IntArray) -> Iterator[FloatArray]:

@@ -3,6 +3,7 @@
 linkwork info arm.urdf
 linkwork info chain joints=500
 linkwork info molecule --set joints=5000 --set seed=3 --json
+linkwork info double_pendulum lengths=[1,0.5]
 linkwork info humanoid --assembly
 linkwork info --list
 """
@@ -35,7 +36,7 @@ WARNINGS_SHOWN = 20  # on the screen; --json has all
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="FILE|NAME", nargs="?", help="a URDF or MJCF file, or a library model")
-    parser.add_argument("settings", metavar="name=value", nargs="*", help="parameters of the library model")
+    parser.add_argument("settings", metavar="name=value", nargs="*", help="parameters of the library model, in TOML")
     parser.add_argument("--set", metavar="name=value", action="append", default=[], help="the same, as an option")
     parser.add_argument("--keep-fixed", action="store_true", help="keep fixed joints as joints instead of merging them")
     parser.add_argument("--assembly", action="store_true", help="draw the assembly tree of divide and conquer too")
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
-    """Everything `info` tells about a model, as plain values."""
+    """Everything `info` says about a model, as plain values."""
     bodies_on_world = int((model.parent < 0).sum())
     return {
         "name": model.name,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import linkwork as lw
+from linkwork.core.names import did_you_mean
 from linkwork.errors import LinkworkError
+from linkwork.scene.model import JOINTS
+from linkwork.scene.settings import parse_setting
 
 Builder = Callable[..., lw.Linkage]
 
@@ -20,7 +21,7 @@ def find_mechanism(source: str, settings: Sequence[str]) -> lw.Linkage:
 
     settings: words `name=value` for the parameters of a library model, or the options of an importer.
     """
-    given = dict(parse_setting(word) for word in settings)
+    given = parse_parameters(settings)
     models = library_models()
     if source in models and not Path(source).is_file():
         return _build(source, models[source], given)
@@ -28,8 +29,7 @@ def find_mechanism(source: str, settings: Sequence[str]) -> lw.Linkage:
         return _load(source, given)
     if Path(source).suffix or "/" in source:
         raise LinkworkError(f"there is no file '{source}'.")
-    close = difflib.get_close_matches(source, models, n=3)
-    hint = f"; did you mean {' or '.join(close)}?" if close else "."
+    hint = did_you_mean(source, models) or "."
     raise LinkworkError(
         f"'{source}' is neither a file nor a library model{hint}\nThe library has: {', '.join(sorted(models))}."
     )
@@ -40,16 +40,18 @@ def library_models() -> dict[str, Builder]:
     return dict(lw.library.MODELS)
 
 
-def parse_setting(word: str) -> tuple[str, Any]:
-    """`joints=500` → ("joints", 500). Values are Python literals where they look like one, words otherwise."""
-    name, equals, text = word.partition("=")
-    name = name.strip().replace("-", "_")
-    if not equals or not name.isidentifier():
-        raise LinkworkError(f"'{word}' is no setting; write name=value, such as joints=500.")
-    try:
-        return name, ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
-        return name, text.strip()
+def parse_parameters(words: Sequence[str]) -> dict[str, Any]:
+    """`joints=500` → {"joints": 500}, by the grammar of `linkwork run --set`: values in TOML, `name=` takes one away."""
+    given: dict[str, Any] = {}
+    for word in words:
+        setting = parse_setting(word, "joints=500 or lengths=[1, 2]")
+        name = str(setting.path[0]).replace("-", "_")
+        if len(setting.path) > 1:
+            raise LinkworkError(f"--set {word}: a parameter has one name, and no tables below it.")
+        given.pop(name, None)
+        if setting.value is not None:
+            given[name] = setting.value
+    return given
 
 
 def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
@@ -59,6 +61,8 @@ def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
         raise LinkworkError(
             f"library model '{source}' has no parameter '{unknown[0]}'; it has {', '.join(known) or 'none'}."
         )
+    if isinstance(given.get("joint"), str) and given["joint"] in JOINTS:  # as in scenes
+        given = {**given, "joint": JOINTS[given["joint"]]}
     try:
         return builder(**given)
     except (TypeError, ValueError) as error:

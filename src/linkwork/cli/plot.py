@@ -1,4 +1,4 @@
-"""Draws a recording: energies, joints at work, the proven error bound, who moves, chosen joints, paths of points.
+"""Draws a recording: energies, joints at work, the error bound, which joints move, chosen joints, paths of points.
 
 linkwork plot out/snake_robot
 linkwork plot out/snake_robot --joint link_3 --joint 'link_1?' --body link_20 --out wave.png
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     recording = Recording(arguments.recording)
     out = arguments.out or beside(arguments.recording, ".png")
     if out.suffix.lower() not in FORMATS:
-        raise LinkworkError(f"'{out}' ends in no known kind of picture; take {', '.join(FORMATS)}.")
+        raise LinkworkError(f"'{out}' is not a kind of picture that can be written; take {', '.join(FORMATS)}.")
     refuse_existing(out, arguments.force)
     for body in arguments.body:
         recording.model.frame(body)  # refuses unknown ones before anything is drawn

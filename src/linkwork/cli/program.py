@@ -19,7 +19,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="linkwork",
         description="Rigid-body linkages with very many joints.",
-        epilog="exit codes: 0 done, 1 refused, 2 wrong usage, 3 required figure missed (bench --strict), 130 interrupted",
+        epilog="exit codes: 0 done, 1 refused, 2 wrong usage, 3 requirement missed (bench --strict), 130 interrupted",
     )
     parser.add_argument("--version", action="version", version=f"linkwork {linkwork.__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")

@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 NAME = "run"
 SUMMARY = "run a scene and record it"
 
-OUT = Path("out")  # folder of recordings whose place nobody chose
+OUT = Path("out")  # folder of recordings for which no place was chosen
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scene", metavar="SCENE", nargs="?", help="a scene file, or the name of a ready scene")
+    parser.add_argument("scene", metavar="SCENE", nargs="?", help="a scene file, or the name of a built-in scene")
     parser.add_argument("--set", metavar="key=value", action="append", default=[], help="override a key of the scene")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the recording (out/NAME of the scene)")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
-    parser.add_argument("--list", action="store_true", help="list the ready scenes")
+    parser.add_argument("--list", action="store_true", help="list the built-in scenes")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from linkwork.scene.ready_scenes import find_scene, scene_titles
+    from linkwork.scene.builtin_scenes import find_scene, scene_titles
 
     if arguments.list:
-        console().print(table("ready scenes", ("name", "what one sees"), list(scene_titles().items()), left=2))
+        console().print(table("built-in scenes", ("name", "what one sees"), list(scene_titles().items()), left=2))
         return DONE
     if arguments.resume and arguments.force:
         raise LinkworkError("--resume goes on with a recording and --force replaces it; choose one.")
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_scene(scene: str) -> bool:
-    from linkwork.scene.ready_scenes import find_scene
+    from linkwork.scene.builtin_scenes import find_scene
 
     try:
         find_scene(scene)
@@ -125,15 +125,15 @@ def summary(recording: Recording, took: float) -> list[str]:
     steps = int(recording.steps[-1])
     return [
         f"{count(steps)} steps, {recording.times[-1]:.6g} s simulated; this run took {seconds(took)}",
-        *_figure_lines(recording),
+        *_scalar_lines(recording),
         f"{count(len(recording))} frames, {size / 1e6:.3g} MB in '{recording.path}'; look at them with: "
         f"linkwork plot {os.fspath(recording.path)}",
     ]
 
 
-def _figure_lines(recording: Recording) -> list[str]:
-    """Energy, joints at work and the proven bound, as far as the method knows them."""
-    known = {**recording.reports, **recording.figures}
+def _scalar_lines(recording: Recording) -> list[str]:
+    """Energy, joints at work and the error bound, as far as the method knows them."""
+    known = {**recording.reports, **recording.scalars}
     lines = []
     energy = _finite(known.get("energy"))
     if energy.size > 1:
@@ -141,13 +141,13 @@ def _figure_lines(recording: Recording) -> list[str]:
         most = f", kinetic energy up to {kinetic.max():.4g} J" if kinetic.size else ""
         lines.append(f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end{most}")
     parts = []
-    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed a step")):
+    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed per step")):
         values = _finite(known.get(name))
         if values.size:
             parts.append(f"{words} {values.mean():,.0f} on average, {values.max():,.0f} at most")
     bound = _finite(known.get("error_bound"))
     if bound.size:
-        parts.append(f"proven error bound {bound.max():.2g} at most")
+        parts.append(f"error bound {bound.max():.2g} at most")
     return lines + (["; ".join(parts)] if parts else [])
 
 

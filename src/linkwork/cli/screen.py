@@ -1,4 +1,4 @@
-"""What commands print with: one console a stream, plain tables, and progress that is silent off a terminal."""
+"""What commands print with: one console per stream, plain tables, and progress that is silent off a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-PLAIN_WIDTH = 120  # columns when the output is no terminal, so that files and pipes do not wrap
+PLAIN_WIDTH = 120  # columns when the output is not a terminal, so that files and pipes do not wrap
 
 
 def console(stderr: bool = False) -> Console:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     nearby = gait.start * (1.0 + DISTURBANCE)
     with working("walking"):
         steps = walk(walker, stance_at(walker, nearby), arguments.steps, record=True)
-    for line in tell(steps, gait):
+    for line in summary_lines(steps, gait):
         screen.print(line, markup=False)
     if not arguments.no_picture:
         try:
@@ -66,10 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-DISTURBANCE = 0.01  # how far from the gait the walk begins, relative: it shows the way back to it
+DISTURBANCE = 0.01  # how far from the gait the walk begins, relative: the walk then shows that it returns to it
 
 
-def tell(steps: list[Step], gait: Gait) -> list[str]:
+def summary_lines(steps: list[Step], gait: Gait) -> list[str]:
     """What a walk and its gait amount to, in a few lines."""
     drift = max(step.energy_drift for step in steps)
     last = steps[-1]

@@ -1,4 +1,4 @@
-"""Numbers at the door: one rule for all simulations, one wording for what they refuse."""
+"""Checks of numbers that users give: one rule for all simulations, one wording for what they refuse."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def progress_bar(total: int, label: str, show: bool | None = None) -> Iterator[C
 
 
 def in_notebook() -> bool:
-    """Whether a kernel of IPython runs this: its cells show what is displayed, and their standard error is no terminal."""
-    ipython = sys.modules.get("IPython")  # a notebook has it; nobody else pays for its import
+    """Whether a kernel of IPython runs this: cells show what is displayed, and standard error is not a terminal."""
+    ipython = sys.modules.get("IPython")  # a notebook has it; others need not import it
     shell: Any = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     return getattr(shell, "kernel", None) is not None
 

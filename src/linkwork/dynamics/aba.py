@@ -48,14 +48,14 @@ from linkwork.spatial.vectors import (
     wrench_to_parent,
 )
 
-# Columns of the workspace, one row a body.
+# Columns of the workspace, one row per body.
 R_, P_, TWIST, BIAS = 0, 9, 12, 18  # pose in the parent, V, c
 IA, IB, IC, PA = 24, 30, 39, 45  # articulated inertia and bias wrench
 U_, DINV, U_SMALL = 51, 57, 58  # of a joint of one degree of freedom
 ACCELERATION = 24  # written in the last sweep, when the inertia is no longer needed
 BODY_WORK = 60
 
-# Columns of the workspace for joints of several degrees of freedom, one row a degree of freedom.
+# Columns of the workspace for joints of several degrees of freedom, one row per degree of freedom.
 # S and U are rows of six, D⁻¹ takes one row of six for each of its rows.
 S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
 DOF_WORK = 19

@@ -38,7 +38,7 @@ FloatArray = NDArray[np.float64]
 
 
 def _workspace(model: Model, key: str, make: Callable[[Model], Any]) -> Any:
-    """Scratch memory of an algorithm for a model: one a thread, allocated once, freed with the model."""
+    """Scratch memory of an algorithm for a model: one per thread, allocated once, freed with the model."""
     kept = model.workspaces.__dict__
     work = kept.get(key)
     if work is None:

@@ -1,4 +1,4 @@
-"""What comes in at the door of the dynamics: arrays of the right shape and kind, or an error that says which is not."""
+"""Inputs of the dynamics: arrays of the right shape and kind, or an error that says which is not."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_orientations(model: Model, q: FloatArray) -> None:
         k = int(first[bad[0]])
         joint = model.joint_names[model.joint_of(k, "q")]
         raise StateError(
-            f"joint '{joint}' has the orientation {q[k : k + 4].tolist()} (state.q[{k}:{k + 4}]), which is no unit "
+            f"joint '{joint}' has the orientation {q[k : k + 4].tolist()} (state.q[{k}:{k + 4}]), which is not a unit "
             "quaternion (w, x, y, z). model.state(q, v) makes orientations unit."
         )
 

@@ -1,6 +1,6 @@
 """The joint-space inertia matrix by composite rigid bodies (Walker and Orin 1982, method 3): O(n depth).
 
-leaf to root   I_λ += Xᵀ I X                  (ten numbers a body)
+leaf to root   I_λ += Xᵀ I X                  (ten numbers per body)
 each joint     F = I S,  M_jj = SᵀF,  then up the path: F ← Xᵀ F,  M_kj = S_kᵀ F
 """
 

@@ -19,13 +19,13 @@ from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
 from linkwork.model import layout
 from linkwork.model.model import Model, ModelArrays
-from linkwork.model.reroot import Hung, Root
+from linkwork.model.reroot import RerootedModel, Root
 from linkwork.model.root_joint import subspace
 
 FloatArray = NDArray[np.float64]
 
 
-def plastic_velocities(before: Hung, after: Hung, root: Root) -> FloatArray:
+def plastic_velocities(before: RerootedModel, after: RerootedModel, root: Root) -> FloatArray:
     """Joint velocities of `after`, in which the motion of `before` (same bodies, free root) has been caught, shape (nv,).
 
     Cost: O(n).

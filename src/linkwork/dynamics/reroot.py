@@ -14,7 +14,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Free, Joint
 from linkwork.model.model import Model
 from linkwork.model.path_motion import path_motion
-from linkwork.model.reroot import Hung, Root, chain_of_inversion, hang
+from linkwork.model.reroot import RerootedModel, Root, chain_of_inversion, reroot_model
 from linkwork.model.reversal import moved
 from linkwork.model.root_joint import Nearest, joint_bias, nearest_coordinates, nearest_velocity
 from linkwork.model.state import State
@@ -28,7 +28,7 @@ IntArray = NDArray[np.int64]
 TOLERANCE = 1e-9
 
 
-class Loss(NamedTuple):
+class ImpactLoss(NamedTuple):
     """What the new joint on the world could not carry over."""
 
     angle: float  # [rad] between the pose before and after
@@ -41,7 +41,7 @@ class Loss(NamedTuple):
     angular_momentum: FloatArray  # [kg·m²/s] about the joint's place in the world, shape (3,)
 
 
-NOTHING_LOST = Loss(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3), np.zeros(3))
+NOTHING_LOST = ImpactLoss(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3), np.zeros(3))
 
 
 class _Pair(NamedTuple):
@@ -53,18 +53,18 @@ class Rerooted(_Pair):
     """The re-rooted model and its state: `model, state = lw.reroot(...)`. Beside them:
 
     acceleration: joint accelerations in the new order, shape (nv,), if they were given; else None.
-    came_from: index each body had before, shape (n,): wrenches of shape (n, 6) become `wrenches[came_from]`.
+    old_index: index each body had before, shape (n,): wrenches of shape (n, 6) become `wrenches[old_index]`.
     loss: what a projection took away; zeros without one.
     """
 
     acceleration: FloatArray | None
-    came_from: IntArray
-    loss: Loss
+    old_index: IntArray
+    loss: ImpactLoss
 
     @classmethod
-    def of(cls, hung: Hung, loss: Loss) -> Rerooted:
-        made = cls(hung.model, hung.state)
-        made.acceleration, made.came_from, made.loss = hung.acceleration, hung.came_from, loss
+    def of(cls, rerooted: RerootedModel, loss: ImpactLoss) -> Rerooted:
+        made = cls(rerooted.model, rerooted.state)
+        made.acceleration, made.old_index, made.loss = rerooted.acceleration, rerooted.old_index, loss
         return made
 
 
@@ -112,7 +112,7 @@ def reroot(
         if qdd is not None:
             _refuse_acceleration(model, chain, root_joint, turning, spatial)
         root = Root(placed, placement, coordinates.value, velocity.value, turning.value)
-        return Rerooted.of(hang(model, State(q, v), chain, root, qdd, joint_name), NOTHING_LOST)
+        return Rerooted.of(reroot_model(model, State(q, v), chain, root, qdd, joint_name), NOTHING_LOST)
     if qdd is not None:
         raise StateError("accelerations have no meaning across an impact; leave acceleration out, or project.")
     if model.loops:
@@ -139,19 +139,21 @@ def _projected(
     joint_name: str | None,
 ) -> Rerooted:
     free = nearest_coordinates(Free(), placement.inverse() @ pose).value
-    before = hang(model, state, chain, Root(Free(), placement, free, twist, np.zeros(6)), None, joint_name)
+    before = reroot_model(model, state, chain, Root(Free(), placement, free, twist, np.zeros(6)), None, joint_name)
     root = Root(joint, placement, coordinates.value, velocity.value, np.zeros(joint.nv))
-    hung = hang(model, state, chain, root, None, joint_name)
-    v = plastic_velocities(before, hung, root)
-    after = hung._replace(state=State(hung.state.q, v))
+    rerooted = reroot_model(model, state, chain, root, None, joint_name)
+    v = plastic_velocities(before, rerooted, root)
+    after = rerooted._replace(state=State(rerooted.state.q, v))
     return Rerooted.of(after, _loss(before, after, coordinates, velocity, place))
 
 
-def _loss(before: Hung, after: Hung, coordinates: Nearest, velocity: Nearest, about: FloatArray) -> Loss:
+def _loss(
+    before: RerootedModel, after: RerootedModel, coordinates: Nearest, velocity: Nearest, about: FloatArray
+) -> ImpactLoss:
     old: Energy = energy(before.model, before.state)
     new: Energy = energy(after.model, after.state)
     h0, h1 = momentum(before.model, before.state, about), momentum(after.model, after.state, about)
-    return Loss(
+    return ImpactLoss(
         coordinates.angular,
         coordinates.linear,
         velocity.angular,

@@ -21,7 +21,7 @@ from linkwork.spatial.vectors import (
     wrench_to_parent,
 )
 
-R_, P_, TWIST, ACCELERATION, WRENCH = 0, 9, 12, 18, 24  # columns of the workspace, one row a body
+R_, P_, TWIST, ACCELERATION, WRENCH = 0, 9, 12, 18, 24  # columns of the workspace, one row per body
 BODY_WORK = 32
 
 

@@ -26,12 +26,13 @@ from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
+from linkwork.simulation.protocol import Report
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class FullReport:
+class FullReport(Report):
     """What a call of `step` did.
 
     steps_taken: steps, or substeps where the integrator controls its error.

@@ -59,7 +59,7 @@ def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps:
 
     tolerance: largest gap [rad or m] and slip [rad/s or m/s] that may be left.
     Raises StateError where steps no longer help: loops that cannot close, or a singular start.
-    Cost: O(n + p² log n + p³) a step; a nearly closed loop takes two or three.
+    Cost: O(n + p² log n + p³) per step; a nearly closed loop takes two or three.
     """
     plan = loop_plan(model)
     if not tolerance > 0.0 or max_steps < 1:
@@ -136,8 +136,11 @@ def loop_solver(model: Model) -> DcaSolver:
     try:
         return dca_solver(model)
     except ModelError as error:
-        body = str(error).split(",")[0]
-        raise ModelError(f"{body}, which loops must invert. Give it moments > 0 about all three axes.") from None
+        raise ModelError(
+            f"body '{error.about}' has a singular inertia, which loops must invert. Give it moments > 0 about all three "
+            "axes.",
+            about=error.about,
+        ) from None
 
 
 def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:

@@ -39,7 +39,7 @@ class _Draft:
     inertia: list[Inertia]
     host: list[int]
     welded_at: dict[int, Pose]  # pose of a welded body in its host
-    vanished: dict[str, str]
+    merged_into: dict[str, str]
     parts: dict[int, list[tuple[str, int]]]  # names and degrees of freedom of the joints merged into a body's joint
 
 
@@ -73,7 +73,9 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     model = _pack(linkage, draft)
     if not linkage._loops:
         return model
-    closures, faults = placed_loops(linkage._loops, lambda name: None if name in model.vanished else model.frame(name))
+    closures, faults = placed_loops(
+        linkage._loops, lambda name: None if name in model.merged_into else model.frame(name)
+    )
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     return replace(model, loops=tuple(closures))
@@ -139,7 +141,7 @@ def _absorb_massless(draft: _Draft, order: list[int]) -> list[str]:
         if draft.parent[i] in children:
             children[draft.parent[i]] = [child if k == i else k for k in children[draft.parent[i]]]
         draft.host[i] = -2
-        draft.vanished[draft.bodies[i].name] = draft.bodies[child].name
+        draft.merged_into[draft.bodies[i].name] = draft.bodies[child].name
     return faults
 
 
@@ -218,7 +220,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         effort_limit=limits[:, 2],
         velocity_limit=limits[:, 3],
         warnings=(*linkage.warnings, *lost),
-        vanished=draft.vanished,
+        merged_into=draft.merged_into,
         joint_parts=_joint_parts(draft, kept),
     )
 
@@ -246,7 +248,7 @@ def _joint_parts(draft: _Draft, kept: list[int]) -> dict[str, tuple[int, int, in
     return found
 
 
-def _vanished(draft: _Draft, i: int) -> bool:
+def _is_merged(draft: _Draft, i: int) -> bool:
     """Whether a body went into a compound joint, by itself or with the massless body it is welded to."""
     host = draft.host[i]
     return host == -2 or (host >= 0 and draft.host[host] == -2)
@@ -254,16 +256,16 @@ def _vanished(draft: _Draft, i: int) -> bool:
 
 def _reachable_frames(welded: dict[str, Frame], draft: _Draft) -> dict[str, Frame]:
     """Frames whose host is a massless body inside a compound joint vanish with it."""
-    vanished = draft.vanished
-    for name, behind in vanished.items():  # the body behind may itself have vanished into the next joint
-        while behind in vanished:
-            behind = vanished[behind]
-        vanished[name] = behind
+    merged_into = draft.merged_into
+    for name, behind in merged_into.items():  # the body behind may itself have vanished into the next joint
+        while behind in merged_into:
+            behind = merged_into[behind]
+        merged_into[name] = behind
     for i in draft.welded_at:
-        if _vanished(draft, i):
+        if _is_merged(draft, i):
             name = draft.bodies[i].name
             del welded[name]
-            vanished[name] = vanished[draft.bodies[draft.host[i]].name]
+            merged_into[name] = merged_into[draft.bodies[draft.host[i]].name]
     return welded
 
 
@@ -274,7 +276,7 @@ def _placed_shapes(draft: _Draft, number: list[int]) -> tuple[tuple[tuple[int, S
     for i, body in enumerate(draft.bodies):
         if not body.shapes:
             continue
-        if _vanished(draft, i):
+        if _is_merged(draft, i):
             lost.append(f"{label(body)} has no mass and became part of a compound joint; its shapes are left out")
             continue
         at = draft.welded_at.get(i)

@@ -43,7 +43,7 @@ class Inertia:
     """Mass [kg], centre of mass [m] in the body frame, moments [kg·m²] about the centre of mass along the body axes.
 
     moments: principal moments, shape (3,), or a symmetric matrix, shape (3, 3).
-    Values are checked when the linkage compiles, so that all faults are told together; `faults()` checks one at once.
+    Values are checked when the linkage compiles, so that all faults are reported together; `faults()` checks one at once.
     """
 
     mass: float

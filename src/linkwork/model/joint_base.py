@@ -79,6 +79,11 @@ class Joint:
     def faults(self) -> list[str]:
         """Why this joint cannot be simulated; empty when it can."""
         found = [fault for screw in self.screws for fault in screw_faults(screw)]
+        return found + [fault for _, fault in self.option_faults()]
+
+    def option_faults(self) -> list[tuple[str, str]]:
+        """What is wrong with its springs, dampers, rotors and limits: name of each option at fault, and a sentence."""
+        found: list[tuple[str, str]] = []
         if not self.has_options:
             return found
         for name, size, low in _OPTION_RULES:
@@ -88,18 +93,20 @@ class Joint:
             count = self.nq if size == "nq" else self.nv
             numbers = option_numbers(value)
             if numbers is None:
-                found.append(f"{name} is {value!r}; it must be a number or a sequence of numbers")
+                found.append((name, f"{name} is {value!r}; it must be a number or a sequence of numbers"))
             elif numbers.size not in (1, count):
-                found.append(f"{name} has {numbers.size} numbers; it takes one, or {count}")
+                found.append((name, f"{name} has {numbers.size} numbers; it takes one, or {count}"))
             elif np.isnan(numbers).any() or (numbers < low).any():
-                found.append(f"{name} is {value}; it must be a number" + (f" ≥ {low:g}" if low > -math.inf else ""))
-        found += self._limit_faults()
+                rule = f" ≥ {low:g}" if low > -math.inf else ""
+                found.append((name, f"{name} is {value}; it must be a number{rule}"))
+        found += [("limits", fault) for fault in self._limit_faults()]
         turning = option_numbers(self.stiffness)
         if self.kind in (SPHERICAL, FREE) and turning is not None:
             # A spring that pulls along the whole rotation (or displacement) has an energy only if it is the same all round.
             for what, part in (("rotations", turning[:3]), ("displacements", turning[3:])):
                 if part.size and np.ptp(part) > 0:
-                    found.append(f"stiffness {self.stiffness} differs between {what}; give one stiffness for all three")
+                    fault = f"stiffness {self.stiffness} differs between {what}; give one stiffness for all three"
+                    found.append(("stiffness", fault))
         return found
 
     def _limit_faults(self) -> list[str]:

@@ -291,7 +291,10 @@ class Spherical(Joint):
         found = Joint.faults(self)
         if not all(map(math.isfinite, self.point)):
             found.append(f"point has a number that is not finite: {self.point}")
-        return found + _rest_quaternion_faults(self.rest, 4)
+        return found
+
+    def option_faults(self) -> list[tuple[str, str]]:
+        return Joint.option_faults(self) + _rest_quaternion_faults(self.rest, 4)
 
     def neutral(self) -> FloatArray:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -317,8 +320,8 @@ class Free(Joint):
     nq: ClassVar[int] = 7
     nv: ClassVar[int] = 6
 
-    def faults(self) -> list[str]:
-        return Joint.faults(self) + _rest_quaternion_faults(self.rest, 7)
+    def option_faults(self) -> list[tuple[str, str]]:
+        return Joint.option_faults(self) + _rest_quaternion_faults(self.rest, 7)
 
     def neutral(self) -> FloatArray:
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -359,13 +362,13 @@ class Fixed(Joint):
         return np.zeros(0)
 
 
-def _rest_quaternion_faults(rest: PerDof, size: int) -> list[str]:
+def _rest_quaternion_faults(rest: PerDof, size: int) -> list[tuple[str, str]]:
     numbers = option_numbers(rest)
     if numbers is None:
         return []
     if numbers.size == size and abs(np.linalg.norm(numbers[-4:]) - 1.0) > 1e-6:
-        return [f"rest orientation {tuple(numbers[-4:])} is no unit quaternion (w, x, y, z)"]
-    return [] if numbers.size == size else [f"rest has {numbers.size} numbers; it takes {size}"]
+        return [("rest", f"rest orientation {tuple(numbers[-4:])} is not a unit quaternion (w, x, y, z)")]
+    return [] if numbers.size == size else [("rest", f"rest has {numbers.size} numbers; it takes {size}")]
 
 
 def _random_quaternion(rng: np.random.Generator) -> FloatArray:

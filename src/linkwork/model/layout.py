@@ -6,7 +6,7 @@ Kernels read three tables, so that a call from Python unpacks few arrays and a b
 # Joint kinds as kernels know them. Cylindrical, Universal and Planar joints are compounds of screws.
 FIXED, HELICAL, SPHERICAL, FREE, COMPOUND = range(5)
 
-# tree (n, 6) int64: one row a body
+# tree (n, 6) int64: one row per body
 PARENT = 0  # body that carries this one; -1 is the world
 KIND = 1
 Q = 2  # first coordinate of the joint in q
@@ -15,7 +15,7 @@ DOF = 4  # degrees of freedom, 0 to 6
 SCREW = 5  # first row of a compound joint in the table of screws
 TREE_COLUMNS = 6
 
-# body (n, 32) float64: one row a body
+# body (n, 32) float64: one row per body
 ROTATION = 0  # 9: the joint's zero frame in the parent body, rotation
 POSITION = 9  # 3: and position [m]
 INERTIA = 12  # 10: mass [kg], m c [kg·m], inertia about the origin [kg·m²], xx xy xz yy yz zz
@@ -27,7 +27,7 @@ BODY_COLUMNS = 32
 # screws (m, 9) float64: the primitives of compound joints: axis, slide, center as above
 SCREW_AXIS, SCREW_SLIDE, SCREW_CENTER, SCREW_COLUMNS = 0, 3, 6, 9
 
-# dof (nv, 4) float64: one row a degree of freedom
+# dof (nv, 4) float64: one row per degree of freedom
 DAMPING = 0  # [N·s/m or N·m·s]
 STIFFNESS = 1  # [N/m or N·m]
 ARMATURE = 2  # reflected rotor inertia [kg or kg·m²]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
@@ -39,7 +40,7 @@ class Body:
 
 @dataclass
 class Linkage:
-    """A mechanism of named bodies. Faults are told together, by name, when it compiles.
+    """A mechanism of named bodies. Faults are reported together, by name, when it compiles.
 
     name: what the mechanism is called.
     gravity: acceleration of free fall in the world frame [m/s²].
@@ -119,7 +120,7 @@ class Linkage:
             raise ModelError(f"loop '{label}': joint must be a joint such as lw.Revolute((0, 0, 1)), not {joint!r}.")
         for body in (body_a, body_b):
             if not isinstance(body, str):
-                raise ModelError(f"loop '{label}' joins bodies by name; {body!r} is no name.")
+                raise ModelError(f"loop '{label}' joins bodies by name; {body!r} is not a name.")
         loop = Loop(label, joint, body_a, body_b, in_a, in_b, source)
         self._loops.append(loop)
         return loop
@@ -149,7 +150,7 @@ class Linkage:
         try:
             return self._bodies[self._index[name]]
         except KeyError:
-            raise ModelError(f"linkage '{self.name}' has no body '{name}'{_nearest(name, self._index)}.") from None
+            raise ModelError(f"linkage '{self.name}' has no body '{name}'{did_you_mean(name, self._index)}.") from None
 
     def edit_body(self, name: str, /, **changes: object) -> Body:
         """Replaces fields of a body: parent, joint, placement, inertia, joint_name, shapes."""
@@ -258,11 +259,3 @@ class Linkage:
 def _expect(value: object, kind: type, body: str, what: str, hint: str) -> None:
     if not isinstance(value, kind):
         raise ModelError(f"body '{body}': {what} must be {hint}, not {value!r}.")
-
-
-def _nearest(name: str, known: dict[str, int]) -> str:
-    """A hint for a mistyped name."""
-    import difflib
-
-    close = difflib.get_close_matches(str(name), list(known)[:10_000], n=3)
-    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.joints import Joint
@@ -63,7 +63,9 @@ class Model:
     effort_limit: FloatArray  # (nv,)
     velocity_limit: FloatArray  # (nv,)
     warnings: tuple[str, ...] = ()
-    vanished: dict[str, str] = field(default_factory=dict)  # massless bodies inside compound joints → the body behind
+    merged_into: dict[str, str] = field(
+        default_factory=dict
+    )  # massless bodies inside compound joints → the body behind
     joint_parts: dict[str, tuple[int, int, int]] = field(
         default_factory=dict
     )  # joints inside compounds → body, first, size
@@ -145,12 +147,12 @@ class Model:
             return self.frames[name]
         if name == "world":
             return Frame(-1, Pose())
-        if name in self.vanished:
+        if name in self.merged_into:
             raise ModelError(
-                f"body '{name}' has no mass and became part of the compound joint of '{self.vanished[name]}'; "
+                f"body '{name}' has no mass and became part of the compound joint of '{self.merged_into[name]}'; "
                 "ask for that body, or give it a mass."
             )
-        raise ModelError(f"model '{self.name}' has no body '{name}'{_suggest(name, self.body_names)}.")
+        raise ModelError(f"model '{self.name}' has no body '{name}'{did_you_mean(name, self.body_names)}.")
 
     def joint(self, name: str) -> int:
         """Index of the body that the named joint carries."""
@@ -158,7 +160,7 @@ class Model:
         if index is None and name in self.joint_parts:
             return self.joint_parts[name][0]
         if index is None:
-            raise ModelError(f"model '{self.name}' has no joint '{name}'{_suggest(name, self.joint_names)}.")
+            raise ModelError(f"model '{self.name}' has no joint '{name}'{did_you_mean(name, self.joint_names)}.")
         return index
 
     def q_slice(self, joint: str | int) -> slice:
@@ -200,7 +202,9 @@ class Model:
         velocities = neutral.v if v is None else self._vector(v, self.nv, "v")
         bad = normalize_coordinates(self.arrays.tree, coordinates)
         if bad >= 0:
-            raise StateError(f"joint '{self.joint_names[bad]}' has the orientation (0, 0, 0, 0), which is no rotation.")
+            raise StateError(
+                f"joint '{self.joint_names[bad]}' has the orientation (0, 0, 0, 0), which is not a rotation."
+            )
         return State(coordinates, velocities)
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> FloatArray:
@@ -240,8 +244,3 @@ class Model:
     def __repr__(self) -> str:
         loops = f", {len(self.loops)} loops" if self.loops else ""
         return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}{loops})"
-
-
-def _suggest(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(str(name), known[:10_000], n=3)
-    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

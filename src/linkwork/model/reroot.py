@@ -39,13 +39,13 @@ class Root(NamedTuple):
     acceleration: FloatArray
 
 
-class Hung(NamedTuple):
+class RerootedModel(NamedTuple):
     """A re-rooted model with its state."""
 
     model: Model
     state: State
     acceleration: FloatArray | None
-    came_from: IntArray  # (n,) index each body had before
+    old_index: IntArray  # (n,) index each body had before
     root: int  # index of the body on the new joint
 
 
@@ -58,14 +58,14 @@ def chain_of_inversion(model: Model, body: int) -> IntArray:
     return np.array(chain, dtype=np.int64)
 
 
-def hang(
+def reroot_model(
     model: Model,
     state: State,
     chain: IntArray,
     root: Root,
     acceleration: FloatArray | None = None,
     joint_name: str | None = None,
-) -> Hung:
+) -> RerootedModel:
     """The model hung from the world by `root` at the first body of `chain`, with everything that moves carried over.
 
     Cost: O(chain) arithmetic and one copy of the model's arrays.
@@ -78,20 +78,20 @@ def hang(
     parent = model.parent.copy()
     parent[chain[1:]] = chain[:-1]
     parent[chain[0]] = -1
-    came_from = _depth_first(parent, model.rank)
-    number = np.empty_like(came_from)
-    number[came_from] = np.arange(came_from.size)
+    old_index = _depth_first(parent, model.rank)
+    number = np.empty_like(old_index)
+    number[old_index] = np.arange(old_index.size)
     row = number[chain]  # where the bodies of the chain are now
 
     uses = (
-        came_from.copy()
+        old_index.copy()
     )  # the joint each body hangs from, by the body it carried before; n is the new one on the world
     uses[row[1:]] = chain[:-1]
     uses[row[0]] = model.n_bodies
     regroup = _Regroup(model, uses, root.joint)
     tree = regroup.tree
-    tree[:, layout.PARENT] = np.where(parent[came_from] < 0, -1, number[parent[came_from]])
-    body = model.arrays.body[came_from]
+    tree[:, layout.PARENT] = np.where(parent[old_index] < 0, -1, number[parent[old_index]])
+    body = model.arrays.body[old_index]
     screws, dof, rest = regroup.screws(), regroup.by_dof(model.arrays.dof), regroup.by_q(model.arrays.rest)
     limits = regroup.by_dof(np.stack([model.lower, model.upper, model.effort_limit, model.velocity_limit], axis=1))
     _write_chain(
@@ -104,11 +104,11 @@ def hang(
     q, v = regroup.by_q(state.q), regroup.by_dof(state.v)
     a = None if acceleration is None else regroup.by_dof(acceleration)
     _carry_chain(model, state, chain, placements, root, row, tree, q, v, acceleration, a)
-    rank = came_from if model.rank is None else model.rank[came_from]
-    hung = replace(
+    rank = old_index if model.rank is None else model.rank[old_index]
+    rerooted = replace(
         model,
         arrays=arrays,
-        body_names=_picked(model.body_names, came_from),
+        body_names=_picked(model.body_names, old_index),
         joint_names=_joint_names(model, uses, chain, joint_name),
         joints=_with(_picked((*model.joints, root.joint), uses), row, joints),
         frames={name: Frame(_renumbered(f.body, number), f.pose) for name, f in model.frames.items()},
@@ -124,7 +124,7 @@ def hang(
         ),
         rank=rank,
     )
-    return Hung(hung, State(q, v), a, came_from, int(row[0]))
+    return RerootedModel(rerooted, State(q, v), a, old_index, int(row[0]))
 
 
 class _Regroup:

@@ -104,7 +104,7 @@ def reversal_faults(joint: Joint, placement: Pose) -> list[str]:
     ]
     if joint.per_dof("stiffness")[3:].any() and (any(placement.xyz) or joint.rest_coordinates()[:3].any()):
         found.append(
-            "its spring pulls the child's origin to a point off the parent's origin, which is no spring on the parent's "
+            "its spring pulls the child's origin to a point off the parent's origin, which is not a spring on the parent's "
             f"origin; leave the sliding stiffness of a {ball} joint out"
         )
     return found

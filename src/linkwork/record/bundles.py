@@ -27,7 +27,7 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
             pieces.append(piece)
             at += len(piece)
         elif isinstance(value, float):
-            values[key] = {"float": value.hex()}  # NaN and infinity are no JSON, and digits are no bits
+            values[key] = {"float": value.hex()}  # JSON has no NaN and no infinity, and hexadecimal keeps every bit
         elif isinstance(value, PLAIN):
             values[key] = value
         else:

@@ -203,16 +203,16 @@ def read_root(folder: Path) -> dict[str, Any]:
         raise FormatError(f"there is no recording '{folder}'{_left_behind(folder)}.")
     path = folder / ROOT
     if not path.is_file():
-        raise FormatError(f"'{folder}' is no recording of Linkwork: it holds no {ROOT}.")
+        raise FormatError(f"'{folder}' is not a recording of Linkwork: it holds no {ROOT}.")
     try:
         attributes = json.loads(path.read_text(encoding="utf-8")).get("attributes", {})
     except (ValueError, AttributeError):
         raise FormatError(
-            f"recording '{folder}' is damaged: {path} is no JSON object. Restore it from a copy."
+            f"recording '{folder}' is damaged: {path} is not a JSON object. Restore it from a copy."
         ) from None
     version = attributes.get(MARK) if isinstance(attributes, dict) else None
     if version is None:
-        raise FormatError(f"'{folder}' is no recording of Linkwork: its {ROOT} has no '{MARK}'.")
+        raise FormatError(f"'{folder}' is not a recording of Linkwork: its {ROOT} has no '{MARK}'.")
     if not isinstance(version, int) or version > FORMAT:
         raise FormatError(
             f"recording '{folder}' has format {version}; this version of Linkwork reads formats up to {FORMAT}. "

@@ -8,12 +8,12 @@ from typing import Any
 
 KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, which carries its place too
 
-FRAME_ROWS = 8192  # frames in a chunk of times, figures and reports
+FRAME_ROWS = 8192  # frames in a chunk of times, scalars and reports
 CHANGE_ROWS = 65536  # changes in a chunk
 KEY_NUMBERS = 65536  # numbers in a chunk of key frames: several frames of a small model, a part of one of a large model
 
 ACCELERATION = "rad/s² or m/s²"
-FIGURE_UNITS = {
+SCALAR_UNITS = {
     "kinetic_energy": "J",
     "potential_energy": "J",
     "energy": "J",
@@ -31,14 +31,14 @@ FIGURE_UNITS = {
     "max_acceleration": ACCELERATION,
     "error_estimate": "rad, m, rad/s or m/s",
 }
-BOUNDS = ("error_bound", "rounding_floor")  # measured as the simulation was told to
-UNKNOWN_UNIT = "unknown"  # of figures somebody else invented
+BOUNDS = ("error_bound", "rounding_floor")  # in the measure of the simulation
+UNKNOWN_UNIT = "unknown"  # of scalars that are not Linkwork's own
 
 
-def figure_unit(name: str, settings: dict[str, Any]) -> str:
-    """Unit of a figure or of a number of a report. settings: of the simulation, whose `measure` bounds go by."""
+def scalar_unit(name: str, settings: dict[str, Any]) -> str:
+    """Unit of a scalar or of a number of a report. settings: of the simulation, whose `measure` bounds go by."""
     if name not in BOUNDS:
-        return FIGURE_UNITS.get(name, UNKNOWN_UNIT)
+        return SCALAR_UNITS.get(name, UNKNOWN_UNIT)
     measure = str(settings.get("measure", ""))
     if not measure:
         return f"{ACCELERATION}; 1 where the measure is relative"

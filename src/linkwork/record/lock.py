@@ -1,4 +1,4 @@
-"""One writer a place. The lock belongs to the process: it goes with it, however it ends."""
+"""A lock, so that each recording has at most one writer. It ends with the process that holds it, however that ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lock_file(place: Path) -> Path:
 class WriterLock:
     """Held from before the first write until after the last, under the name of the place, whether anything is there or not.
 
-    The file that carries it names the writer, for whoever comes second, and goes with the lock. A run that is killed leaves
+    The file that carries it names the writer, for any other that comes, and goes with the lock. A run that is killed leaves
     the file behind, but no lock on it.
     """
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import frozen
 from linkwork.errors import FormatError
 from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
@@ -86,7 +87,7 @@ def read_model(group: Any) -> Model:
         effort_limit=limits[:, 2],
         velocity_limit=limits[:, 3],
         warnings=tuple(text["warnings"]),
-        vanished=dict(text["vanished"]),
+        merged_into=dict(text["merged_into"]),
         joint_parts={name: tuple(part) for name, part in text["joint_parts"].items()},
         loops=tuple(
             LoopClosure(name, _joint(joint), a, b, _pose(at_a), _pose(at_b))
@@ -98,7 +99,7 @@ def read_model(group: Any) -> Model:
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     values = np.ascontiguousarray(values)
-    values.setflags(write=False)
+    frozen(values)
     return values
 
 
@@ -111,7 +112,7 @@ def _description(model: Model) -> dict[str, Any]:
         "frames": [[name, frame.body, _pose_numbers(frame.pose)] for name, frame in model.frames.items()],
         "shapes": [[body, _shape_fields(shape)] for body, shape in model.shapes],
         "warnings": model.warnings,
-        "vanished": model.vanished,
+        "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
         "loops": [
             [

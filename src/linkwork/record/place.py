@@ -1,6 +1,6 @@
 """How a recording comes to its place: made beside it under a hidden name, and renamed when it stands.
 
-Whoever begins or replaces a recording holds the lock of its place (`lock.py`); what lies beside it is then nobody else's.
+A process that begins or replaces a recording holds its lock (`lock.py`), so no other changes what lies beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ def partial_folder(path: Path) -> Path:
 
 
 def refuse_existing(path: Path, force: bool) -> None:
-    """What stands at the path may stay, or may it go? Asked before anything is computed, and again before the rename."""
+    """Refuses a path at which something stands, unless it is a recording and `force`.
+
+    Called before anything is computed, and again before the rename.
+    """
     if not (path.exists() or path.is_symlink()):
         return
     if path.is_dir() and not any(path.iterdir()):
@@ -31,7 +34,7 @@ def refuse_existing(path: Path, force: bool) -> None:
         read_root(path)
     except FormatError:
         raise LinkworkError(
-            f"'{path}' exists and is no recording that could be replaced; choose another place."
+            f"'{path}' exists and is not a recording that could be replaced; choose another place."
         ) from None
 
 

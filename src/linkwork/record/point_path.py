@@ -1,12 +1,13 @@
-"""The way of a point of a body through the world, from the joints between it and the world alone."""
+"""The path of a point of a body in the world, from the joints between it and the world alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.dynamics.inputs import as_array
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from linkwork.record.recording import Recording
 
 
-def point_path(recording: Recording, body: str | int, at: ArrayLike) -> NDArray[np.float64]:
-    """See `Recording.path_of`. Cost: O(depth) a frame."""
+def point_path(recording: Recording, body: str | int, at: ArrayLike) -> FloatArray:
+    """See `Recording.path_of`. Cost: O(depth) per frame."""
     model = recording.model
     point = as_array(at, (3,), "at", model)
     index: Any = body
@@ -37,7 +38,7 @@ def point_path(recording: Recording, body: str | int, at: ArrayLike) -> NDArray[
     tree, places = _chain_alone(model.arrays.tree, chain, [model.joints[i].nq for i in chain])
     rows = model.arrays.body[chain]
     for table in (tree, rows):
-        table.setflags(write=False)  # as a model's own tables, so that the same compiled kernel serves
+        frozen(table)  # as a model's own tables, so that the same compiled kernel serves
     path = np.empty((len(recording), 3))
     for k, q in enumerate(recording.coordinates(places)):
         last = world_poses(tree, rows, model.arrays.screws, q)[-1]
@@ -45,7 +46,7 @@ def point_path(recording: Recording, body: str | int, at: ArrayLike) -> NDArray[
     return path
 
 
-def _chain_alone(tree: NDArray[np.int64], chain: list[int], sizes: list[int]) -> tuple[NDArray[np.int64], list[int]]:
+def _chain_alone(tree: IntArray, chain: list[int], sizes: list[int]) -> tuple[IntArray, list[int]]:
     """The rows of a chain of bodies as a tree of their own, and where its coordinates stand in the whole."""
     own = tree[chain]
     own[:, layout.PARENT] = np.arange(-1, len(chain) - 1)

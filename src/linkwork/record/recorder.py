@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -41,7 +41,7 @@ from linkwork.record.place import (
 from linkwork.record.recording import Recording
 from linkwork.record.scalars import KINDS, Scalars, numbers_of
 
-FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written without being asked
+FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
@@ -125,7 +125,7 @@ class Recorder:
         create_array(group, "changes/value", (), "f8", (layout.CHANGE_ROWS,), "rad, m, rad/s or m/s")
         create_array(group, "keys/frame", (), "i8", rows, "index")
         create_array(group, "keys/state", (width,), "f8", layout.key_chunk(width), "rad, m; rad/s, m/s: q, then v")
-        for name in ("figures", "reports", "checkpoints"):
+        for name in ("scalars", "reports", "checkpoints"):
             group.create_group(name)
         root: dict[str, Any] = {
             MARK: FORMAT,
@@ -137,7 +137,7 @@ class Recorder:
                 "frames": 0,
                 "changes": 0,
                 "keys": 0,
-                "figures": [],
+                "scalars": [],
                 "reports": [],
                 "checkpoint": None,
                 "status": "running",
@@ -192,12 +192,12 @@ class Recorder:
         time: float,
         step: int,
         state: State,
-        figures: dict[str, float] | None = None,
+        scalars: dict[str, float] | None = None,
         report: object | None = None,
     ) -> None:
         """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
 
-        figures: scalars by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
+        scalars: numbers by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
         """
         self._require_open()
         if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
@@ -205,9 +205,9 @@ class Recorder:
                 f"a frame with q of shape {state.q.shape} and v of shape {state.v.shape} does not fit "
                 f"{self.model!r}, which is recorded in '{self.path}'."
             )
-        scalars = {"figures": {k: float(v) for k, v in (figures or {}).items()}, "reports": numbers_of(report)}
+        numbers = {"scalars": {k: float(v) for k, v in (scalars or {}).items()}, "reports": numbers_of(report)}
         with self._disk_errors():
-            self._scalars.prepare(scalars)
+            self._scalars.prepare(numbers)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -215,13 +215,13 @@ class Recorder:
         self._last_step = int(step)
         self._steps.append(self._last_step)
         self._ends.append(self._changes["index"].length)
-        self._scalars.append(scalars)
+        self._scalars.append(numbers)
         self._last, self._spare = x, self._last
         waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 
-    def _append_state(self, frame: int, x: NDArray[np.float64]) -> None:
+    def _append_state(self, frame: int, x: FloatArray) -> None:
         changed = np.flatnonzero(x.view(np.uint64) != self._last.view(np.uint64))
         many = (self._since_key + changed.size) * layout.CHANGE_COST > x.size * layout.KEY_COST
         if many or frame == 0:
@@ -294,7 +294,7 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------------------- close
 
     def close(self, status: str = "finished") -> None:
-        """Writes what waits and lets the recording go. status: "finished", "stopped", "interrupted" or "failed"."""
+        """Writes what waits and closes the recording. status: "finished", "stopped", "interrupted" or "failed"."""
         if self._lock is None:
             return
         try:
@@ -329,7 +329,7 @@ class Recorder:
         The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
         """
         folder = Path(path)
-        read_root(folder)  # refuses what is no recording before anything is made beside it
+        read_root(folder)  # refuses what is not a recording before anything is made beside it
         with disk_errors(folder, "resume"):
             lock = WriterLock(folder)
         try:
@@ -354,7 +354,7 @@ class Recorder:
             content = recording.checkpoint()
         assert content is not None
         recorder.saved, recorder.run = content
-        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "figures", "reports")}
+        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports")}
         root = {**root, "committed": {**root["committed"], **lengths, "status": "running"}}
         root.pop("writer", None)  # as earlier versions noted it
         with disk_errors(folder, "resume"):

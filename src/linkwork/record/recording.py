@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
@@ -19,9 +20,6 @@ from linkwork.record.bundles import read_checkpoint
 from linkwork.record.container import read_root, read_rows, zarr_library
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class States(Sequence[State]):
@@ -47,7 +45,7 @@ class Recording:
     """What a run left behind.
 
     len(recording): frames. times [s], steps: of each frame, shape (len,). `state(k)`, `states`, `poses(k)`, `joint(name)`,
-    `path_of(body)`, `figures`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
+    `path_of(body)`, `scalars`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
     A recording shows what was committed when it was opened; `refresh()` looks again while a run goes on.
     """
 
@@ -114,9 +112,9 @@ class Recording:
         return self._read("frames/step", len(self))
 
     @cached_property
-    def figures(self) -> dict[str, FloatArray]:
+    def scalars(self) -> dict[str, FloatArray]:
         """Scalars over time by name, each of shape (len,); NaN where a frame had none."""
-        return self._scalars("figures")
+        return self._scalars("scalars")
 
     @cached_property
     def reports(self) -> dict[str, FloatArray]:
@@ -159,7 +157,7 @@ class Recording:
         return self.coordinates(range(self._nq + part.start, self._nq + part.stop))
 
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
-        """Way of a point of a body through the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
+        """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
         from linkwork.record.point_path import point_path
 
         return point_path(self, body, at)
@@ -193,7 +191,7 @@ class Recording:
     def refresh(self) -> int:
         """Looks again at a recording that is being written; returns the number of frames."""
         self._root = read_root(self.path)
-        for name in ("times", "steps", "figures", "reports", "_key_frames", "_changes_end"):
+        for name in ("times", "steps", "scalars", "reports", "_key_frames", "_changes_end"):
             self.__dict__.pop(name, None)
         with self._damage():
             self._group = zarr_library().open_group(self.path, mode="r")
@@ -220,7 +218,7 @@ class Recording:
 
     def _scalars(self, kind: str) -> dict[str, FloatArray]:
         names = self._root["committed"][kind]
-        with self._damage():  # chunks from before a figure appeared are not there, and read as NaN
+        with self._damage():  # chunks from before a scalar appeared are not there, and read as NaN
             return {name: np.asarray(self._group[f"{kind}/{name}"][: len(self)]) for name in names}
 
     def _read(self, name: str, stop: int, start: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""Figures and reports over time: scalars by name, of which any may appear late and be missing in between."""
+"""Scalars and reports over time: numbers by name, of which any may appear late and be missing in between."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from linkwork.errors import StateError
 from linkwork.record import layout
 from linkwork.record.container import GrowingArray, create_array
 
-KINDS = ("figures", "reports")
+KINDS = ("scalars", "reports")
 
 
 class Scalars:
-    """The scalar arrays of a recording that is being written: one row a frame in each, NaN where a frame had none."""
+    """The scalar arrays of a recording that is being written: one row per frame in each, NaN where a frame had none."""
 
     def __init__(self, group: Any, folder: Path, committed: dict[str, Any], settings: dict[str, Any]):
         """committed: frames, and names of either kind, that count. settings: of the simulation, for the units."""
@@ -60,11 +60,11 @@ class Scalars:
     def _add(self, kind: str, name: str) -> None:
         """What appears now was NaN before: that is what unwritten parts of its array read as."""
         if not name or "/" in name or name.startswith((".", "__")):
-            raise StateError(f"'{name}' cannot name a figure in a recording; use letters, digits and underscores.")
+            raise StateError(f"'{name}' cannot name a scalar in a recording; use letters, digits and underscores.")
         folder = self._group[kind]
         if name in folder:  # left by a run that was killed before it was committed
             del folder[name]
-        unit = layout.figure_unit(name, self._settings)
+        unit = layout.scalar_unit(name, self._settings)
         array = create_array(folder, name, (), "f8", (layout.FRAME_ROWS,), unit)
         array.resize((self._written,))
         self._arrays[kind, name] = self._growing(array, kind, name)

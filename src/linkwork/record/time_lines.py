@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.record.container import read_rows
 
 BLOCK = 1 << 20  # changes looked at in one go: bounds the memory, whatever the length of the recording
 
 
-def time_lines(
-    group: Any, places: NDArray[np.int64], width: int, key_frames: NDArray[np.int64], changes_end: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def time_lines(group: Any, places: IntArray, width: int, key_frames: IntArray, changes_end: IntArray) -> FloatArray:
     """Entries `places` of the state in every frame, shape (frames, len(places)).
 
     Each frame first gets what was stored for it, then everything is carried forward to where it next changed.

@@ -53,7 +53,7 @@ class PsiForm:
     """Ψ, p and η of every node over the plain coefficients of divide and conquer.
 
     weights: metric weight of each squared acceleration, shape (nv,); ones by default.
-    Cost: O(n), some 0.2 ms a joint.
+    Cost: O(n), some 0.2 ms per joint.
     """
 
     def __init__(self, dca: PlainDca, weights: Array | None = None):

@@ -1,8 +1,8 @@
 """Scenes: from a file that says everything about a run to a recording of it.
 
-`scene` reads and checks a file (`lines`, `settings`, `schema`, `checks`, `faults`), finds what it speaks of (`model`,
-`state`, `targets`, `actions`, `signals`, `expression`) and builds a simulation (`method`, `simulation`, `walker`).
-`run` runs it into a recording, `plots` draws that, `ready` knows the scenes that come with Linkwork.
+`scene` reads and checks a file (`lines`, `settings`, `schema`, `keys`, `checks`, `faults`), finds what it names (`model`,
+`state`, `targets`, `actions`, `signals`, `expression`) and builds a simulation (`methods/`, `simulation`).
+`run` runs it into a recording, `plots/` draws that, `builtin_scenes` finds the scenes that come with Linkwork, in `ready/`.
 """
 
 from linkwork.scene.run import run_scene

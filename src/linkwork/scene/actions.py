@@ -12,20 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses
+from linkwork.errors import StateError
 from linkwork.model.joints import Free, Spherical
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.faults import Faults
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 from linkwork.scene.signals import Signal, constant, make_signal
 from linkwork.scene.targets import find_bodies, find_joints
-
-FloatArray = NDArray[np.float64]
+from linkwork.simulation.loads import Load
+from linkwork.simulation.protocol import LoadedSimulation, Motorized
 
 NOTHING = constant((0.0, 0.0, 0.0))
+Values = tuple[float, ...]  # of an action at one time
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Push:
     """A force and a torque on a body."""
 
     body: str
-    at: tuple[float, ...]
+    at: Values
     frame: str
     force: Signal
     torque: Signal
@@ -42,17 +44,18 @@ class Push:
     def is_constant(self) -> bool:
         return self.force.is_constant and self.torque.is_constant
 
-    def value(self, t: float) -> tuple[float, ...]:
+    def value(self, t: float) -> Values:
         """Force [N] and torque [N·m], six numbers."""
         return self.force.at(t) + self.torque.at(t)
 
-    def acts(self, value: tuple[float, ...]) -> bool:
+    def acts(self, value: Values) -> bool:
         return self.frame != "world" or any(value)
 
-    def start(self, sim: Any, value: tuple[float, ...]) -> Any:
+    def start(self, sim: LoadedSimulation, value: Values) -> Load:
         return sim.apply_wrench(self.body, value[:3], value[3:], frame=self.frame, at=self.at)
 
-    def update(self, sim: Any, load: Any, value: tuple[float, ...]) -> None:
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        assert load is not None  # as `start` returned it
         sim.change_wrench(load, force=value[:3], torque=value[3:])
 
 
@@ -61,7 +64,7 @@ class Pull:
     """A spring from a point of a body to a point of the world."""
 
     body: str
-    at: tuple[float, ...]
+    at: Values
     stiffness: float
     base: FloatArray  # (3,) [m]
     to: Signal
@@ -70,26 +73,51 @@ class Pull:
     def is_constant(self) -> bool:
         return self.to.is_constant
 
-    def value(self, t: float) -> tuple[float, ...]:
+    def value(self, t: float) -> Values:
         """Where it pulls to, from `base` on [m]."""
         return self.to.at(t)
 
-    def acts(self, value: tuple[float, ...]) -> bool:
+    def acts(self, value: Values) -> bool:
         return True
 
-    def start(self, sim: Any, value: tuple[float, ...]) -> Any:
-        return sim.attach(self.body, self.base + np.array(value), self.stiffness, at=self.at)
+    def start(self, sim: LoadedSimulation, value: Values) -> Load:
+        return sim.apply_spring(self.body, self.base + np.array(value), self.stiffness, at=self.at)
 
-    def update(self, sim: Any, load: Any, value: tuple[float, ...]) -> None:
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        assert load is not None  # as `start` returned it
         sim.move_target(load, self.base + np.array(value))
 
 
 @dataclass(frozen=True)
-class Motor:
-    """An effort on a joint, or a target it follows, or both."""
+class Effort:
+    """An effort on a joint."""
 
     joint: str
-    effort: Signal | None
+    effort: Signal
+
+    @property
+    def is_constant(self) -> bool:
+        return self.effort.is_constant
+
+    def value(self, t: float) -> Values:
+        """[N·m or N], one number per degree of freedom."""
+        return self.effort.at(t)
+
+    def acts(self, value: Values) -> bool:
+        return True
+
+    def start(self, sim: LoadedSimulation, value: Values) -> None:
+        sim.set_effort(self.joint, value)
+
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        sim.set_effort(self.joint, value)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor on a joint, which follows targets."""
+
+    joint: str
     position: Signal | None
     velocity: Signal | None
     stiffness: float
@@ -97,29 +125,32 @@ class Motor:
 
     @property
     def is_constant(self) -> bool:
-        return all(signal is None or signal.is_constant for signal in (self.effort, self.position, self.velocity))
+        return all(signal is None or signal.is_constant for signal in (self.position, self.velocity))
 
-    def value(self, t: float) -> tuple[tuple[float, ...] | None, ...]:
-        """Effort, position and velocity, as far as it has them."""
-        return tuple(None if signal is None else signal.at(t) for signal in (self.effort, self.position, self.velocity))
+    def value(self, t: float) -> Values:
+        """Position, then velocity, as far as it has them: one number per degree of freedom each."""
+        return tuple(x for signal in (self.position, self.velocity) if signal is not None for x in signal.at(t))
 
-    def acts(self, value: tuple[tuple[float, ...] | None, ...]) -> bool:
+    def acts(self, value: Values) -> bool:
         return True
 
-    def start(self, sim: Any, value: tuple[tuple[float, ...] | None, ...]) -> Any:
+    def start(self, sim: LoadedSimulation, value: Values) -> None:
         self.update(sim, None, value)
 
-    def update(self, sim: Any, load: Any, value: tuple[tuple[float, ...] | None, ...]) -> None:
-        effort, position, velocity = value
-        if effort is not None:
-            sim.set_effort(self.joint, effort)
-        if position is not None or velocity is not None:
-            sim.set_motor(
-                self.joint, position=position, velocity=velocity, stiffness=self.stiffness, damping=self.damping
-            )
+    def update(self, sim: LoadedSimulation, load: Load | None, value: Values) -> None:
+        if not isinstance(sim, Motorized):
+            raise StateError(f"the motor of joint '{self.joint}' has a target, and {type(sim).__name__} follows none.")
+        count = 0 if self.position is None else self.position.size
+        sim.set_motor(
+            self.joint,
+            position=value[:count] if self.position is not None else None,
+            velocity=value[count:] if self.velocity is not None else None,
+            stiffness=self.stiffness,
+            damping=self.damping,
+        )
 
 
-Action = Push | Pull | Motor
+Action = Push | Pull | Effort | Motor
 
 
 def find_actions(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> list[Action]:
@@ -130,11 +161,11 @@ def find_actions(scene: Mapping[str, Any], model: Model, state: State | None, fa
     for k, table in enumerate(scene["spring"]):
         actions += _pulls(model, state, table, ("spring", k), faults)
     for k, table in enumerate(scene["motor"]):
-        actions += _motors(model, table, scene["method"].get("kind"), ("motor", k), faults)
+        actions += _motors(model, table, ("motor", k), faults)
     return actions
 
 
-def _pushes(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[Push]:
+def _pushes(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Push]:
     bodies = find_bodies(model, table, path, faults)
     n = len(bodies)
     force, torque = table.get("force"), table.get("torque")
@@ -151,7 +182,7 @@ def _pushes(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) 
     ]
 
 
-def _pulls(model: Model, state: State | None, table: Mapping[str, Any], path: Path, faults: Faults) -> list[Pull]:
+def _pulls(model: Model, state: State | None, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Pull]:
     bodies = find_bodies(model, table, path, faults)
     at, n = tuple(table["at"]), len(bodies)
     if not bodies or state is None or "stiffness" not in table:
@@ -163,22 +194,19 @@ def _pulls(model: Model, state: State | None, table: Mapping[str, Any], path: Pa
     return [Pull(body, at, table["stiffness"], starts[i], make_signal(to, i, n)) for i, body in enumerate(bodies)]
 
 
-def point_place(model: Model, state: State, body: str, at: tuple[float, ...]) -> FloatArray:
+def point_place(model: Model, state: State, body: str, at: Values) -> FloatArray:
     """Where a point of a body or frame is in the world [m], shape (3,)."""
     index, pose = model.frame(body)
     T = body_poses(model, state)[index] @ pose.matrix
     return T[:3, :3] @ np.array(at) + T[:3, 3]
 
 
-def _motors(model: Model, table: Mapping[str, Any], kind: str | None, path: Path, faults: Faults) -> list[Motor]:
+def _motors(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[Effort | Motor]:
     if "joint" not in table:
         return []
     joints = find_joints(model, table["joint"], (*path, "joint"), faults)
     has_target = "position" in table or "velocity" in table
-    if has_target and kind == "quasi-statics":
-        faults.add(path, "targets of motors need method.kind = 'full' or 'adaptive'; quasi-statics takes efforts only.")
-        return []
-    motors: list[Motor] = []
+    found: list[Effort | Motor] = []
     n = len(joints)
     for i, joint in enumerate(joints):
         rows = model.v_slice(joint)
@@ -188,20 +216,15 @@ def _motors(model: Model, table: Mapping[str, Any], kind: str | None, path: Path
         if wrong is not None:
             given = made[wrong].size
             faults.add((*path, wrong), f"joint '{joint}' has {size} degrees of freedom, and {wrong} gives {given}.")
-            return motors
+            return found
         if has_target and isinstance(model.joints[model.joint(joint)], Spherical | Free):
             faults.add(
                 (*path, "joint"), f"joint '{joint}' is a ball or free joint; motors follow targets on others only."
             )
-            return motors
-        motors.append(
-            Motor(
-                joint,
-                made.get("effort"),
-                made.get("position"),
-                made.get("velocity"),
-                table.get("stiffness", 0.0),
-                table.get("damping", 0.0),
-            )
-        )
-    return motors
+            return found
+        if "effort" in made:
+            found.append(Effort(joint, made["effort"]))
+        if has_target:
+            gains = table.get("stiffness", 0.0), table.get("damping", 0.0)
+            found.append(Motor(joint, made.get("position"), made.get("velocity"), *gains))
+    return found

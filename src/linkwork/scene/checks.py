@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from linkwork.core.names import did_you_mean_or_list
 from linkwork.scene.expression import Expression, ExpressionError
-from linkwork.scene.faults import Faults, dotted, nearest
-from linkwork.scene.lines import Path
+from linkwork.scene.faults import Faults, dotted
+from linkwork.scene.lines import KeyPath
 
-Check = Callable[[Any, Path, Faults], Any]  # returns None after a fault
+Check = Callable[[Any, KeyPath, Faults], Any]  # returns None after a fault
 
 KINDS = {bool: "a boolean", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a table"}
 
@@ -43,7 +43,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
         + (f" ≤ {high:g}" if high < math.inf else "")
     )
 
-    def check(value: Any, path: Path, faults: Faults) -> float | None:
+    def check(value: Any, path: KeyPath, faults: Faults) -> float | None:
         if is_number(value) and low <= value <= high and not (above and value == low):
             return float(value)
         faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {rule}.")
@@ -55,7 +55,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
 def whole(low: int = 0, high: int | None = None) -> Check:
     rule = f"a whole number of at least {low}" + (f" and at most {high:,}" if high is not None else "")
 
-    def check(value: Any, path: Path, faults: Faults) -> int | None:
+    def check(value: Any, path: KeyPath, faults: Faults) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high):
             return value
         faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {rule}.")
@@ -64,14 +64,14 @@ def whole(low: int = 0, high: int | None = None) -> Check:
     return check
 
 
-def boolean(value: Any, path: Path, faults: Faults) -> bool | None:
+def boolean(value: Any, path: KeyPath, faults: Faults) -> bool | None:
     if isinstance(value, bool):
         return value
     faults.add(path, f"{dotted(path)} is {shown(value)}; it must be true or false.")
     return None
 
 
-def text(value: Any, path: Path, faults: Faults) -> str | None:
+def text(value: Any, path: KeyPath, faults: Faults) -> str | None:
     if isinstance(value, str) and value.strip():
         return value
     faults.add(path, f"{dotted(path)} is {shown(value)}; it must be text that is not empty.")
@@ -79,10 +79,10 @@ def text(value: Any, path: Path, faults: Faults) -> str | None:
 
 
 def choice(*names: str) -> Check:
-    def check(value: Any, path: Path, faults: Faults) -> str | None:
+    def check(value: Any, path: KeyPath, faults: Faults) -> str | None:
         if isinstance(value, str) and value in names:
             return value
-        faults.add(path, f"{dotted(path)} is {shown(value)}{nearest(value, names)}")
+        faults.add(path, f"{dotted(path)} is {shown(value)}{did_you_mean_or_list(value, names)}")
         return None
 
     return check
@@ -91,7 +91,7 @@ def choice(*names: str) -> Check:
 def vector(size: int) -> Check:
     """`size` finite numbers."""
 
-    def check(value: Any, path: Path, faults: Faults) -> list[float] | None:
+    def check(value: Any, path: KeyPath, faults: Faults) -> list[float] | None:
         if isinstance(value, list) and len(value) == size and all(map(is_number, value)):
             return [float(x) for x in value]
         faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {size} finite numbers in a list.")
@@ -104,7 +104,7 @@ def numbers(low: float = -math.inf, *, above: bool = False) -> Check:
     """One number for all degrees of freedom of a joint, or a list of one each."""
     one = number(low, above=above)
 
-    def check(value: Any, path: Path, faults: Faults) -> Any:
+    def check(value: Any, path: KeyPath, faults: Faults) -> Any:
         if not isinstance(value, list):
             return one(value, path, faults)
         before = len(faults)
@@ -114,7 +114,7 @@ def numbers(low: float = -math.inf, *, above: bool = False) -> Check:
     return check
 
 
-def weights(value: Any, path: Path, faults: Faults) -> Any:
+def weights(value: Any, path: KeyPath, faults: Faults) -> Any:
     """One number > 0 for all joints, or a table of numbers by joint name or pattern."""
     if not isinstance(value, dict):
         return number(0.0, above=True)(value, path, faults)
@@ -123,7 +123,7 @@ def weights(value: Any, path: Path, faults: Faults) -> Any:
     return found if len(faults) == before else None
 
 
-def texts(value: Any, path: Path, faults: Faults) -> list[str] | None:
+def texts(value: Any, path: KeyPath, faults: Faults) -> list[str] | None:
     """Names: one, or a list of them."""
     if isinstance(value, str):
         value = [value]
@@ -133,7 +133,7 @@ def texts(value: Any, path: Path, faults: Faults) -> list[str] | None:
     return None
 
 
-def anything(value: Any, path: Path, faults: Faults) -> Any:
+def anything(value: Any, path: KeyPath, faults: Faults) -> Any:
     return value
 
 
@@ -143,7 +143,7 @@ def anything(value: Any, path: Path, faults: Faults) -> Any:
 def signal(variables: Sequence[str] = ("t", "i", "n")) -> Check:
     """A number, an expression, or a table of times and values."""
 
-    def check(value: Any, path: Path, faults: Faults) -> Any:
+    def check(value: Any, path: KeyPath, faults: Faults) -> Any:
         if is_number(value):
             return float(value)
         if isinstance(value, str):
@@ -161,7 +161,7 @@ def signal_vector(size: int = 3) -> Check:
     """A list of `size` time functions, or one table whose values are lists of `size` numbers."""
     one = signal()
 
-    def check(value: Any, path: Path, faults: Faults) -> Any:
+    def check(value: Any, path: KeyPath, faults: Faults) -> Any:
         if isinstance(value, dict):
             return _time_table(value, path, faults, size)
         if not isinstance(value, list) or len(value) != size:
@@ -175,14 +175,14 @@ def signal_vector(size: int = 3) -> Check:
     return check
 
 
-def signals(value: Any, path: Path, faults: Faults) -> Any:
+def signals(value: Any, path: KeyPath, faults: Faults) -> Any:
     """A time function for the one degree of freedom of a joint, or a list of them."""
     if not isinstance(value, list):
         return signal()(value, path, faults)
     return signal_vector(max(1, len(value)))(value, path, faults)
 
 
-def _expression(value: str, path: Path, faults: Faults, variables: Sequence[str]) -> str | None:
+def _expression(value: str, path: KeyPath, faults: Faults, variables: Sequence[str]) -> str | None:
     try:
         Expression(value, variables)
     except ExpressionError as error:
@@ -191,7 +191,7 @@ def _expression(value: str, path: Path, faults: Faults, variables: Sequence[str]
     return value
 
 
-def _time_table(value: dict[str, Any], path: Path, faults: Faults, size: int) -> Any:
+def _time_table(value: dict[str, Any], path: KeyPath, faults: Faults, size: int) -> Any:
     """times: rising; values: as many, each a number (size 0) or a list of `size` numbers."""
     before = len(faults)
     for key in value:
@@ -212,13 +212,3 @@ def _time_table(value: dict[str, Any], path: Path, faults: Faults, size: int) ->
     elif isinstance(times, list) and len(times) != len(values):
         faults.add(path, f"{dotted(path)} has {len(times)} times and {len(values)} values; give as many of both.")
     return value if len(faults) == before else None
-
-
-# ------------------------------------------------------------------------------------------------------------------- names
-
-
-def matching(pattern: str, names: Sequence[str]) -> list[int]:
-    """Indices of the names that a name or glob pattern (* ? [...]) stands for, in their order."""
-    if pattern in names:  # a name may itself contain signs of patterns
-        return [names.index(pattern)]
-    return [k for k, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]

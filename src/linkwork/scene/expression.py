@@ -12,12 +12,12 @@ A parsed expression is a tree of closures: each takes the variables and returns 
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from linkwork.core.names import did_you_mean_or_list
 from linkwork.errors import LinkworkError, StateError
 
 Variables = Mapping[str, float]
@@ -231,14 +231,20 @@ class _Parser:
         if name in FUNCTIONS:
             raise self.fail(f"{name} is a function: write {FUNCTIONS[name].usage}.", token)
         if name not in self.variables:
-            raise self.fail(f"there is no '{name}'{_nearest(name, [*self.variables, *CONSTANTS])}", token)
+            raise self.fail(
+                f"there is no '{name}'{_hint(name, [*self.variables, *CONSTANTS])}",
+                token,
+            )
         self.used.add(name)
         return lambda env: env[name]
 
     def call(self, token: Token) -> Node:
         function = FUNCTIONS.get(token.text)
         if function is None:
-            raise self.fail(f"there is no function '{token.text}'{_nearest(token.text, FUNCTIONS)}", token)
+            raise self.fail(
+                f"there is no function '{token.text}'{_hint(token.text, FUNCTIONS)}",
+                token,
+            )
         self.take("(")
         arguments: list[Node] = []
         while not self.take(")"):
@@ -257,14 +263,13 @@ class _Parser:
         return lambda env: call(*[argument(env) for argument in arguments])
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(names)}."
+def _hint(name: str, known: Iterable[str]) -> str:
+    """Names here are short, so that a likeness of a half is much; and few, so that all can be listed."""
+    return did_you_mean_or_list(name, known, shown=100, cutoff=0.5)
 
 
 def _sum_of(parts: list[tuple[float, Node]]) -> Node:
-    """Flat, so that a thousand terms are no thousand levels."""
+    """Flat, so that a thousand terms do not make a thousand levels."""
 
     def node(env: Variables) -> float:
         total = parts[0][1](env)
@@ -285,7 +290,7 @@ def _product_of(parts: list[tuple[str, Node]]) -> Node:
     return node
 
 
-# -------------------------------------------------------------------------------------------------------------------- door
+# ------------------------------------------------------------------------------------------------------------- interface
 
 
 class Expression:

@@ -1,32 +1,19 @@
-"""Faults of a scene: gathered with the line or the setting they come from, told together."""
+"""Faults of a scene: gathered with the line or the setting they come from, reported together."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from linkwork.errors import FormatError
-from linkwork.scene.lines import Lines, Path
+from linkwork.scene.lines import KeyPath, Lines
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """("load", 0, "force", 2) → load[0].force[2]"""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def nearest(name: object, known: Iterable[str], shown: int = 12) -> str:
-    """A hint for a mistyped name: the nearest one, or all when they are few."""
-    names = list(known)
-    close = difflib.get_close_matches(str(name), names[:10_000], n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean '{close[0]}'?"
-    if not names:
-        return "."
-    more = ", ..." if len(names) > shown else ""
-    return f"; there are {', '.join(names[:shown])}{more}."
 
 
 class Faults:
@@ -35,20 +22,20 @@ class Faults:
     lines: of the file the scene came from. settings: the words of overrides, by the path they set.
     """
 
-    def __init__(self, source: str, lines: Lines | None = None, settings: Mapping[Path, str] | None = None):
+    def __init__(self, source: str, lines: Lines | None = None, settings: Mapping[KeyPath, str] | None = None):
         self.source = source
         self._lines = lines or {}
         self._settings = dict(settings or {})
         self._found: list[tuple[int, int, str]] = []
 
-    def add(self, path: Path, message: str) -> None:
+    def add(self, path: KeyPath, message: str) -> None:
         line, where = self._where(path)
         self._found.append((line, len(self._found), f"{where}: {message}"))
 
-    def where(self, path: Path) -> str:
+    def where(self, path: KeyPath) -> str:
         return self._where(path)[1]
 
-    def _where(self, path: Path) -> tuple[int, str]:
+    def _where(self, path: KeyPath) -> tuple[int, str]:
         """file:line or --set of the nearest part of the path that has one; settings stand behind all lines."""
         for k in range(len(path), -1, -1):
             if path[:k] in self._settings:

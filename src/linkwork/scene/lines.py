@@ -1,4 +1,4 @@
-"""On which line of a TOML file each key stands. Python's parser tells values, not lines, and messages must.
+"""On which line of a TOML file each key stands. Python's parser gives values without lines, and messages need them.
 
 The scanner trusts the text: it is used only after `tomllib` has accepted it. Paths are tuples of keys and, inside arrays
 and arrays of tables, of indices: ("load", 0, "force", 2).
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-Path = tuple[str | int, ...]
-Lines = dict[Path, int]
+KeyPath = tuple[str | int, ...]
+Lines = dict[KeyPath, int]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = re.compile(r"[ \t]*")
@@ -31,10 +31,10 @@ class _Scanner:
         self.line = 1
         self.counted = 0  # up to where lines have been counted
         self.lines: Lines = {}
-        self.counts: dict[Path, int] = {}  # elements of arrays of tables so far
+        self.counts: dict[KeyPath, int] = {}  # elements of arrays of tables so far
 
     def scan(self) -> Lines:
-        table: Path = ()
+        table: KeyPath = ()
         while True:
             self.skip(_BLANK)
             if self.place >= len(self.text):
@@ -53,18 +53,18 @@ class _Scanner:
         self.counted = self.place
         return self.line
 
-    def note(self, path: Path) -> None:
+    def note(self, path: KeyPath) -> None:
         line = self.here()
         for k in range(1, len(path) + 1):
             self.lines.setdefault(path[:k], line)
 
-    def header(self) -> Path:
+    def header(self) -> KeyPath:
         is_array = self.text.startswith("[[", self.place)
         line = self.here()
         self.place += 2 if is_array else 1
         keys = self.dotted()
         self.place += 2 if is_array else 1
-        path: Path = ()
+        path: KeyPath = ()
         for k, key in enumerate(keys):
             path += (key,)
             if k < len(keys) - 1 or not is_array:
@@ -119,7 +119,7 @@ class _Scanner:
             place += 1
         return place
 
-    def key_value(self, table: Path) -> None:
+    def key_value(self, table: KeyPath) -> None:
         self.here()
         path = table + tuple(self.dotted())
         self.note(path)
@@ -127,7 +127,7 @@ class _Scanner:
         self.skip(_SPACE)
         self.value(path)
 
-    def value(self, path: Path) -> None:
+    def value(self, path: KeyPath) -> None:
         opening = self.text[self.place]
         if opening in "\"'":
             self.string()
@@ -141,7 +141,7 @@ class _Scanner:
                 self.place += 1
                 self.skip(_PLAIN)
 
-    def array(self, path: Path) -> None:
+    def array(self, path: KeyPath) -> None:
         self.place += 1
         index = 0
         while True:
@@ -156,7 +156,7 @@ class _Scanner:
             self.value((*path, index))
             index += 1
 
-    def inline_table(self, path: Path) -> None:
+    def inline_table(self, path: KeyPath) -> None:
         self.place += 1
         while True:
             self.skip(_BLANK)

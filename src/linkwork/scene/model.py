@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
+from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.errors import FaultListError, LinkworkError
 from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical, Universal
 from linkwork.model.library import MODELS
 from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Model
-from linkwork.scene.checks import matching
-from linkwork.scene.faults import Faults, nearest
-from linkwork.scene.lines import Path
+from linkwork.scene.faults import Faults
+from linkwork.scene.lines import KeyPath
 from linkwork.spatial.pose import Pose
 
 OPTIONS = ("stiffness", "damping", "rest", "armature")
@@ -27,7 +27,7 @@ JOINTS: dict[str, Joint] = {
 }
 
 
-def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> Model | None:
+def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model | None:
     """The model, or None after a fault."""
     before = len(faults)
     linkage = _linkage(scene["model"], folder, faults)
@@ -49,7 +49,7 @@ def build_model(scene: Mapping[str, Any], folder: FilePath, faults: Faults) -> M
         return None
 
 
-def _add_error(error: LinkworkError, path: Path, faults: Faults) -> None:
+def _add_error(error: LinkworkError, path: KeyPath, faults: Faults) -> None:
     """What a builder or importer says, with all its faults, at a place in the scene."""
     if isinstance(error, FaultListError) and error.faults:
         for fault in error.faults:
@@ -58,7 +58,7 @@ def _add_error(error: LinkworkError, path: Path, faults: Faults) -> None:
         faults.add(path, str(error))
 
 
-def _linkage(model: Mapping[str, Any], folder: FilePath, faults: Faults) -> Linkage | None:
+def _linkage(model: Mapping[str, Any], folder: Path, faults: Faults) -> Linkage | None:
     if "library" in model:
         return _from_library(model["library"], dict(model["parameters"]), faults)
     if "file" not in model:
@@ -77,27 +77,29 @@ def _linkage(model: Mapping[str, Any], folder: FilePath, faults: Faults) -> Link
 def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Linkage | None:
     builder = MODELS.get(name)
     if builder is None:
-        faults.add(("model", "library"), f"there is no library model '{name}'{nearest(name, MODELS, 20)}")
+        faults.add(("model", "library"), f"there is no library model '{name}'{did_you_mean_or_list(name, MODELS, 20)}")
         return None
     known = inspect.signature(builder).parameters
     before = len(faults)
     for key, value in parameters.items():
-        path: Path = ("model", "parameters", key)
+        path: KeyPath = ("model", "parameters", key)
         if key not in known:
-            faults.add(path, f"library model '{name}' has no parameter '{key}'{nearest(key, known)}")
+            faults.add(path, f"library model '{name}' has no parameter '{key}'{did_you_mean_or_list(key, known)}")
         elif key == "joint":
             if not isinstance(value, str) or value not in JOINTS:
-                faults.add(path, f"there is no joint {value!r}{nearest(value, JOINTS)}")
+                faults.add(path, f"there is no joint {value!r}{did_you_mean_or_list(value, JOINTS)}")
             else:
                 parameters[key] = JOINTS[value]
     if len(faults) > before:
         return None
     try:
         return builder(**parameters)
-    except (LinkworkError, TypeError, ValueError, OverflowError) as error:
-        blamed = [key for key in parameters if f" {key} " in f"{error} "]  # "chain: joints must be ..."
-        faults.add(("model", "parameters", *blamed[:1]), str(error))
-        return None
+    except LinkworkError as error:
+        at_fault = (error.about,) if error.about is not None and error.about in parameters else ()
+        faults.add(("model", "parameters", *at_fault), str(error))
+    except (TypeError, ValueError, OverflowError) as error:
+        faults.add(("model", "parameters"), str(error))
+    return None
 
 
 def _set_free(linkage: Linkage) -> None:
@@ -117,7 +119,7 @@ def _copies(linkage: Linkage, model: Mapping[str, Any]) -> Linkage:
     return many
 
 
-def _override(linkage: Linkage, options: Mapping[str, Any], path: Path, faults: Faults) -> None:
+def _override(linkage: Linkage, options: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
     """Springs, dampers and rotors of the joints that the patterns of one [[joint]] stand for."""
     bodies = list(linkage)
     names = [body.joint_name for body in bodies]
@@ -126,8 +128,8 @@ def _override(linkage: Linkage, options: Mapping[str, Any], path: Path, faults: 
     for pattern in options.get("joint", ()):
         found = matching(pattern, names)
         if not found:
-            faults.add((*path, "joint"), f"no joint is called '{pattern}'{nearest(pattern, names)}")
-        told = False
+            faults.add((*path, "joint"), f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
+        is_noted = False
         for k in found:
             body = linkage[bodies[k].name]
             if body.joint.nv == 0:
@@ -135,10 +137,11 @@ def _override(linkage: Linkage, options: Mapping[str, Any], path: Path, faults: 
             if id(body.joint) not in made:
                 made[id(body.joint)] = _with_options(body.joint, changes)
             joint = made[id(body.joint)]
-            wrong = joint.faults()
-            if wrong and not told:
-                faults.add((*path, _blamed(wrong[0])), f"joint '{body.joint_name}': {wrong[0]}.")
-                told = True
+            wrong = joint.option_faults()
+            if wrong and not is_noted:
+                option, what = wrong[0]
+                faults.add((*path, option if option in changes else "joint"), f"joint '{body.joint_name}': {what}.")
+                is_noted = True
             linkage.edit_body(body.name, joint=joint)
         if found and all(isinstance(bodies[k].joint, Fixed) for k in found):
             faults.add((*path, "joint"), f"'{pattern}' stands for fixed joints only, which have no springs.")
@@ -149,7 +152,3 @@ def _with_options(joint: Joint, changes: Mapping[str, Any]) -> Joint:
         kept = {name: getattr(joint, name) for name in Joint.__dataclass_fields__ if getattr(joint, name) is not None}
         return Compound(joint.parts, **{**kept, **changes})
     return replace(joint, **changes)
-
-
-def _blamed(fault: str) -> str:
-    return next((name for name in OPTIONS if fault.startswith(name)), "joint")

@@ -1,7 +1,7 @@
 """Values from Python as a TOML file would give them: tables, lists, text, numbers and booleans, and nothing else.
 
 A scene may come from a dictionary as well as from a file, and its recording keeps it as JSON. So numbers and arrays of
-NumPy, tuples and paths become what they mean, once and at the door; whatever else there is (a date, None) is a fault.
+NumPy, tuples and paths become what they mean, once and at the border; whatever else there is (a date, None) is a fault.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.scene.faults import Faults, dotted
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 
-def plain(value: Any, path: Path, faults: Faults) -> Any:
+def plain(value: Any, path: KeyPath, faults: Faults) -> Any:
     """The value in plain types; None after a fault."""
     if isinstance(value, Mapping):
         return _plain_table(value, path, faults)
@@ -35,7 +35,7 @@ def plain(value: Any, path: Path, faults: Faults) -> Any:
     return None
 
 
-def _plain_table(table: Mapping[Any, Any], path: Path, faults: Faults) -> dict[str, Any]:
+def _plain_table(table: Mapping[Any, Any], path: KeyPath, faults: Faults) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(key, str):

@@ -2,62 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from linkwork.errors import LinkworkError
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
+from linkwork.scene.builtin_scenes import find_scene
 from linkwork.scene.faults import Faults
 from linkwork.scene.plain import plain
-from linkwork.scene.ready_scenes import find_scene
 from linkwork.scene.scene import Scene, read_text, scene_steps
 from linkwork.scene.schema import RUN, check_length
 from linkwork.scene.settings import Settings, as_settings
-from linkwork.simulation.run import CHECKPOINT_EVERY, RunInterrupted, resume_run, run_simulation
+from linkwork.simulation.protocol import Callback
+from linkwork.simulation.run import CHECKPOINT_EVERY, resume_run, run_simulation
 
-Callback = Callable[[Any, Any], object]
 LENGTH_KEYS = (("run", "steps"), ("run", "duration"))  # all that may change when a run goes on
 
 
 def run_scene(
     scene: str | Path | Scene | None,
-    out: str | Path | None = None,
+    out: str | Path,
     settings: Settings = (),
     resume: bool = False,
     force: bool = False,
     progress: bool | None = None,
     callback: Callback | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
-) -> Any:
-    """Runs a scene: a path, the name of a ready scene, or a Scene.
+) -> Recording:
+    """Runs a scene (a path, the name of a built-in scene, or a Scene) and returns its recording.
 
-    out: folder of the recording, which is returned; without it nothing is kept and the last report is returned.
+    out: folder of the recording. `Scene.run` runs without one.
     settings: overrides such as {"method.tolerance": 1e-4}.
     resume: go on with the run in `out`; it needs no scene, since the recording holds scene and model, and refuses another
     than the recorded one. Of the settings only run.steps and run.duration may then be given.
     force: replace an existing recording. progress: None shows a bar on a terminal and in a notebook.
     callback(sim, report): after every frame; a true result stops the run.
-    checkpoint_every: time between checkpoints, from which a killed run can go on [s, by the clock on the wall].
+    checkpoint_every: time between checkpoints, from which a killed run can go on [s of wall time].
     Raises RunInterrupted after Ctrl-C, with everything so far on disk.
     """
-    how: dict[str, Any] = {"callback": callback, "progress": progress, "checkpoint_every_s": checkpoint_every}
+    how: dict[str, Any] = {
+        "callback": callback,
+        "progress": progress,
+        "checkpoint_every_s": checkpoint_every,
+        "close": True,  # the run closes the recording, with the status it came to
+    }
     if resume:
-        if out is None:
-            raise LinkworkError("resuming needs the recording to go on with: give its folder (out=, --out).")
         return _resumed(scene, Path(out), settings, how)
     if scene is None:
-        raise LinkworkError("there is no scene to run: give a path or the name of a ready scene.")
+        raise LinkworkError("there is no scene to run: give a path or the name of a built-in scene.")
     if isinstance(scene, Scene) and settings:
         raise LinkworkError("settings belong to reading a scene: Scene.read(path, settings=...).")
     found = scene if isinstance(scene, Scene) else Scene.read(scene, settings)
-    how.update(every=found.every, label=found.name)
-    if out is None:
-        return run_simulation(found.build(), found.steps, found.h, **how)
     recorder = Recorder(out, every=found.every, force=force, metadata=found.metadata(), scene=found.text)
-    sim = found.build()
-    _closing(recorder, how, lambda how: run_simulation(sim, found.steps, found.h, record=recorder, **how))
+    run_simulation(found.build(), found.h, found.steps, record=recorder, every=found.every, label=found.name, **how)
     return Recording(out)
 
 
@@ -73,7 +71,7 @@ def _resumed(given: str | Path | Scene | None, out: Path, settings: Settings, ho
     except BaseException:
         recorder.close("interrupted")
         raise
-    _closing(recorder, how, lambda how: resume_run(sim, recorder, steps=steps, label=scene.name, **how))
+    resume_run(sim, recorder, steps=steps, label=scene.name, **how)
     return Recording(out)
 
 
@@ -93,16 +91,16 @@ def _refuse_other(given: str | Path | Scene, recorded: Scene, recording: Recordi
 
 def _new_length(scene: Scene, settings: Settings) -> int | None:
     """Steps of the whole run, if settings change them; by the rules of the scene's own keys."""
-    told = as_settings(settings)
-    for setting in told:
+    wanted = as_settings(settings)
+    for setting in wanted:
         if setting.path not in LENGTH_KEYS:
             raise LinkworkError(
                 f"--set {setting.words}: a run that goes on keeps its settings; only run.steps and run.duration may "
                 "change. Run it anew for others."
             )
-    faults = Faults(scene.source, settings={setting.path: setting.words for setting in told})
+    faults = Faults(scene.source, settings={setting.path: setting.words for setting in wanted})
     run: dict[str, Any] = {"h": scene.h}
-    for setting in told:
+    for setting in wanted:
         key = str(setting.path[-1])
         value = plain(setting.value, setting.path, faults)
         if value is not None:
@@ -118,26 +116,3 @@ def _new_length(scene: Scene, settings: Settings) -> int | None:
 def refuse_existing(out: str | Path, force: bool) -> None:
     """Refuses what a recorder would refuse, before a scene is read and built."""
     Recorder(out, force=force)
-
-
-def _closing(recorder: Recorder, how: dict[str, Any], run: Callable[[dict[str, Any]], Any]) -> None:
-    """Runs, and closes the recording with the word for how that ended."""
-    given: Callback | None = how["callback"]
-    status = "finished"
-
-    def watch(sim: Any, report: Any) -> bool:
-        nonlocal status
-        wants_to_stop = given is not None and bool(given(sim, report))
-        status = "stopped" if wants_to_stop else status
-        return wants_to_stop
-
-    try:
-        run({**how, "callback": watch})
-    except RunInterrupted:
-        status = "interrupted"
-        raise
-    except BaseException:
-        status = "failed"
-        raise
-    finally:
-        recorder.close(status)

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from linkwork.adaptive.dynamics.simulation import INTEGRATORS as ADAPTIVE_INTEGRATORS
-from linkwork.adaptive.measures import MEASURES
-from linkwork.dynamics.front import ALGORITHMS
-from linkwork.full.integrators import INTEGRATORS
+from linkwork.core.names import did_you_mean_or_list
 from linkwork.scene import checks as must_be
-from linkwork.scene.checks import Check, kind_of
-from linkwork.scene.faults import Faults, dotted, nearest
-from linkwork.scene.lines import Path
-
-
-@dataclass(frozen=True)
-class Key:
-    """One key: how it is checked, what it means, and what stands for it when it is absent (None: nothing)."""
-
-    check: Check
-    meaning: str
-    unit: str = ""
-    default: Any = None
-    required: bool = False
-
-
-Keys = Mapping[str, Key]
+from linkwork.scene.checks import kind_of
+from linkwork.scene.faults import Faults, dotted
+from linkwork.scene.keys import Key, Keys
+from linkwork.scene.lines import KeyPath
+from linkwork.scene.methods import METHODS
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
 PICKS = ("only", "all", "first", "middle", "last")
@@ -53,7 +37,7 @@ RUN: Keys = {
 STATE: Keys = {
     "kind": Key(must_be.choice("neutral", "random", "file"), "where coordinates begin", default="neutral"),
     "seed": Key(must_be.whole(0), "of the random state", default=0),
-    "scale": Key(must_be.number(0.0, 1.0), "how far of the way from neutral to random", default=1.0),
+    "scale": Key(must_be.number(0.0, 1.0), "part of the distance from neutral to random", default=1.0),
     "speed": Key(must_be.number(0.0), "scale of random velocities", "rad/s or m/s", default=0.0),
     "file": Key(must_be.text, "an .npz with q and v, or a recording whose last state is taken"),
     "close_loops": Key(must_be.boolean, "brings the frames of loops together first", default=True),
@@ -105,47 +89,12 @@ RECORD: Keys = {
 }
 
 
-KEEP_MOMENTUM = (
-    "semi_implicit_euler corrects the bases of floating figures, so that momentum changes by external impulses only"
-)
-METHODS: Mapping[str, Keys] = {
-    "quasi-statics": {
-        "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
-        "measure": Key(must_be.choice(*MEASURES), "of the error"),
-        "max_joints": Key(must_be.whole(1), "joints computed a step at most"),
-        "deadline": Key(must_be.number(0.0, above=True), "time a step may take", "s"),
-        "weights": Key(must_be.weights, "of squared accelerations in the measure: a number, or numbers by joint"),
-    },
-    "full": {
-        "algorithm": Key(must_be.choice(*ALGORITHMS), "of forward dynamics"),
-        "integrator": Key(must_be.choice(*INTEGRATORS), "of the step"),
-        "tolerance": Key(must_be.number(0.0, above=True), "relative error allowed a substep of dormand_prince"),
-        "atol": Key(must_be.number(0.0, above=True), "absolute error allowed a substep of dormand_prince"),
-        "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
-    },
-    "adaptive": {
-        "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
-        "measure": Key(must_be.choice(*MEASURES), "of the error"),
-        "active_joints": Key(must_be.whole(0), "how many joints move at most"),
-        "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
-        "horizon": Key(must_be.number(0.0, above=True), "time over which accelerations count as velocities", "s"),
-        "integrator": Key(must_be.choice(*ADAPTIVE_INTEGRATORS), "of the step"),
-        "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
-        "acceleration_weights": Key(must_be.weights, "of squared accelerations: a number, or numbers by joint"),
-        "velocity_weights": Key(must_be.weights, "of squared velocities, likewise"),
-    },
-    "walker": {
-        "slope": Key(must_be.number(0.0, 0.5, above=True), "of the ground, downwards along x", "rad", default=0.0524),
-        "disturbance": Key(must_be.number(-0.2, 0.2), "of the start, relative to the gait", default=0.01),
-    },
-}
 METHOD: Keys = {
     "kind": Key(must_be.choice(*METHODS), "how the motion is computed: " + ", ".join(METHODS), required=True)
 }
 
 TABLES: Mapping[str, Keys] = {"model": MODEL, "run": RUN, "state": STATE, "method": METHOD, "record": RECORD}
 LISTS: Mapping[str, Keys] = {"load": LOAD, "spring": SPRING, "joint": JOINT, "motor": MOTOR, "pin": PIN}
-NO_LOADS = ("load", "spring", "joint", "motor", "pin", "state")  # what the walker has none of
 
 
 def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
@@ -153,7 +102,7 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     known = [*TOP, *TABLES, *LISTS]
     for name in data:
         if name not in known:
-            faults.add((name,), f"there is no key '{name}'{nearest(name, known)}")
+            faults.add((name,), f"there is no key '{name}'{did_you_mean_or_list(name, known)}")
     tables = {name: _as_table(data.get(name, {}), name, faults) for name in TABLES}
     lists = {name: _as_list(data.get(name, []), name, faults) for name in LISTS}
     scene = _check_keys({k: v for k, v in data.items() if k in TOP}, TOP, (), faults)
@@ -183,10 +132,10 @@ def _keys_of(table: str, given: Mapping[str, Any]) -> Keys:
     if table != "method":
         return TABLES[table]
     kind = given.get("kind")
-    return {**METHOD, **(METHODS.get(kind, {}) if isinstance(kind, str) else {})}
+    return {**METHOD, **METHODS[kind].keys} if isinstance(kind, str) and kind in METHODS else METHOD
 
 
-def _check_keys(given: Mapping[str, Any], keys: Keys, path: Path, faults: Faults) -> dict[str, Any]:
+def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Faults) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in keys:
@@ -201,12 +150,12 @@ def _check_keys(given: Mapping[str, Any], keys: Keys, path: Path, faults: Faults
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _hint(path: Path, name: str, keys: Keys) -> str:
+def _hint(path: KeyPath, name: str, keys: Keys) -> str:
     if path == ("method",):
-        owners = [kind for kind, theirs in METHODS.items() if name in theirs]
+        owners = [kind for kind, method in METHODS.items() if name in method.keys]
         if owners:
             return f"; it belongs to kind = {' or '.join(map(repr, owners))}."
-    return nearest(name, keys)
+    return did_you_mean_or_list(name, keys)
 
 
 def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faults) -> None:
@@ -224,12 +173,10 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
     _not_both(run, ("run",), "duration", "steps", faults)
     check_length(run, faults)
     _not_both(record, ("record",), "every", "every_steps", faults)
-    if method.get("kind") == "walker":
-        for name in NO_LOADS:
+    if "kind" in method:
+        for name, why in METHODS[method["kind"]].refused.items():
             if data[name]:
-                faults.add((name,), f"a walker has no '{name}': it starts from its gait, and only gravity acts on it.")
-    elif scene["pin"] and method.get("kind") in ("quasi-statics", "full"):
-        faults.add(("pin", 0), f"joints are pinned only with method.kind = 'adaptive', not '{method['kind']}'.")
+                faults.add((name, 0) if name in LISTS else (name,), why)
     if scene["state"]["kind"] == "file" and "file" not in data["state"]:
         faults.add(("state",), "state.kind is 'file'; give 'file' too.")
     for k, load in enumerate(scene["load"]):
@@ -254,13 +201,13 @@ def check_length(run: Mapping[str, Any], faults: Faults) -> None:
         )
 
 
-def _not_both(table: Mapping[str, Any], path: Path, a: str, b: str, faults: Faults) -> None:
+def _not_both(table: Mapping[str, Any], path: KeyPath, a: str, b: str, faults: Faults) -> None:
     if a in table and b in table:
         both = f"{dotted(path)} has both '{a}' and '{b}'"
         faults.add((*path, b), f"{both}; give one of them (--set {dotted(path)}.{a}= removes the other).")
 
 
-def _check_force(load: dict[str, Any], path: Path, faults: Faults) -> None:
+def _check_force(load: dict[str, Any], path: KeyPath, faults: Faults) -> None:
     force = load.get("force")
     at = (*path, "force")
     if isinstance(force, dict) and ("magnitude" in force or "seed" in force):
@@ -273,7 +220,7 @@ def _check_force(load: dict[str, Any], path: Path, faults: Faults) -> None:
         load["force"] = must_be.signal_vector()(force, at, faults)
 
 
-def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: Path, faults: Faults) -> None:
+def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
     if not {"effort", "position", "velocity"} & set(given):
         faults.add(path, "a motor needs 'effort', 'position' or 'velocity'.")
     for target, gain in (("position", "stiffness"), ("velocity", "damping")):
@@ -285,7 +232,7 @@ def _check_motor(motor: Mapping[str, Any], given: Mapping[str, Any], path: Path,
 
 def _check_points(record: dict[str, Any], faults: Faults) -> None:
     points = record["points"]
-    path: Path = ("record", "points")
+    path: KeyPath = ("record", "points")
     if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
         faults.add(path, "record.points must be a list of { body = name, at = [x, y, z] }.")
         points = []

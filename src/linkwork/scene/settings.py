@@ -1,4 +1,4 @@
-"""Settings that override keys of a scene: `method.tolerance=1e-4`, as `linkwork run --set` and `settings=` take them."""
+"""Settings `key=value`: the grammar of `linkwork run --set`, of `linkwork info NAME ...` and of `settings=`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork.errors import LinkworkError
-from linkwork.scene.lines import Path
+from linkwork.scene.lines import KeyPath
 
 Settings = Mapping[str, Any] | Sequence[str] | str
 WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns, paths
@@ -18,20 +18,23 @@ WORD = re.compile(r"[\w./*?~:-]+")  # text that needs no quotes: names, patterns
 class Setting:
     """One override: where in the scene, and what. A value of None takes the key away."""
 
-    def __init__(self, path: Path, value: Any, words: str):
+    def __init__(self, path: KeyPath, value: Any, words: str):
         self.path, self.value, self.words = path, value, words
 
 
-def parse_setting(words: str) -> Setting:
-    """`key=value`: the key dotted as in TOML (elements of lists by number), the value in TOML; nothing removes the key."""
+def parse_setting(words: str, example: str = "method.tolerance=1e-4 or load.0.force=[0, 0, 1]") -> Setting:
+    """`key=value`: the key dotted as in TOML (elements of lists by number), the value in TOML; nothing removes the key.
+
+    example: of what would be right, for messages.
+    """
     key, equals, value = words.partition("=")
     path = _key_path(key)
     if not equals or path is None:
-        raise LinkworkError(f"--set {words}: write key=value, such as method.tolerance=1e-4 or load.0.force=[0, 0, 1].")
+        raise LinkworkError(f"--set {words}: write key=value, such as {example}.")
     return Setting(path, _value(value.strip(), words), words)
 
 
-def _key_path(key: str) -> Path | None:
+def _key_path(key: str) -> KeyPath | None:
     """The path of a dotted key, or None where it is anything else; TOML itself says which."""
     try:
         parsed: Any = tomllib.loads(f"{key.strip()} = 0")
@@ -54,7 +57,7 @@ def _value(text: str, words: str) -> Any:
     except tomllib.TOMLDecodeError as error:
         if WORD.fullmatch(text):
             return text
-        raise LinkworkError(f"--set {words}: the value is no TOML ({error}); put text into quotes.") from None
+        raise LinkworkError(f"--set {words}: the value is not TOML ({error}); put text into quotes.") from None
 
 
 def as_settings(settings: Settings) -> list[Setting]:
@@ -73,52 +76,52 @@ def as_settings(settings: Settings) -> list[Setting]:
     return made
 
 
-def override(data: Mapping[str, Any], settings: Sequence[Setting]) -> tuple[dict[str, Any], dict[Path, str]]:
-    """The scene with the settings in it, and the words behind every path that was set."""
+def override(data: Mapping[str, Any], settings: Sequence[Setting]) -> tuple[dict[str, Any], dict[KeyPath, str]]:
+    """The scene with the settings in it, and by path the words that set it."""
     result: dict[str, Any] = copy.deepcopy(dict(data))
-    told: dict[Path, str] = {}
+    words: dict[KeyPath, str] = {}
     for setting in settings:
         path = _put(result, setting)
-        told[path] = setting.words
-    return result, told
+        words[path] = setting.words
+    return result, words
 
 
-def _put(data: dict[str, Any], setting: Setting) -> Path:
+def _put(data: dict[str, Any], setting: Setting) -> KeyPath:
     """Sets one value; returns its path with numbers where lists are."""
-    place: Any = data
+    at: Any = data
     path: list[str | int] = []
     for k, name in enumerate(setting.path):
         last = k == len(setting.path) - 1
-        if isinstance(place, list):
-            if not (str(name).isdigit() and int(name) <= len(place) - (0 if last else 1)):
+        if isinstance(at, list):
+            if not (str(name).isdigit() and int(name) <= len(at) - (0 if last else 1)):
                 raise LinkworkError(
-                    f"--set {setting.words}: '{name}' is no element of {'.'.join(map(str, path))}, which has "
-                    f"{len(place)}; elements count from 0."
+                    f"--set {setting.words}: '{name}' is not an element of {'.'.join(map(str, path))}, which has "
+                    f"{len(at)}; elements count from 0."
                 )
             key: str | int = int(name)
         else:
             key = name
         path.append(key)
         if last:
-            _assign(place, key, setting.value)
+            _assign(at, key, setting.value)
         else:
-            if isinstance(place, dict):
-                place.setdefault(key, {})
-            place = place[key]
-            if not isinstance(place, dict | list):
+            if isinstance(at, dict):
+                at.setdefault(key, {})
+            at = at[key]
+            if not isinstance(at, dict | list):
                 raise LinkworkError(
                     f"--set {setting.words}: {'.'.join(map(str, path))} is a value, not a table; nothing is below it."
                 )
     return tuple(path)
 
 
-def _assign(place: Any, key: Any, value: Any) -> None:
+def _assign(at: Any, key: Any, value: Any) -> None:
     if value is None:
-        if isinstance(place, list):
-            del place[key : key + 1]
+        if isinstance(at, list):
+            del at[key : key + 1]
         else:
-            place.pop(key, None)
-    elif isinstance(place, list) and key == len(place):
-        place.append(value)
+            at.pop(key, None)
+    elif isinstance(at, list) and key == len(at):
+        at.append(value)
     else:
-        place[key] = value
+        at[key] = value

@@ -3,22 +3,25 @@
 Over a step a time function is held at its value in the middle of the step: what it adds to momentum is then right to second
 order in the step, whatever the integrator.
 
-A simulation is told only of values that change, and of forces of the world only while they are not zero. Which loads act is
-then a function of time, but their order is one of history; sums depend on it in their last bits, so checkpoints keep it.
+Only values that change are set, and forces fixed in the world act only while they are not zero. Which loads act is then a
+function of time, but their order depends on history; sums depend on it in their last bits, so checkpoints keep it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from linkwork.core.checks import positive, whole
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.actions import Action
-from linkwork.simulation.run import run_simulation
+from linkwork.scene.actions import Action, Values
+from linkwork.simulation.loads import Load
+from linkwork.simulation.protocol import LoadedSimulation, Report, Setting
+from linkwork.simulation.run import Runnable
 
 # Keys in checkpoints: the time the loads were last set for; and the actions behind the loads on bodies, in the order in
 # which they were applied (-1: a load that is not of the scene).
@@ -26,41 +29,42 @@ LOADS_AT, LOADS = "scene_loads_at", "scene_loads"
 
 
 class _Acting:
-    """An action on a simulation: what the simulation was told last, and the load it gave for it, if it acts on a body."""
+    """An action on a simulation: the value set last, and the load it is applied as, if it acts on a body."""
 
-    def __init__(self, action: Action, sim: Any, t: float):
-        self.action: Any = action
-        self.value: Any = None
-        self.load: Any = None
+    def __init__(self, action: Action, sim: LoadedSimulation, t: float):
+        self.action = action
+        self.value: Values = ()
+        self.load: Load | None = None
         self.is_on = False
         self.set(sim, action.value(t))
 
-    def set(self, sim: Any, value: Any) -> None:
+    def set(self, sim: LoadedSimulation, value: Values) -> None:
         self.value = value
         acts = self.action.acts(value)
         if acts and self.is_on:
             self.action.update(sim, self.load, value)
         elif acts:
             self.load = self.action.start(sim, value)
-        elif self.is_on:
+        elif self.load is not None:
             sim.clear(self.load)
             self.load = None
         self.is_on = acts
 
-    def start_again(self, sim: Any, value: Any) -> None:
-        """Applies a load that was taken away behind its back."""
+    def start_again(self, sim: LoadedSimulation, value: Values) -> None:
+        """Applies a load that `clear_loads` took away."""
         self.value, self.is_on = value, True
         self.load = self.action.start(sim, value)
 
 
-class SceneSimulation:
-    """Follows the protocol of simulations and adds loads that change.
+class SceneSimulation(Runnable):
+    """A simulation with the loads of its scene, which change with time.
 
     sim: the simulation behind it (QuasiStatics, FullDynamics, AdaptiveDynamics).
     actions: what acts on it; loads are applied here, for a first step of h [s].
+    What else the simulation behind it offers (`acceleration`, `active`, ...) can be asked of this one directly.
     """
 
-    def __init__(self, sim: Any, actions: Sequence[Action], h: float):
+    def __init__(self, sim: LoadedSimulation, actions: Sequence[Action], h: float):
         self.sim = sim
         self._at = sim.time + 0.5 * h
         self._acting = [_Acting(action, sim, self._at) for action in actions]
@@ -68,22 +72,24 @@ class SceneSimulation:
 
     @property
     def model(self) -> Model:
-        model: Model = self.sim.model
-        return model
+        return self.sim.model
 
     @property
     def time(self) -> float:
         """[s] simulated so far."""
-        return float(self.sim.time)
+        return self.sim.time
 
     @property
     def steps_done(self) -> int:
-        return int(self.sim.steps_done)
+        return self.sim.steps_done
 
     @property
     def state(self) -> State:
-        state: State = self.sim.state
-        return state
+        return self.sim.state
+
+    @property
+    def work_per_step(self) -> int:
+        return self.sim.work_per_step
 
     @property
     def is_varying(self) -> bool:
@@ -98,34 +104,37 @@ class SceneSimulation:
             if value != acting.value:
                 acting.set(self.sim, value)
 
-    def step(self, h: float, n: int = 1) -> Any:
+    def step(self, h: float, n: int = 1) -> Report:
         """n steps of h seconds; returns the report of the last."""
         if not self._varying:
             return self.sim.step(h, n)
-        report = None
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        if n > 1:
+            self.advance(h, n - 1)
+        self._set_loads_for(h)
+        return self.sim.step(h, 1)
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """The same without a report."""
+        if not self._varying:
+            self.sim.advance(h, n)
+            return
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         for _ in range(n):
-            t = self.sim.time + 0.5 * h
-            if t != self._at:
-                self.set_loads(t)
-            report = self.sim.step(h, 1)
-        return report
+            self._set_loads_for(h)
+            self.sim.advance(h, 1)
 
-    def run(
-        self,
-        steps: int,
-        h: float,
-        *,
-        record: Any = None,
-        every: int = 0,
-        callback: Callable[[Any, Any], object] | None = None,
-        progress: bool | None = None,
-    ) -> Any:
-        """Many steps; arguments as for every simulation."""
-        return run_simulation(self, steps, h, record=record, every=every, callback=callback, progress=progress)
+    def _set_loads_for(self, h: float) -> None:
+        """Loads at their values in the middle of the step that comes."""
+        t = self.sim.time + 0.5 * h
+        if t != self._at:
+            self.set_loads(t)
 
-    def figures(self) -> dict[str, float]:
-        figures: dict[str, float] = self.sim.figures()
-        return figures
+    def scalars(self) -> dict[str, float]:
+        return self.sim.scalars()
+
+    def settings(self) -> dict[str, Setting]:
+        return self.sim.settings()
 
     def checkpoint(self) -> dict[str, object]:
         return {**self.sim.checkpoint(), LOADS_AT: float(self._at), LOADS: np.array(self._order(), dtype=np.int64)}
@@ -134,7 +143,9 @@ class SceneSimulation:
         """Goes on from a checkpoint of a simulation of the same scene."""
         missing = [key for key in (LOADS_AT, LOADS) if key not in checkpoint]
         if missing:
-            raise StateError(f"this checkpoint is of no scene of this version of Linkwork: it lacks {missing[0]}.")
+            raise StateError(
+                f"this checkpoint was not made by a scene of this version of Linkwork: it lacks {missing[0]}."
+            )
         kept = dict(checkpoint)
         at, order = float(kept.pop(LOADS_AT)), kept.pop(LOADS).tolist()
         if at != self._at:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
+from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.errors import LinkworkError
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.checks import is_number, matching, shown
+from linkwork.scene.checks import is_number, shown
 from linkwork.scene.expression import Expression, ExpressionError
-from linkwork.scene.faults import Faults, dotted, nearest
-from linkwork.scene.lines import Path
+from linkwork.scene.faults import Faults, dotted
+from linkwork.scene.lines import KeyPath
 
 
-def build_state(model: Model, table: Mapping[str, Any], folder: FilePath, faults: Faults) -> State | None:
+def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Faults) -> State | None:
     """The state, or None after a fault."""
     before = len(faults)
     state = _beginning(model, table, folder, faults)
@@ -38,7 +39,7 @@ def build_state(model: Model, table: Mapping[str, Any], folder: FilePath, faults
         return None
 
 
-def _beginning(model: Model, table: Mapping[str, Any], folder: FilePath, faults: Faults) -> State | None:
+def _beginning(model: Model, table: Mapping[str, Any], folder: Path, faults: Faults) -> State | None:
     if table["kind"] == "random":
         random = model.random_state(table["seed"], table["speed"])
         if table["scale"] == 1.0:
@@ -54,7 +55,7 @@ def _beginning(model: Model, table: Mapping[str, Any], folder: FilePath, faults:
     return model.neutral()
 
 
-def _from_file(model: Model, file: FilePath) -> State:
+def _from_file(model: Model, file: Path) -> State:
     """q and v of an .npz file, or the last state of a recording."""
     if file.suffix == ".npz":
         with np.load(file, allow_pickle=False) as found:
@@ -72,11 +73,11 @@ def _names(model: Model) -> list[str]:
 
 def _set_joints(model: Model, state: State, vector: str, pattern: str, value: Any, faults: Faults) -> None:
     """Entries of q or v for the joints a name or pattern stands for; expressions count them by i, of n."""
-    path: Path = ("state", vector, pattern)
+    path: KeyPath = ("state", vector, pattern)
     names = _names(model)
     found = matching(pattern, names)
     if not found:
-        faults.add(path, f"no joint is called '{pattern}'{nearest(pattern, names)}")
+        faults.add(path, f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         return
     for i, k in enumerate(found):
         rows = model.q_slice(names[k]) if vector == "q" else model.v_slice(names[k])

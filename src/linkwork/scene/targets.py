@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.model.model import Model
 from linkwork.model.neighbours import nearest_bodies
-from linkwork.scene.checks import matching
-from linkwork.scene.faults import Faults, nearest
-from linkwork.scene.lines import Path
+from linkwork.scene.faults import Faults
+from linkwork.scene.lines import KeyPath
 
 
-def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faults) -> list[str]:
+def find_bodies(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[str]:
     """Names of the bodies or frames that `body`, `pick` and `neighbours` choose; empty after a fault."""
     if "body" not in table:
         return []
@@ -20,7 +20,7 @@ def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faul
     names = [*model.body_names, *(name for name, frame in model.frames.items() if frame.body >= 0)]
     found = [names[k] for k in matching(pattern, names)]
     if not found:
-        faults.add((*path, "body"), f"no body is called '{pattern}'{nearest(pattern, names)}")
+        faults.add((*path, "body"), f"no body is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         return []
     if pick == "only" and len(found) > 1:
         some = ", ".join(found[:3])
@@ -38,14 +38,14 @@ def find_bodies(model: Model, table: Mapping[str, Any], path: Path, faults: Faul
     return [model.body_names[k] for k in nearest_bodies(model, model.frame(chosen[0]).body, table["neighbours"])]
 
 
-def find_joints(model: Model, patterns: Sequence[str], path: Path, faults: Faults) -> list[str]:
+def find_joints(model: Model, patterns: Sequence[str], path: KeyPath, faults: Faults) -> list[str]:
     """Names of the joints that can move among those the patterns stand for, each once; empty after a fault."""
     names = [*model.joint_names, *model.joint_parts]
     found: dict[str, None] = {}
     for pattern in patterns:
         some = [names[k] for k in matching(pattern, names)]
         if not some:
-            faults.add(path, f"no joint is called '{pattern}'{nearest(pattern, names)}")
+            faults.add(path, f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         found.update(dict.fromkeys(some))
     return [name for name in found if (rows := model.v_slice(name)).stop > rows.start]
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
+from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.model.model import Model
-from linkwork.scene.checks import matching
-from linkwork.scene.faults import Faults, nearest
-from linkwork.scene.lines import Path
+from linkwork.scene.faults import Faults
+from linkwork.scene.lines import KeyPath
 
-WEIGHTS = ("weights", "acceleration_weights", "velocity_weights")  # keys of [method] that hold them
+WEIGHTS = ("weights", "velocity_weights")  # keys of [method] that hold them
 
 
-def metric_weights(model: Model, given: float | Mapping[str, Any], path: Path, faults: Faults) -> NDArray[np.float64]:
+def metric_weights(model: Model, given: float | Mapping[str, Any], path: KeyPath, faults: Faults) -> FloatArray:
     """Weight of each squared acceleration or velocity, shape (nv,); one where nothing is said. Names win over patterns."""
     if not isinstance(given, Mapping):
         return np.full(model.nv, float(given))
@@ -25,7 +25,7 @@ def metric_weights(model: Model, given: float | Mapping[str, Any], path: Path, f
     for pattern, value in sorted(given.items(), key=lambda item: item[0] in names):
         found = [model.v_slice(names[k]) for k in matching(pattern, names)]
         if not found:
-            faults.add((*path, pattern), f"no joint is called '{pattern}'{nearest(pattern, names)}")
+            faults.add((*path, pattern), f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         for rows in found:
             size = rows.stop - rows.start
             if isinstance(value, list) and len(value) != size:
@@ -37,8 +37,9 @@ def metric_weights(model: Model, given: float | Mapping[str, Any], path: Path, f
     return weights
 
 
-def check_weights(model: Model, method: Mapping[str, Any], faults: Faults) -> None:
-    """Notes the faults of all weights of a method."""
-    for name in WEIGHTS:
-        if name in method:
-            metric_weights(model, method[name], ("method", name), faults)
+def with_weights(options: Mapping[str, Any], model: Model, faults: Faults) -> dict[str, Any]:
+    """The options of a method with its weights as vectors of shape (nv,)."""
+    return {
+        name: metric_weights(model, value, ("method", name), faults) if name in WEIGHTS else value
+        for name, value in options.items()
+    }

@@ -18,13 +18,14 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loads import Load, Loads, Vector
 from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
-from linkwork.simulation.run import Runs
+from linkwork.simulation.protocol import Setting
+from linkwork.simulation.run import Runnable
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class LinkageSimulation(Runs):
+class LinkageSimulation(Runnable):
     """A linkage on which loads, efforts and motors act, at some time after so many steps."""
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
@@ -60,6 +61,23 @@ class LinkageSimulation(Runs):
     def _restored(self, saved: dict[str, Any]) -> None:
         """All that is kept was written; what follows from it is to be formed again."""
         raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------------ what it is
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation and what it was made with."""
+        names = (name for name in self._SETTINGS if not name.startswith("_"))
+        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    @property
+    def work_per_step(self) -> int:
+        """Joints that a step works on, in joints of a full step; all of them before the first."""
+        if self.steps_done == 0:
+            return max(1, self.model.n_bodies)
+        return max(1, self._joints_at_work())
+
+    def _joints_at_work(self) -> int:
+        return self.model.n_bodies
 
     # ---------------------------------------------------------------------------------------------------------------- loads
 

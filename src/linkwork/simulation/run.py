@@ -1,8 +1,7 @@
 """The one loop: steps a simulation, moves the progress bar, records, saves checkpoints, calls back and stops cleanly.
 
-Any simulation runs here that has `model`, `time`, `steps_done`, `state`, `step(h, n)`, `figures()`, `checkpoint()` and
-`restore()`. Steps are taken in pieces whose ends depend on the course of the run, never on the clock: so a run that was
-killed and resumed takes the same pieces as one that was not, and ends in the same bits.
+Steps are taken in pieces whose ends depend on the course of the run, never on the clock: so a run that was killed and
+resumed takes the same pieces as one that was not, and ends in the same state.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from linkwork.core.checks import positive, whole
 from linkwork.core.progress import progress_bar
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
+from linkwork.simulation.protocol import Callback, Report, RunReport, Simulation
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
 LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
 PIECE_JOINT_STEPS = 2_000_000  # joints times steps in such a piece: half a second of full steps
-ADAPTIVE_COST = 4  # of a joint in an adaptive step, in joints of a full one; roughly
 CHECKPOINT_EVERY = 10.0  # [s] of the wall clock
 
-Callback = Callable[[Any, Any], object]
+OnStep = Callable[[Any], object]
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -37,80 +36,93 @@ class RunInterrupted(KeyboardInterrupt):
     report: of the last step, None before the first; steps_done: of the simulation; path: of the recording, if there is one.
     """
 
-    def __init__(self, report: Any, steps_done: int, path: Path | None):
+    def __init__(self, report: Report | None, steps_done: int, path: Path | None):
         self.report, self.steps_done, self.path = report, steps_done, path
         kept = f"; recorded in '{path}', resume to go on" if path else ""
         super().__init__(f"stopped after step {steps_done}{kept}")
 
 
 def run_simulation(
-    sim: Any,
-    steps: int,
+    sim: Simulation,
     h: float,
+    steps: int,
     *,
     record: str | Path | Recorder | None = None,
     every: int = 0,
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every_s: float = CHECKPOINT_EVERY,
-    on_step: Callable[[Any], object] | None = None,
+    on_step: OnStep | None = None,
     on_step_every: int = 1,
     force: bool = False,
+    close: bool | None = None,
     label: str | None = None,
-) -> Any:
-    """Runs `steps` steps of h [s] and returns the last report.
+) -> RunReport:
+    """Runs `steps` steps of h [s] and says what they did.
 
     record: a path or a Recorder; every: steps between frames and callbacks (0: the recorder's, or about 100 in the run).
     callback(sim, report): after every frame; a true result stops the run.
     progress: None shows a bar on a terminal and in a notebook.
     on_step(sim): before every `on_step_every` steps, to set loads that change with time.
-    force: replace an existing recording. Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted,
-    unless that piece was the last; a second one interrupts at once.
+    force: replace an existing recording. close: whether to close the recording at the end, with the status that the run
+    came to; by default where `record` is a path.
+    Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted, unless that piece was the last; a second
+    one interrupts at once.
     """
-    steps, every = whole(steps, 1, "the number of steps"), whole(every, 0, "every")
-    h = positive(h, "h")
-    recorder = None if record is None else _recorder(record, every, force)
+    h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
+    every = whole(every, 0, "every")
+    recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
     if every == 0 and recorder is not None:
         every = recorder.every
     every = every or max(1, round(steps / FRAMES_BY_DEFAULT))
     run = {"start": sim.steps_done, "target": sim.steps_done + steps, "h": h, "every": every}
     run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
+    close = not isinstance(record, Recorder) if close is None else close
     if recorder is not None:
-
-        def first(recorder: Recorder) -> None:
-            if len(recorder) == 0:
-                recorder.append(sim.time, sim.steps_done, sim.state, sim.figures())
-            recorder.checkpoint(sim.checkpoint(), run)
-
-        if recorder.has_begun:
-            if sim.steps_done < recorder.last_step:
-                raise StateError(
-                    f"recording '{recorder.path}' ends at step {recorder.last_step}, the simulation stands at step "
-                    f"{sim.steps_done}; go on with lw.resume_run, or restore(recorder.saved) first."
-                )
-            first(recorder)
-        else:
-            recorder.begin(sim.model, {**settings_of(sim), "h": h, "steps": steps, "every": every}, first)
+        _begin(sim, recorder, run, close)
     loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
-    return loop.go(progress, label, close=not isinstance(record, Recorder))
+    return loop.go(progress, label, close)
+
+
+def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool) -> None:
+    """The first frame and the first checkpoint of a run."""
+
+    def first(recorder: Recorder) -> None:
+        if len(recorder) == 0:
+            recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars())
+        recorder.checkpoint(sim.checkpoint(), run)
+
+    if not recorder.has_begun:
+        length = {"h": run["h"], "steps": run["target"] - run["start"], "every": run["every"]}
+        recorder.begin(sim.model, {**sim.settings(), **length}, first)
+        return
+    if sim.steps_done < recorder.last_step:
+        if close:
+            recorder.close("failed")
+        raise StateError(
+            f"recording '{recorder.path}' ends at step {recorder.last_step}, the simulation stands at step "
+            f"{sim.steps_done}; go on with lw.resume_run, or restore(recorder.saved) first."
+        )
+    first(recorder)
 
 
 def resume_run(
-    sim: Any,
+    sim: Simulation,
     record: str | Path | Recorder,
     *,
     steps: int | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every_s: float = CHECKPOINT_EVERY,
-    on_step: Callable[[Any], object] | None = None,
+    on_step: OnStep | None = None,
+    close: bool | None = None,
     label: str | None = None,
-) -> Any:
-    """Goes on with a run that was killed or interrupted, from its last checkpoint; returns the last report.
+) -> RunReport:
+    """Goes on with a run that was killed or interrupted, from its last checkpoint; says what this call did.
 
     sim: made as for the run that is resumed, with the same loads; its state is replaced by the checkpoint's.
     steps: of the whole run, if it is to become longer or shorter than it was meant to be.
-    Returns None when nothing is left to do.
+    Other arguments as of `run_simulation`. Where nothing is left to do, the report counts no steps.
     """
     recorder = record if isinstance(record, Recorder) else Recorder.resume(record)
     try:
@@ -126,50 +138,53 @@ def resume_run(
         recorder.close("interrupted")
         raise
     loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
-    return loop.go(progress, label, close=not isinstance(record, Recorder))
+    return loop.go(progress, label, not isinstance(record, Recorder) if close is None else close)
 
 
-class Runs:
+class Runnable:
     """Gives a simulation its `run`."""
 
     def run(
-        self,
-        steps: int,
+        self: Simulation,
         h: float,
+        steps: int,
         *,
         record: str | Path | Recorder | None = None,
         every: int = 0,
         callback: Callback | None = None,
         progress: bool | None = None,
         **options: Any,
-    ) -> Any:
-        """Many steps of h [s], shown, recorded and looked at as they go; returns the last report.
+    ) -> RunReport:
+        """Many steps of h [s], shown, recorded and looked at as they go.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
         progress: show a bar; by default on a terminal and in a notebook. options: see `run_simulation`.
+        Returns a RunReport: what was asked and done, and the first and last report of the steps.
         """
         return run_simulation(
-            self, steps, h, record=record, every=every, callback=callback, progress=progress, **options
+            self, h, steps, record=record, every=every, callback=callback, progress=progress, **options
         )
 
 
 class _Loop:
     def __init__(
         self,
-        sim: Any,
+        sim: Simulation,
         run: dict[str, Any],
         recorder: Recorder | None,
         callback: Callback | None,
-        on_step: Callable[[Any], object] | None,
+        on_step: OnStep | None,
         checkpoint_every_s: float,
     ):
         self.sim, self.run, self.recorder = sim, run, recorder
         self.callback, self.on_step, self.checkpoint_every_s = callback, on_step, checkpoint_every_s
-        self.report: Any = None
-        self.saved_at = time.monotonic()
+        self.first: Report | None = None
+        self.last: Report | None = None
+        self.begun_at = self.saved_at = time.monotonic()
+        self.begun_step, self.begun_time = sim.steps_done, sim.time
 
-    def go(self, progress: bool | None, label: str | None, close: bool) -> Any:
+    def go(self, progress: bool | None, label: str | None, close: bool) -> RunReport:
         """The whole run; `close`: the recording belongs to it."""
         status = "failed"  # unless it comes to an end that it knows
         try:
@@ -184,20 +199,32 @@ class _Loop:
                 else:
                     self.recorder.flush()
         if status == "interrupted":
-            raise RunInterrupted(self.report, self.sim.steps_done, self.recorder.path if self.recorder else None)
-        return self.report
+            raise RunInterrupted(self.last, self.sim.steps_done, self.recorder.path if self.recorder else None)
+        return self._report(status)
+
+    def _report(self, status: str) -> RunReport:
+        return RunReport(
+            status=status,
+            h=self.run["h"],
+            steps_asked=max(0, self.run["target"] - self.begun_step),
+            steps=self.sim.steps_done - self.begun_step,
+            time=self.sim.time - self.begun_time,
+            wall_time=time.monotonic() - self.begun_at,
+            path=self.recorder.path if self.recorder else None,
+            first=self.first,
+            last=self.last,
+        )
 
     def _steps(self, interrupted: list[bool], bar: Callable[[int, str], None]) -> str:
         sim, start, target = self.sim, self.run["start"], self.run["target"]
-        began, first = time.monotonic(), sim.steps_done
         while sim.steps_done < target:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
-            self.report = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
-            self.run["work_a_step"] = work_a_step(sim, self.report)
+            self.last = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
+            self.first = self.first or self.last
+            self.run["work_per_step"] = sim.work_per_step
             done = sim.steps_done - start
-            seconds = max(time.monotonic() - began, 1e-9)
-            bar(done, _note(self.report, (sim.steps_done - first) / seconds))
+            bar(done, self._note())
             at_frame = done % self.run["every"] == 0 or sim.steps_done >= target
             if at_frame and self._frame():
                 return "stopped"
@@ -207,13 +234,20 @@ class _Loop:
                 self._save()
         return "finished"
 
+    def _note(self) -> str:
+        """Steps per second, and what the report has to say."""
+        seconds = max(time.monotonic() - self.begun_at, 1e-9)
+        rate = f"{(self.sim.steps_done - self.begun_step) / seconds:,.0f} steps/s"
+        more = self.last.note() if self.last is not None else ""
+        return f"{rate}, {more}" if more else rate
+
     def _piece(self, done: int, total: int) -> int:
         """Steps until the next frame, change of loads or end, whichever comes first; fewer where many joints are at work.
 
         How many are is noted in the run, and so in its checkpoints: a run that resumes takes the same pieces.
         """
         every, change = self.run["every"], self.run["on_step_every"]
-        work = self.run.get("work_a_step", work_a_step(self.sim, None))
+        work = max(1, self.run.get("work_per_step", self.sim.work_per_step))
         piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // work))
         return piece if self.on_step is None else min(piece, change - done % change)
 
@@ -221,8 +255,8 @@ class _Loop:
         """Records, then asks the callback whether to stop."""
         sim = self.sim
         if self.recorder is not None:
-            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.figures(), self.report)
-        return self.callback is not None and bool(self.callback(sim, self.report))
+            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last)
+        return self.callback is not None and bool(self.callback(sim, self.last))
 
     def _save(self) -> None:
         assert self.recorder is not None
@@ -239,61 +273,23 @@ class _Loop:
 
 @contextmanager
 def _interrupts() -> Iterator[list[bool]]:
-    """A list that the first Ctrl-C fills; the second interrupts as usual. Only the main thread hears signals."""
-    heard: list[bool] = []
+    """A list that the first Ctrl-C fills; the second interrupts as usual. Only the main thread receives signals."""
+    seen: list[bool] = []
     if threading.current_thread() is not threading.main_thread():
-        yield heard
+        yield seen
         return
     before = signal.getsignal(signal.SIGINT)
-    if before is None:  # somebody outside Python listens; leave it to them
-        yield heard
+    if before is None:  # a handler outside Python is set; leave it alone
+        yield seen
         return
 
-    def hear(number: int, frame: FrameType | None) -> None:
-        if heard:
+    def note(number: int, frame: FrameType | None) -> None:
+        if seen:
             raise KeyboardInterrupt
-        heard.append(True)
+        seen.append(True)
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, note)
     try:
-        yield heard
+        yield seen
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def work_a_step(sim: Any, report: Any) -> int:
-    """Joints a step works on, in joints of a full step: all, or of an adaptive simulation what its last report says."""
-    told = [getattr(report, name) for name in ("active_joints", "joints_computed") if hasattr(report, name)]
-    return max(1, ADAPTIVE_COST * max(map(int, told)) if told else int(sim.model.n_bodies))
-
-
-def settings_of(sim: Any) -> dict[str, Any]:
-    """Kind and plain public settings of a simulation, for the recording; of the one inside, where another carries it."""
-    if hasattr(sim, "sim"):
-        return settings_of(sim.sim)
-    plain = {
-        name: value
-        for name, value in vars(sim).items()
-        if not name.startswith("_")
-        and name not in ("time", "steps_done")
-        and isinstance(value, bool | int | float | str | type(None))
-    }
-    return {"simulation": type(sim).__name__, **plain}
-
-
-def _recorder(record: str | Path | Recorder, every: int, force: bool) -> Recorder:
-    return record if isinstance(record, Recorder) else Recorder(record, every=every, force=force)
-
-
-def _note(report: Any, rate: float) -> str:
-    """Steps a second, joints at work and the proven bound, as far as the report knows them."""
-    parts = [f"{rate:,.0f} steps/s"]
-    for name, text in (
-        ("active_joints", "{:,} active"),
-        ("joints_computed", "{:,} joints"),
-        ("error_bound", "bound {:.1e}"),
-    ):
-        value = getattr(report, name, None)
-        if value is not None and not (name == "joints_computed" and hasattr(report, "active_joints")):
-            parts.append(text.format(value))
-    return ", ".join(parts)

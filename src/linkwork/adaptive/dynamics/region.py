@@ -81,8 +81,6 @@ def update(moving, plan, mechanism, c, run, reduced, settings):
     """One update of the region; returns OK, a body that failed, or OVERFLOW."""
     refresh_active(plan, mechanism, c, run)
     if settings[WANTS_ALL] != 0.0:
-        if run.counts[ACTIVE_COUNT] == plan.nodes.shape[0]:
-            return OK
         choose_all(plan, mechanism, run)
     else:
         bad = choose(plan, mechanism, c, run, settings)

@@ -39,6 +39,7 @@ from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
+from linkwork.simulation.protocol import Report
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveReport:
+class AdaptiveReport(Report):
     """Where an adaptive simulation stands.
 
     n_active: joints that move; the bases of floating trees always do and are not counted.
@@ -65,6 +66,9 @@ class AdaptiveReport:
     reached: bool
     region_changes: int
     energy: float
+
+    def note(self) -> str:
+        return f"{self.n_active:,} active, bound {self.error_bound:.1e}"
 
 
 class AdaptiveDynamics(TreeSimulation):
@@ -246,6 +250,9 @@ class AdaptiveDynamics(TreeSimulation):
             "error_bound": report.error_bound,
         }
 
+    def _joints_at_work(self) -> int:
+        return int(region.count_active(self._table)) + self._bases.size
+
     # --------------------------------------------------------------------------------------------------------- stepping
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
@@ -284,12 +291,15 @@ class AdaptiveDynamics(TreeSimulation):
     def _update(self, horizon: float) -> None:
         most = NO_LIMIT if self.max_active is None else whole(self.max_active, 0, "max_active")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
+        wants_all = tolerance == 0.0 and most >= self._counted
+        self._since_update = 0
+        if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
+            return  # nothing is hidden, and nothing could change
         settings = np.zeros(choice.SETTINGS)
         settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
         settings[choice.MOST], settings[choice.HORIZON] = most, horizon
-        settings[choice.WANTS_ALL] = tolerance == 0.0 and most >= self._counted
+        settings[choice.WANTS_ALL] = wants_all
         self._perform(region.UPDATE, settings=settings)
-        self._since_update = 0
         self._is_proven = True
 
     def _perform(

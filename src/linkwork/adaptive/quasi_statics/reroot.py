@@ -28,7 +28,7 @@ def go_on_from(
         )
     there = reroot(sim.model, sim.state, body, at, joint, **options)
     after = type(sim)(there.model, there.state, sim.tolerance, sim.measure, sim.max_joints, sim.deadline)
-    now = np.argsort(there.came_from)  # bodies keep their frames, so loads keep their numbers
+    now = np.argsort(there.old_index)  # bodies keep their frames, so loads keep their numbers
     for load in sim.loads:
         after._loads.take_over(load, now[load.bodies], sim._loads)
     _carry_efforts(sim, after, body, now)

@@ -43,6 +43,7 @@ from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.protocol import ADAPTIVE_COST, Report
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +55,7 @@ LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing 
 
 
 @dataclass(frozen=True, slots=True)
-class QuasiStaticsReport:
+class QuasiStaticsReport(Report):
     """What a solve or step reached.
 
     n_computed: joints computed, per solve on average; nodes_updated: nodes of the assembly tree brought up to date.
@@ -72,6 +73,9 @@ class QuasiStaticsReport:
     reached: bool
     rounding_floor: float
     max_acceleration: float
+
+    def note(self) -> str:
+        return f"{self.n_computed:,} joints, bound {self.error_bound:.1e}"
 
 
 class QuasiStatics(TreeSimulation):
@@ -192,6 +196,13 @@ class QuasiStatics(TreeSimulation):
         for _ in range(steps):
             report = self._step_within_deadline(length, self.deadline)
         return report
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """`step`, its report left out."""
+        self.step(h, n)
+
+    def _joints_at_work(self) -> int:
+        return ADAPTIVE_COST * int(self._run.counts[JOINT_COUNT])
 
     def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""

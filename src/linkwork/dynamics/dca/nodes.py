@@ -52,7 +52,7 @@ BLOCK_SIZE = (48, 88, 40, 0)  # BODY, JOIN, HANG, SUM
 # [Φ | b] for both. HANG, SUM: [K | Xᵀγ]. Once the parent is done a slot may serve another node.
 PHI11, PHI22, SLOT_SIZE = 0, 48, 96
 
-# Columns of `hinge`, one row a body: pose in the parent, bias c of its joint, external less gyroscopic wrench.
+# Columns of `hinge`, one row per body: pose in the parent, bias c of its joint, external less gyroscopic wrench.
 H_R, H_P, H_C, H_F = 0, 9, 12, 18
 HINGE_COLUMNS = 24
 

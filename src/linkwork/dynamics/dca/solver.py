@@ -51,7 +51,7 @@ class DcaSolver:
     """Divide and conquer for one model. Not for use by two threads at once; it runs threads of its own.
 
     threads: how many cores to sweep with; by default all that are available when the model is large enough.
-    Memory: some 2.9 kB a joint, model included.
+    Memory: some 2.9 kB per joint, model included.
     """
 
     def __init__(self, model: Model, threads: int | None = None):
@@ -83,7 +83,8 @@ class DcaSolver:
         if bad >= 0:
             raise ModelError(
                 f"body '{model.body_names[bad]}' has a singular inertia, which divide and conquer must invert. "
-                "Give it moments > 0 about all three axes, or use algorithm='aba'."
+                "Give it moments > 0 about all three axes, or use algorithm='aba'.",
+                about=model.body_names[bad],
             )
 
     def prepare(

@@ -41,7 +41,7 @@ from linkwork.spatial.simd import (
 )
 from linkwork.spatial.vectors import add6, cross_motion, sub6, twist_to_child, wrench_to_parent
 
-# Columns of `inputs`, one row a node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
+# Columns of `inputs`, one row per node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
 # its carrier in the place of f1. Lanes 6 and 7 are zero.
 IN_1, IN_2 = 0, 8
 INPUT_COLUMNS = 16

@@ -22,7 +22,7 @@ def ball_star(arms: int = 12) -> Linkage:
     Bodies: 1 + arms. The shape of figure 7 in K. Yamane and Y. Nakamura, "O(N) forward dynamics computation of open
     kinematic chains based on the principle of virtual work"; sizes and masses are ours.
     """
-    n = count(arms, "ball_star: arms")
+    n = count(arms, "arms", "ball_star")
     ball, middle = Spherical(), shifted((0.0, 0.0, -0.5 * ROD[2]))
     rod, look = Inertia.box(MASS, ROD).at(middle), Box(ROD, placement=middle)
     linkage = Linkage("ball_star")

@@ -27,11 +27,11 @@ def chain(
     that moves in space) or all the "same" way about y (a chain that moves in a plane).
     length, mass, radius: of each link [m, kg, m].
     """
-    n = count(joints, "chain: joints")
+    n = count(joints, "joints", "chain")
     if axes not in ("alternating", "same"):
-        raise ModelError(f"chain: axes must be 'alternating' or 'same', not {axes!r}.")
+        raise ModelError(f"chain: axes must be 'alternating' or 'same', not {axes!r}.", about="axes")
     if joint is not None and not isinstance(joint, Joint):
-        raise ModelError(f"chain: joint must be a joint such as lw.Revolute((0, 1, 0)), not {joint!r}.")
+        raise ModelError(f"chain: joint must be a joint such as lw.Revolute((0, 1, 0)), not {joint!r}.", about="joint")
     pair: tuple[Joint, Joint]
     if joint is not None:
         pair = (joint, joint)
@@ -59,7 +59,7 @@ def coil(joints: int = 50) -> Linkage:
     Source: R. Featherstone, "A Divide-and-Conquer Articulated-Body Algorithm for Parallel O(log(n)) Calculation of
     Rigid-Body Dynamics. Part 2: Trees, Loops, and Accuracy", IJRR 18(9), 1999.
     """
-    n = count(joints, "coil: joints")
+    n = count(joints, "joints", "coil")
     link = rod(1.0 / n, COIL_RADIUS, 1.0 / n, direction="x")
     twist, bend = turn_x(5.0 * math.pi / n), turn_z(10.0 * math.pi / n)
     linkage = Linkage("coil")
@@ -84,7 +84,7 @@ def bicycle_chain(links: int = 30) -> Linkage:
     The first benchmark of S. Redon and M. Lin, "An Efficient, Error-Bounded Approximation Algorithm for Simulating
     Quasi-Statics of Complex Linkages" (2006) is such a chain of 30 links; sizes here are those of a half-inch chain.
     """
-    n = count(links, "bicycle_chain: links")
+    n = count(links, "links", "bicycle_chain")
     pin = Revolute((0.0, 1.0, 0.0))
     plates = [
         _bicycle_link(BICYCLE_OUTER_MASS, BICYCLE_OUTER_WIDTH),

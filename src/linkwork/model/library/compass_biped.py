@@ -26,9 +26,9 @@ def compass_biped(
     q[0] is the angle of the left leg from the vertical, q[1] that of the right leg from the left one [rad], both positive
     backwards. "left_foot" and "right_foot" are frames at the tips. Its bodies are point masses: use `aba` or `dense`.
     """
-    length = positive(leg_length, "compass_biped: leg_length")
-    hip, leg = positive(hip_mass, "compass_biped: hip_mass"), positive(leg_mass, "compass_biped: leg_mass")
-    down = length * positive(mass_from_hip, "compass_biped: mass_from_hip")
+    length = positive(leg_length, "leg_length", "compass_biped")
+    hip, leg = positive(hip_mass, "hip_mass", "compass_biped"), positive(leg_mass, "leg_mass", "compass_biped")
+    down = length * positive(mass_from_hip, "mass_from_hip", "compass_biped")
     linkage = Linkage("compass_biped")
     top, middle, half = (
         shifted((0.0, 0.0, length)),

@@ -28,8 +28,8 @@ def four_bar(
     shortest and the longest are together less than the other two.
     """
     lengths = {"ground": ground, "crank": crank, "coupler": coupler, "rocker": rocker}
-    g, c, b, r = (positive(value, f"four_bar: {name}") for name, value in lengths.items())
-    mass = positive(density, "four_bar: density")
+    g, c, b, r = (positive(value, name, "four_bar") for name, value in lengths.items())
+    mass = positive(density, "density", "four_bar")
     crank_angle, coupler_angle, rocker_angle = _closed(g, c, b, r)
     linkage = Linkage("four_bar")
 

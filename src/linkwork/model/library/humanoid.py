@@ -85,7 +85,7 @@ def humanoid(height: float = 1.75, mass: float = 75.0, floating: bool = True) ->
     The pelvis has 6 freedoms; waist, chest, neck, shoulders and hips 3 each (balls); elbows, wrists and ankles 2; knees 1.
     floating: the pelvis moves freely, or stands on a ball joint.
     """
-    h, m = positive(height, "humanoid: height"), positive(mass, "humanoid: mass")
+    h, m = positive(height, "height", "humanoid"), positive(mass, "mass", "humanoid")
     linkage = Linkage("humanoid")
     for segment in SEGMENTS:
         joint = Spherical() if segment.parent == "world" and not floating else segment.joint

@@ -29,18 +29,20 @@ LEG_BEND = math.radians(105.0)  # ... and the last one straight down
 def millipede(segments: int = 1000, leg_links: int = 10, spine: int = 3000, floating: bool = True) -> Linkage:
     """A spine along x that carries one leg a segment, left and right by turns: 13,000 links by default.
 
-    segments: how many legs; leg_links: links of a leg; spine: links of the spine, at least one a segment.
+    segments: how many legs; leg_links: links of a leg; spine: links of the spine, at least one per segment.
     The first spine link moves freely, or hangs from the world on a hinge about z with `floating=False`.
     Bodies: spine + segments × leg_links.
     Source: S. Redon and M. Lin (2006), section 6.2: 1,000 legs of 10 links, a spine of 3,000.
     """
     legs, m, n = (
-        count(segments, "millipede: segments"),
-        count(leg_links, "millipede: leg_links"),
-        count(spine, "millipede: spine"),
+        count(segments, "segments", "millipede"),
+        count(leg_links, "leg_links", "millipede"),
+        count(spine, "spine", "millipede"),
     )
     if n < legs:
-        raise ModelError(f"millipede: spine has {n} links for {legs} segments; give at least one link a segment.")
+        raise ModelError(
+            f"millipede: spine has {n} links for {legs} segments; give at least one link per segment.", about="spine"
+        )
     bone = rod(SPINE_MASS, SPINE_RADIUS, SPINE_LENGTH, direction="x")
     linkage = Linkage("millipede")
     root: Joint = Free() if floating else HINGE_Z

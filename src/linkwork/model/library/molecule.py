@@ -43,8 +43,8 @@ def molecule(joints: int = 50_000, seed: int = 0, floating: bool = False) -> Lin
     floating: sets the first group free instead of holding it by its torsion; the number of bodies stays the same.
     Units: 1 m stands for 1 nm, 1 kg for 1000 u.
     """
-    n = count(joints, "molecule: joints")
-    rng = np.random.default_rng(count(seed, "molecule: seed", least=0))
+    n = count(joints, "joints", "molecule")
+    rng = np.random.default_rng(count(seed, "seed", "molecule", least=0))
     linkage = Linkage("molecule", gravity=(0.0, 0.0, 0.0))
     alpha, peptide, methylene, methyl = _groups()
     root: Joint = Free() if floating else HINGE_X

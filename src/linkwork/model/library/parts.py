@@ -18,25 +18,27 @@ HINGE_Y = Revolute((0.0, 1.0, 0.0))
 HINGE_Z = Revolute((0.0, 0.0, 1.0))
 
 
-def count(value: object, what: str, least: int = 1) -> int:
-    """A whole number of at least `least`, or a ModelError that names the parameter."""
+def count(value: object, parameter: str, of: str = "", least: int = 1) -> int:
+    """A whole number of at least `least`, or a ModelError about the parameter. of: the library model it belongs to."""
+    what = f"{of}: {parameter}" if of else parameter
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ModelError(f"{what} must be a whole number, not {value!r}.") from None
+        raise ModelError(f"{what} must be a whole number, not {value!r}.", about=parameter) from None
     if isinstance(value, bool) or number < least:
-        raise ModelError(f"{what} must be a whole number of at least {least}, not {value!r}.")
+        raise ModelError(f"{what} must be a whole number of at least {least}, not {value!r}.", about=parameter)
     return number
 
 
-def positive(value: object, what: str) -> float:
-    """A finite number above zero, or a ModelError that names the parameter."""
+def positive(value: object, parameter: str, of: str = "") -> float:
+    """A finite number above zero, or a ModelError about the parameter. of: the library model it belongs to."""
+    what = f"{of}: {parameter}" if of else parameter
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a number, not {value!r}.") from None
+        raise ModelError(f"{what} must be a number, not {value!r}.", about=parameter) from None
     if not (number > 0.0 and math.isfinite(number)):
-        raise ModelError(f"{what} must be a finite number above zero, not {value!r}.")
+        raise ModelError(f"{what} must be a finite number above zero, not {value!r}.", about=parameter)
     return number
 
 

@@ -24,7 +24,7 @@ def double_pendulum(lengths: Sequence[float] = (1.0, 1.0), masses: Sequence[floa
     """Two point masses [kg] on massless rods [m], one below the other, about y; q[1] counts from the first rod."""
     for what, values in (("lengths", lengths), ("masses", masses)):
         if not isinstance(values, Sequence) or len(values) != 2:
-            raise ModelError(f"double_pendulum: {what} must be two numbers, not {values!r}.")
+            raise ModelError(f"double_pendulum: {what} must be two numbers, not {values!r}.", about=what)
     return _point_masses("double_pendulum", lengths, masses, ("upper", "lower"))
 
 
@@ -32,9 +32,9 @@ def _point_masses(name: str, lengths: Sequence[float], masses: Sequence[float], 
     linkage = Linkage(name)
     parent, place = "world", Pose()
     for body, length, mass in zip(names, lengths, masses, strict=True):
-        reach = positive(length, f"{name}: length")
+        reach = positive(length, "length", name)
         bob = (0.0, 0.0, -reach)
-        inertia = Inertia.point_mass(positive(mass, f"{name}: mass"), bob)
+        inertia = Inertia.point_mass(positive(mass, "mass", name), bob)
         ball = Sphere(0.05 * reach, placement=shifted(bob))
         linkage.add_body(body, parent, HINGE_Y, place, inertia, shapes=(ball,))
         parent, place = body, shifted(bob)

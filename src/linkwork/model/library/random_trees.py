@@ -84,15 +84,20 @@ def random_tree(
     options: random damping, stiffness, rest coordinates and armature on every moving joint.
     size: mean distance from a joint to the next, and mean size of a body [m].
     """
-    n = count(joints, "random_tree: joints")
+    n = count(joints, "joints", "random_tree")
     if not (isinstance(branching, int | float) and 0.0 <= branching <= 1.0):
-        raise ModelError(f"random_tree: branching must be a number from 0 (chain) to 1 (bushy), not {branching!r}.")
+        raise ModelError(
+            f"random_tree: branching must be a number from 0 (chain) to 1 (bushy), not {branching!r}.",
+            about="branching",
+        )
     names = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     unknown = [kind for kind in names if kind not in _MAKERS]
     if unknown or not names:
-        raise ModelError(f"random_tree: unknown joint kinds {unknown}; choose from {', '.join(JOINT_KINDS)}.")
-    reach = positive(size, "random_tree: size")
-    rng = np.random.default_rng(count(seed, "random_tree: seed", least=0))
+        raise ModelError(
+            f"random_tree: unknown joint kinds {unknown}; choose from {', '.join(JOINT_KINDS)}.", about="kinds"
+        )
+    reach = positive(size, "size", "random_tree")
+    rng = np.random.default_rng(count(seed, "seed", "random_tree", least=0))
 
     parents = _random_parents(n, float(branching), rng)
     placements = _random_placements(n, reach, rng)

@@ -43,7 +43,7 @@ def star(arms: int = 24, joints_per_arm: int = 1, floating: bool = True) -> Link
 
     The ball moves freely, or turns about z on the world with `floating=False`. Bodies: 1 + arms × joints_per_arm.
     """
-    n, m = count(arms, "star: arms"), count(joints_per_arm, "star: joints_per_arm")
+    n, m = count(arms, "arms", "star"), count(joints_per_arm, "joints_per_arm", "star")
     core, link = 0.5 * LENGTH, rod(MASS, RADIUS, LENGTH)
     linkage = Linkage("star")
     root: Joint = Free() if floating else HINGE_Z
@@ -60,7 +60,7 @@ BROOM_SPREAD = math.radians(50.0)  # between the axis of the handle and the oute
 
 def broom(handle: int = 20, bristles: int = 40) -> Linkage:
     """A chain of `handle` links with `bristles` single links on its end. Bodies: handle + bristles."""
-    n, m = count(handle, "broom: handle"), count(bristles, "broom: bristles")
+    n, m = count(handle, "handle", "broom"), count(bristles, "bristles", "broom")
     link, straw = rod(MASS, RADIUS, LENGTH), rod(0.3 * MASS, 0.5 * RADIUS, 2.0 * LENGTH)
     linkage = Linkage("broom")
     last = _limb(linkage, "handle", "world", Pose(), link, n)
@@ -77,9 +77,9 @@ def caterpillar(spine: int = 30, legs_per_link: int = 2, leg_joints: int = 1) ->
 
     Legs stand round the lower half of the spine. Bodies: spine × (1 + legs_per_link × leg_joints).
     """
-    n = count(spine, "caterpillar: spine")
-    m = count(legs_per_link, "caterpillar: legs_per_link", least=0)
-    k = count(leg_joints, "caterpillar: leg_joints")
+    n = count(spine, "spine", "caterpillar")
+    m = count(legs_per_link, "legs_per_link", "caterpillar", least=0)
+    k = count(leg_joints, "leg_joints", "caterpillar")
     link, leg = rod(MASS, RADIUS, LENGTH, direction="x"), rod(0.2 * MASS, 0.5 * RADIUS, LENGTH)
     angles = [math.radians(100.0) * ((i + 0.5) / m - 0.5) for i in range(m)]
     hips = [placed((0.5 * LENGTH, 0.0, 0.0), turn_x(angle)) for angle in angles]
@@ -103,8 +103,8 @@ def binary_tree(joints: int = 127, taper: float = 0.9) -> Linkage:
     taper: length and mass of a branch, relative to the one it grows from.
     Depth: ⌊log₂ joints⌋ + 1.
     """
-    n = count(joints, "binary_tree: joints")
-    ratio = positive(taper, "binary_tree: taper")
+    n = count(joints, "joints", "binary_tree")
+    ratio = positive(taper, "taper", "binary_tree")
     linkage = Linkage("binary_tree")
     branches = [rod(MASS * ratio**level, RADIUS, LENGTH * ratio**level) for level in range(n.bit_length())]
     # Every level forks in a plane at right angles to the last, so that the tree fills space.

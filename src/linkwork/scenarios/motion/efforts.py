@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, center_of_mass, inverse_dynamics
 from linkwork.dynamics.reroot import reroot
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.smoothing import Trajectory, smooth_curve
 from linkwork.scenarios.motion.support import Support, find_support
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

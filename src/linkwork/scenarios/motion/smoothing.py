@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 PASSES = 3  # the base of the tangent space moves to the smoothed coordinates; the second pass moves it by some 1e-6
 WINDOW = 0.25  # [s] a cubic over this span lets frequencies below some 6 Hz through, as is usual for gait
@@ -83,7 +81,7 @@ def smooth_curve(points: FloatArray, frame_time: float, window: float = WINDOW, 
     return out
 
 
-def _fit(offsets: NDArray[np.int64], half: int, frame_time: float, degree: int) -> FloatArray:
+def _fit(offsets: IntArray, half: int, frame_time: float, degree: int) -> FloatArray:
     """Rows that take the frames of a window to the polynomial's first three coefficients at its frame, shape (3, m)."""
     x = offsets * frame_time
     near = np.abs(offsets) / (half + 1.0)

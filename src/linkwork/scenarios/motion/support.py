@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import IntArray
 from linkwork.dynamics.front import body_poses, body_twists
 from linkwork.errors import ModelError
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.smoothing import Trajectory
 
-FloatArray = NDArray[np.float64]
-
-SPEED_TIME = 0.1  # [s] a foot that moves counts as higher by the way it goes in this time
+SPEED_TIME = 0.1  # [s] a foot that moves counts as higher by the distance it moves in this time
 MARGIN = 0.02  # [m] by which the other foot must be better before it takes over: no flutter in double support
 AIRBORNE = 0.06  # [m] above its lowest place a foot does not touch the ground
 FOOT_WORDS = ("foot", "ankle")
@@ -24,7 +23,7 @@ class Support(NamedTuple):
     """The supporting foot over time."""
 
     feet: tuple[str, str]
-    which: NDArray[np.int64]  # (frames,) which of the two
+    which: IntArray  # (frames,) which of the two
     airborne: NDArray[np.bool_]  # (frames,) neither is near the ground
     ground: float  # height of the ground, the lowest any foot gets [m]
 

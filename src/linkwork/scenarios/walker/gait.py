@@ -11,22 +11,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, energy, forward_dynamics
-from linkwork.dynamics.reroot import Loss, reroot
+from linkwork.dynamics.reroot import ImpactLoss, reroot
 from linkwork.errors import StateError
 from linkwork.model.library.compass_biped import HINGE, compass_biped
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scenarios.walker.events import find_root
 
-FloatArray = NDArray[np.float64]
-
-STEPS_A_SECOND = 400  # of the integrator, for legs of 1 m: the energy then keeps eleven digits over a stride
+STEPS_PER_SECOND = 400  # of the integrator, for legs of 1 m: the energy then keeps eleven digits over a stride
 LONGEST = 5.0  # [s] for legs of 1 m; a swing that takes longer does not come down
 FALLEN = math.radians(75.0)  # the stance leg has left the range of walking
-SLOPE = 0.0524  # [rad] the source's
+SLOPE = 0.0524  # [rad] as in the paper
 BEFORE_STRIKE = ((-0.3236, 0.5424), (-1.4939, -0.3117))  # table 1: angles [rad], rates [rad/s], as the foot comes down
 
 
@@ -56,7 +54,7 @@ class Walker:
         return math.sqrt(self.leg_length)
 
     def step_size(self) -> float:
-        return self.time_unit / STEPS_A_SECOND
+        return self.time_unit / STEPS_PER_SECOND
 
     def double_support(self, stance: float) -> float:
         """Hip angle at which both feet are on the ground, the stance leg at the angle `stance` [rad]."""
@@ -92,7 +90,7 @@ class Step(NamedTuple):
     before_strike: State
     duration: float  # [s]
     length: float  # [m] along the slope
-    loss: Loss  # at the strike
+    loss: ImpactLoss  # at the strike
     samples: list[Sample]
     energy_drift: float  # [J] largest change of the total energy during the swing
 
@@ -137,7 +135,7 @@ def reach(walker: Walker, stance: Stance) -> float:
     return float(ahead * math.cos(walker.slope) - up * math.sin(walker.slope))
 
 
-def strike(stance: Stance) -> tuple[Stance, Loss]:
+def strike(stance: Stance) -> tuple[Stance, ImpactLoss]:
     """The swing foot meets the ground, stays there, and the other is free: a plastic impact and a new root."""
     foot = OTHER[stance.foot]
     place = foot_place(stance, foot)
@@ -158,39 +156,54 @@ def runge_kutta(model: Model, state: State, h: float) -> State:
     return State(q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4), v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4))
 
 
-def walk_one_step(walker: Walker, start: Stance, record: bool = False) -> Step:
-    """Swings until the foot comes down ahead of the other, and strikes.
+class Swing(NamedTuple):
+    """A piece of a swing."""
+
+    end: Stance
+    took: float  # [s]
+    clearance: float  # at the end [m]
+    is_down: bool  # whether it ended because the swing foot came down
+
+
+def swing(walker: Walker, now: Stance, h: float, height: float) -> Swing:
+    """Moves on by h [s], or to the heel strike before that. height: the clearance now [m].
 
     The strike is where the clearance changes sign *inside* an integration step: the step's length is the unknown, found so
     that the step ends on the ground. A foot that dips while the legs pass each other is let through, as usual for legs
     without knees: only coming down from above, ahead of the stance foot, is a strike.
-    record: keep samples of the motion and check the energy along it.
     """
-    h, time, now = walker.step_size(), 0.0, start
-    height, begin = clearance(walker, start), energy(start.model, start.state).total
-    samples, drift = ([_sample(now, time)] if record else []), 0.0
-    while True:
-        ahead = now._replace(state=runge_kutta(now.model, now.state, h))
-        new_height = clearance(walker, ahead)
-        if height > 0.0 >= new_height and reach(walker, ahead) > 0.0:
-            break
-        now, height, time = ahead, new_height, time + h
-        _refuse_fall(walker, now, time)
-        if record:
-            drift = max(drift, abs(energy(now.model, now.state).total - begin))
-            samples.append(_sample(now, time))
+    ahead = now._replace(state=runge_kutta(now.model, now.state, h))
+    new_height = clearance(walker, ahead)
+    if not (height > 0.0 >= new_height and reach(walker, ahead) > 0.0):
+        return Swing(ahead, h, new_height, False)
 
     def height_after(part: float) -> float:
         return clearance(walker, now._replace(state=runge_kutta(now.model, now.state, part)))
 
     part = find_root(height_after, 0.0, h, height, new_height)
-    down = now._replace(state=runge_kutta(now.model, now.state, part))
-    drift = max(drift, abs(energy(down.model, down.state).total - begin))
-    if record:
-        samples.append(_sample(down, time + part))
-    end, loss = strike(down)
+    return Swing(now._replace(state=runge_kutta(now.model, now.state, part)), part, 0.0, True)
+
+
+def walk_one_step(walker: Walker, start: Stance, record: bool = False) -> Step:
+    """Swings until the foot comes down ahead of the other, and strikes.
+
+    record: keep samples of the motion and check the energy along it.
+    """
+    h, time, now = walker.step_size(), 0.0, start
+    height, begin = clearance(walker, start), energy(start.model, start.state).total
+    samples, drift = ([_sample(now, time)] if record else []), 0.0
+    is_down = False
+    while not is_down:
+        now, took, height, is_down = swing(walker, now, h, height)
+        time += took
+        refuse_fall(walker, now, time)
+        if record or is_down:
+            drift = max(drift, abs(energy(now.model, now.state).total - begin))
+        if record:
+            samples.append(_sample(now, time))
+    end, loss = strike(now)
     length = float(np.linalg.norm(end.place - start.place))
-    return Step(start, end, down.state, time + part, length, loss, samples, drift)
+    return Step(start, end, now.state, time, length, loss, samples, drift)
 
 
 def walk(walker: Walker, start: Stance, steps: int, record: bool = False) -> list[Step]:
@@ -207,13 +220,14 @@ def _sample(stance: Stance, time: float) -> Sample:
     return Sample(time, leg, leg + hip, rate, rate + hip_rate, now.kinetic, now.potential)
 
 
-def _refuse_fall(walker: Walker, stance: Stance, time: float) -> None:
-    leg = abs(stance.state.q[0] + walker.slope)
-    if leg > FALLEN or abs(stance.state.q[1]) > math.pi:
-        way = "forward" if stance.state.q[0] < 0.0 else "back"
+def refuse_fall(walker: Walker, stance: Stance, time: float) -> None:
+    """Raises StateError where the walker has fallen, or swings for too long. time: since the last strike [s]."""
+    lean = abs(float(stance.state.q[0]) + walker.slope)
+    if not (lean <= FALLEN and abs(stance.state.q[1]) <= math.pi):
+        direction = "forward" if stance.state.q[0] < 0.0 else "back"
         raise StateError(
-            f"the walker falls {way} after {time:.2f} s of a step: its stance leg leans {math.degrees(leg):.0f}° from the "
-            "slope's normal. Start nearer to its gait, or choose a slope on which it has one."
+            f"the walker falls {direction} after {time:.2f} s of a step: its stance leg leans {math.degrees(lean):.0f}° "
+            "from the slope's normal. Start nearer to its gait, or choose a slope on which it has one."
         )
     if time > LONGEST * walker.time_unit:
         raise StateError(f"the swing foot does not come down within {time:.1f} s; the walker has no step from here.")

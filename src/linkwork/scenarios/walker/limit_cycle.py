@@ -1,6 +1,6 @@
 """The gait as a fixed point: the step map, its fixed point by Newton, its Floquet multipliers.
 
-Just after a heel strike both feet are on the ground, so the stance leg's angle fixes the hip's, and three numbers tell
+Just after a heel strike both feet are on the ground, so the stance leg's angle fixes the hip's, and three numbers say
 everything: x = (stance angle, stance rate, hip rate). One step maps x to x; legs change roles, which the map's coordinates
 hide because they name legs by their roles. A gait is x = P(x); the eigenvalues of P' there are its Floquet multipliers.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.scenarios.walker.gait import (
     SLOPE,
@@ -24,8 +25,6 @@ from linkwork.scenarios.walker.gait import (
     standing,
     walk_one_step,
 )
-
-FloatArray = NDArray[np.float64]
 
 RESIDUAL = 1e-11  # of the fixed point [rad, rad/s]: the noise of the step map is some 1e-13
 NEWTON_STEPS = 25
@@ -95,7 +94,7 @@ def find_gait(walker: Walker, guess: FloatArray | None = None, require_stable: b
     """
     if walker.slope <= 0.0:
         raise StateError(
-            f"a slope of {walker.slope:.4g} rad gives a passive walker nothing to live on: every strike takes energy that "
+            f"a slope of {walker.slope:.4g} rad cannot keep a passive walker going: every strike takes energy that "
             "only walking downhill gives back. Choose a slope > 0, some 0.005 to 0.08 rad."
         )
     x = _continued(walker) if guess is None else _newton(walker, np.array(guess, dtype=float))
@@ -169,7 +168,7 @@ def _continued(walker: Walker) -> FloatArray:
 def _between(walker: Walker, part: float) -> Walker:
     """Part of the way from table 1 to a walker, with legs of 1 m: length only stretches time."""
 
-    def way(home: float, there: float) -> float:
+    def between(home: float, there: float) -> float:
         return home * (there / home) ** part
 
     return replace(
@@ -177,8 +176,8 @@ def _between(walker: Walker, part: float) -> Walker:
         slope=SLOPE + part * (walker.slope - SLOPE),
         leg_length=1.0,
         leg_mass=1.0,
-        hip_mass=way(2.0, walker.hip_mass / walker.leg_mass),
-        mass_from_hip=way(0.5, walker.mass_from_hip),
+        hip_mass=between(2.0, walker.hip_mass / walker.leg_mass),
+        mass_from_hip=between(0.5, walker.mass_from_hip),
     )
 
 

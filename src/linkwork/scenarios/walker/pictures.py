@@ -11,7 +11,7 @@ from linkwork.scenarios.walker.gait import Sample, Step, Walker
 from linkwork.scenarios.walker.limit_cycle import Gait
 
 INK, PALE, RED = (0.1, 0.3, 0.6), (0.55, 0.65, 0.8), (0.75, 0.2, 0.15)
-FIGURES = 7  # stick figures a step
+STICKS = 7  # stick figures per step
 
 
 def draw_phase_portrait(axes: Any, steps: list[Step], gait: Gait | None = None) -> None:
@@ -57,7 +57,7 @@ def draw_strip(axes: Any, walker: Walker, steps: list[Step]) -> None:
     """Stick figures along the slope."""
     left, right = math.inf, -math.inf
     for k, step in enumerate(steps):
-        picked = np.linspace(0, len(step.samples) - 1, FIGURES).round().astype(int)[:-1].tolist()
+        picked = np.linspace(0, len(step.samples) - 1, STICKS).round().astype(int)[:-1].tolist()
         if k == len(steps) - 1:
             picked.append(len(step.samples) - 1)
         for j in picked:

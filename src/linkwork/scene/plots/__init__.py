@@ -43,7 +43,7 @@ def save_plot(
         *path_panels(recording, bodies),
     ]
     if not panels:
-        raise LinkworkError(f"recording '{recording.path}' has nothing to draw: no figures, and nothing moved.")
+        raise LinkworkError(f"recording '{recording.path}' has nothing to draw: no scalars, and nothing moved.")
     columns = min(IN_A_ROW, len(panels)) if len(panels) != 4 else 2
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * rows + 0.4), layout="constrained")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import FloatArray, Panel, draw_lines, series
+from linkwork.scene.plots.panel import Panel, draw_lines, series
 
 NAMES = {"kinetic_energy": "kinetic", "potential_energy": "potential", "energy": "total"}
 ROUNDING = 1e-13  # relative change that is none

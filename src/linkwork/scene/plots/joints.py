@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model.joints import Free, Planar, Prismatic, Spherical
 from linkwork.model.model import Model
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import LINES, FloatArray, Panel, draw_lines, scene_of
+from linkwork.scene.plots.panel import LINES, Panel, draw_lines, scene_of
 from linkwork.scene.targets import choose_joints
 
 LOOKED_AT = 24  # frames compared to find what moves most
@@ -53,7 +54,9 @@ def _most_moved_panel(recording: Recording) -> list[Panel]:
         return []
 
     def draw(axes: Any) -> None:
-        draw_lines(axes, recording.times, lines, "way from the start", " or ".join(sorted(units, reverse=True)))
+        draw_lines(
+            axes, recording.times, lines, "displacement from the start", " or ".join(sorted(units, reverse=True))
+        )
 
     return [Panel("joints that moved most", draw)]
 

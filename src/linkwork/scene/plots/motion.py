@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import FloatArray, Panel, finish_over_time
+from linkwork.scene.plots.panel import Panel, finish_over_time
 
 LEAST_JOINTS = 20  # fewer are seen one by one
 COLUMNS, ROWS = 300, 400  # of the map at most

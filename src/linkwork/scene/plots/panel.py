@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
 
-FloatArray = NDArray[np.float64]
-
-LINES = 8  # of one panel: more colours than this nobody tells apart
+LINES = 8  # of one panel: more colours than this cannot be told apart
 COLORS = ("#1f4e8c", "#c8502d", "#3d8b50", "#8a5aa8", "#b58b16", "#3a9ca6", "#a63a5b", "#666666")
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 TICKS = 7  # along an axis at most
@@ -26,8 +24,8 @@ class Panel(NamedTuple):
 
 
 def series(recording: Recording, name: str) -> FloatArray | None:
-    """A figure or a number of the reports over time; None where there is none, or it says nothing."""
-    known = {**recording.reports, **recording.figures}
+    """A scalar or a number of the reports over time; None where there is none, or it says nothing."""
+    known = {**recording.reports, **recording.scalars}
     values = known.get(name)
     return values if values is not None and np.isfinite(values).sum() > 1 else None
 

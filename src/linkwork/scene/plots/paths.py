@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.panel import (
     COLORS,
     LINES,
-    FloatArray,
     Panel,
     draw_lines,
     finish,
@@ -63,10 +63,10 @@ def _plane(paths: dict[str, FloatArray], across: int, up: int, from_start: bool)
 
     def draw(axes: Any) -> None:
         for color, (name, path) in zip(COLORS, paths.items(), strict=False):
-            way = path[:, [across, up]] / factor
-            axes.plot(*way.T, color=color, linewidth=1.1, label=name)
-            axes.plot(*way[0], "o", color=color, markersize=4, markerfacecolor="white")
-            axes.plot(*way[-1], "o", color=color, markersize=4)
+            drawn = path[:, [across, up]] / factor
+            axes.plot(*drawn.T, color=color, linewidth=1.1, label=name)
+            axes.plot(*drawn[0], "o", color=color, markersize=4, markerfacecolor="white")
+            axes.plot(*drawn[-1], "o", color=color, markersize=4)
         if not is_flat:
             _same_scales(axes, *(everything / factor).T)
         finish(axes, f"{'xyz'[across]}{origin} [{unit}]", f"{'xyz'[up]}{origin} [{unit}]")

@@ -48,7 +48,7 @@ def _bounds(recording: Recording) -> list[Panel]:
 
     def draw(axes: Any) -> None:
         positive = np.where(bound > 0.0, bound, np.nan)
-        axes.plot(recording.times, positive, color=COLORS[1], linewidth=1.3, label="proven bound")
+        axes.plot(recording.times, positive, color=COLORS[1], linewidth=1.3, label="error bound")
         high = float(np.nanmax(positive))
         if tolerance:
             axes.axhline(tolerance, color="0.4", linewidth=1.0, linestyle="--", label="tolerance")
@@ -62,7 +62,7 @@ def _bounds(recording: Recording) -> list[Panel]:
         unit = " [rad/s² or m/s²]" if measure.startswith("absolute") else ""
         finish_over_time(axes, f"error, {measure.replace('_', ' ')}{unit}", legend=bool(tolerance))
 
-    return [Panel("proven error bound", draw)]
+    return [Panel("error bound", draw)]
 
 
 def _strikes(recording: Recording) -> list[Panel]:

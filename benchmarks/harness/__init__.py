@@ -1,0 +1,22 @@
+"""What benchmarks share: fair timing, reports with verdicts, the environment, pages that a run fills in, other engines."""
+
+from .environment import cpu_model, environment, resident_bytes
+from .page import fill_in
+from .report import BUSY, Report, Requirement, TableReport
+from .timing import SAMPLE_TIME, Timing, duration, progress, take_turns
+
+__all__ = [
+    "BUSY",
+    "SAMPLE_TIME",
+    "Report",
+    "Requirement",
+    "TableReport",
+    "Timing",
+    "cpu_model",
+    "duration",
+    "environment",
+    "fill_in",
+    "progress",
+    "resident_bytes",
+    "take_turns",
+]

@@ -1,0 +1,28 @@
+"""Part: the compass walker comes down a slope by itself, and its gait is a fixed point."""
+
+from __future__ import annotations
+
+from linkwork.cli.demo_parts.setup import Panel, Setup
+from linkwork.cli.screen import working
+from linkwork.cli.walk import summary_lines
+from linkwork.scenarios.walker.gait import Walker, first_step, walk
+from linkwork.scenarios.walker.limit_cycle import find_gait
+from linkwork.scenarios.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
+
+TITLE = "two legs walk down a slope, re-rooted at every step"
+
+STEPS, QUICK_STEPS = 100, 3
+
+
+def show(setup: Setup) -> list[Panel]:
+    walker = Walker()
+    with working("walking"):
+        steps = walk(walker, first_step(walker), QUICK_STEPS if setup.quick else STEPS, record=True)
+        gait = find_gait(walker)
+    for line in summary_lines(steps, gait):
+        setup.print(line)
+    return [
+        Panel("walker, phase portrait", lambda axes: draw_phase_portrait(axes, steps, gait)),
+        Panel("walker, energies", lambda axes: draw_energies(axes, steps[-2:])),
+        Panel("walker, last steps", lambda axes: draw_strip(axes, walker, steps[-3:])),
+    ]

@@ -1,0 +1,51 @@
+"""method.kind = "full"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linkwork.dynamics.front import ALGORITHMS
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.scene import checks as must_be
+from linkwork.scene.faults import Faults
+from linkwork.scene.keys import Key
+from linkwork.scene.methods.method import (
+    IMPLICIT_JOINTS,
+    KEEP_MOMENTUM,
+    ONLY_ADAPTIVE_PINS,
+    Found,
+    Method,
+    Options,
+    plain_options,
+    with_actions,
+)
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.protocol import Simulation
+
+
+def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
+    return {"rtol" if name == "tolerance" else name: value for name, value in plain_options(scene).items()}
+
+
+def build(found: Found) -> Simulation:
+    from linkwork.full.simulation import FullDynamics
+
+    return with_actions(FullDynamics(found.model, found.state, **found.options), found)
+
+
+FULL = Method(
+    name="full",
+    keys={
+        "algorithm": Key(must_be.choice(*ALGORITHMS), "of forward dynamics"),
+        "integrator": Key(must_be.choice(*INTEGRATORS), "of the step"),
+        "tolerance": Key(must_be.number(0.0, above=True), "relative error allowed per substep of dormand_prince"),
+        "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),
+        "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),
+        "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
+    },
+    check=check,
+    build=build,
+    refused={"pin": ONLY_ADAPTIVE_PINS},
+)

@@ -1,0 +1,58 @@
+"""method.kind = "quasi-statics"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linkwork.adaptive.measures import MEASURES
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.scene import checks as must_be
+from linkwork.scene.faults import Faults
+from linkwork.scene.keys import Key
+from linkwork.scene.methods.method import (
+    ONLY_ADAPTIVE_PINS,
+    Found,
+    Method,
+    Options,
+    plain_options,
+    refuse_loops,
+    with_actions,
+)
+from linkwork.scene.weights import with_weights
+from linkwork.simulation.protocol import Simulation
+
+
+def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
+    if state is not None and state.v.any():
+        faults.add(("state",), "a quasi-static run begins at rest; leave velocities out, or choose another method.")
+    for k, motor in enumerate(scene["motor"]):
+        if "position" in motor or "velocity" in motor:
+            faults.add(
+                ("motor", k),
+                "targets of motors need method.kind = 'full' or 'adaptive'; quasi-statics takes efforts only.",
+            )
+    refuse_loops(scene, model, faults)
+    return with_weights(plain_options(scene), model, faults)
+
+
+def build(found: Found) -> Simulation:
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+
+    return with_actions(QuasiStatics(found.model, found.state, **found.options), found)
+
+
+QUASI_STATICS = Method(
+    name="quasi-statics",
+    keys={
+        "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
+        "measure": Key(must_be.choice(*MEASURES), "of the error"),
+        "max_joints": Key(must_be.whole(1), "joints computed per step at most"),
+        "deadline": Key(must_be.number(0.0, above=True), "time a step may take", "s"),
+        "weights": Key(must_be.weights, "of squared accelerations in the measure: a number, or numbers by joint"),
+    },
+    check=check,
+    build=build,
+    refused={"pin": ONLY_ADAPTIVE_PINS},
+)

@@ -1,0 +1,176 @@
+"""What every simulation offers, as types: the run loop, scenes and recordings know simulations by nothing else.
+
+`Simulation` is enough to run, record and resume. `LoadedSimulation` takes loads on bodies and efforts on joints as well;
+one that is `Motorized` has motors that follow targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+if TYPE_CHECKING:
+    from linkwork.record.recorder import Recorder
+    from linkwork.simulation.loads import Load
+
+Setting = bool | int | float | str | None  # what a recording keeps of how a simulation was made
+Vector = Sequence[float] | ArrayLike
+
+ADAPTIVE_COST = 4  # of a joint in an adaptive solve, in joints of a full step; roughly
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a call of `step` did. Every simulation derives its own from this and adds its numbers."""
+
+    def note(self) -> str:
+        """What matters most, in a few words, for the line of the progress bar."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did.
+
+    status: "finished", or "stopped" by the callback.
+    h: time step [s]. steps_asked, steps: that were to be taken, and that were taken, by this call. time: they simulate [s].
+    wall_time: they took [s]. path: folder of the recording, None without one.
+    first, last: reports of the first and the last call of `step` in the run; None where no step was left to take.
+
+    What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
+    """
+
+    status: str
+    h: float
+    steps_asked: int
+    steps: int
+    time: float
+    wall_time: float
+    path: Path | None
+    first: Report | None
+    last: Report | None
+
+    def __getattr__(self, name: str) -> Any:
+        """Fields of the last report."""
+        if name.startswith("__") or name == "last":  # nothing to look at yet, as while it is copied
+            raise AttributeError(name)
+        if self.last is None:
+            raise AttributeError(f"'{name}' is a number of the last step, and this run took none.")
+        return getattr(self.last, name)
+
+
+class Simulation(Protocol):
+    """Something that moves a model on in time."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def time(self) -> float:
+        """Simulated so far [s]."""
+        ...
+
+    @property
+    def steps_done(self) -> int: ...
+
+    @property
+    def state(self) -> State:
+        """Present coordinates and velocities."""
+        ...
+
+    @property
+    def work_per_step(self) -> int:
+        """Joints that the next step works on, as far as is known, in joints of a full step; at least 1."""
+        ...
+
+    def step(self, h: float, n: int = 1) -> Report:
+        """n steps of h [s]. A step that fails is taken back; those before it stand."""
+        ...
+
+    def advance(self, h: float, n: int = 1) -> None:
+        """The same without a report."""
+        ...
+
+    def run(
+        self,
+        h: float,
+        steps: int,
+        *,
+        record: str | Path | Recorder | None = None,
+        every: int = 0,
+        callback: Callback | None = None,
+        progress: bool | None = None,
+    ) -> RunReport:
+        """Many steps, shown and recorded as they go."""
+        ...
+
+    def scalars(self) -> dict[str, float]:
+        """Numbers worth plotting over time, by name; units in `linkwork.record.layout`."""
+        ...
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation, under "simulation", and what it was made with."""
+        ...
+
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history: arrays and plain values by name."""
+        ...
+
+    def restore(self, checkpoint: dict[str, Any], /) -> None:
+        """Goes on from a checkpoint of a simulation made in the same way."""
+        ...
+
+
+# Called with simulation and report; a true result stops the run. Callers may take narrower types than the protocol's.
+Callback = Callable[[Any, Any], object]
+
+
+class LoadedSimulation(Simulation, Protocol):
+    """A simulation with loads on bodies and efforts on joints."""
+
+    @property
+    def loads(self) -> Sequence[Load]: ...
+
+    def apply_wrench(
+        self, body: str | int, force: Vector = ..., torque: Vector = ..., frame: str = ..., at: Vector = ...
+    ) -> Load: ...
+
+    def apply_wrenches(
+        self, bodies: Sequence[str | int] | NDArray[np.int64], wrenches: ArrayLike, frame: str = ..., at: Vector = ...
+    ) -> Load: ...
+
+    def set_wrenches(self, load: Load, wrenches: ArrayLike) -> None: ...
+
+    def apply_spring(self, body: str | int, target: Vector, stiffness: float, at: Vector = ...) -> Load: ...
+
+    def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None: ...
+
+    def move_target(self, load: Load, target: Vector) -> None: ...
+
+    def clear(self, load: Load) -> None: ...
+
+    def clear_loads(self) -> None: ...
+
+    def set_effort(self, joint: str, effort: float | ArrayLike) -> None: ...
+
+
+@runtime_checkable
+class Motorized(Protocol):
+    """A simulation whose joints have motors that follow targets."""
+
+    def set_motor(
+        self,
+        joint: str,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+    ) -> None: ...
