@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scene_files import GOOD, faults_of, write_scene
+from tests.helpers.scene_files import GOOD, faults_of, write_scene
 
 from linkwork.errors import FormatError
 from linkwork.scene import Scene

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scene_files import GOOD, faults_of, write_scene
+from tests.helpers.scene_files import GOOD, faults_of, write_scene
 
 import linkwork as lw
 from linkwork.model.neighbours import nearest_bodies

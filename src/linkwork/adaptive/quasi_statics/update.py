@@ -17,7 +17,7 @@ from linkwork.adaptive.quasi_statics.workspace import (
     UPDATED_COUNT,
 )
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.dynamics.dca.sweeps import assemble_node
 from linkwork.model.joint_kernels import body_pose, helical_pose, joint_motion, joint_passive_effort
@@ -28,9 +28,10 @@ from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, 
 from linkwork.spatial.vectors import compose_pose, join
 
 
-@inlined
+@routine
 def refresh_joint(mechanism, coefficients, live, i):
-    """Pose, motion subspace and effort of a joint at its present coordinates."""
+    """Pose, motion subspace and effort of a joint at its present coordinates: the same bits in every kernel that asks."""
+    keep_out_of_line()
     tree = mechanism.tree
     j = tree[i, V]
     k = tree[i, Q]
