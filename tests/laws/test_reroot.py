@@ -213,7 +213,9 @@ def test_one_joint_of_every_kind_is_reversed(joint, rng):
     check_laws(model, rng, bodies=[1])
     state = model.random_state(rng)
     other, there = lw.reroot(model, state, "lower")
-    assert lw.energy(other, there).potential == pytest.approx(lw.energy(model, state).potential, rel=1e-12)
+    assert lw.energy(other, there).potential == pytest.approx(
+        lw.energy(model, state).potential, rel=rounding(condition=1e4)
+    )
     # springs, dampers, rotors and weight act as they did: the bodies accelerate alike
     qdd = lw.forward_dynamics(model, state)
     expected = lw.reroot(model, state, "lower", acceleration=qdd).acceleration

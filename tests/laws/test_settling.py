@@ -98,7 +98,7 @@ def test_settling_never_gains_energy_and_ends_at_rest(make_tree, watch, seed):
         local = T[body, :3, :3].T @ f
         wrenches[body] += np.concatenate([np.cross(at, local), local])
     truth = lw.forward_dynamics(model, state, wrenches=wrenches)
-    assert np.abs(truth).max() <= report.max_acceleration + 1e-12  # the judge's own rounding
+    assert np.abs(truth).max() <= report.max_acceleration + rounding(condition=1e4, scale=9.81)  # aba rounds too
     assert report.max_acceleration <= 1e-3
 
 

@@ -117,7 +117,7 @@ def test_random_states_keep_limits_and_unit_quaternions():
     model = linkage.compile()
     state = model.random_state(2)
     checked = model.state(state.q.copy())  # normalizes: unit quaternions stay as they are
-    np.testing.assert_allclose(checked.q, state.q, rtol=1e-15)
+    np.testing.assert_allclose(checked.q, state.q, rtol=rounding())
     assert 0.2 <= state.q[model.q_slice("body_7")] <= 0.3
     assert 5.0 <= state.q[model.q_slice("body_8")] <= 7.0
     first, second = state.q[model.q_slice("body_9")]

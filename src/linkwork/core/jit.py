@@ -54,7 +54,7 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = Fals
         return partial(kernel, allocates=allocates)
     dispatcher = _compile(function, allocates)
     if isinstance(dispatcher, CPUDispatcher):  # not so when Numba is switched off for coverage or debugging
-        dispatcher._cache = KernelCache(function)
+        dispatcher._cache = KernelCache(function)  # type: ignore[attr-defined]
     kernels.append(dispatcher)
     return dispatcher
 
@@ -79,13 +79,13 @@ def _piece(function: Callable[..., Any], allocates: bool, **options: Any) -> Any
 
 
 @intrinsic
-def keep_out_of_line(typingctx):  # type: ignore[no-untyped-def]
+def keep_out_of_line(typingctx):
     """First line of a routine that must give the same bits in every kernel: it is called there, never copied into it.
 
     Copied, its products and sums could be fused with those around it, in each kernel in another way.
     """
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
