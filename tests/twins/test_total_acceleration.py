@@ -171,11 +171,14 @@ def test_on_a_hanging_cable_the_root_form_keeps_the_bound_and_the_published_form
         report = sim.refine(tolerance)
         assert np.abs(sim.acceleration - truth).max() / largest <= report.error_bound
         assert report.error_bound <= tolerance + report.rounding_floor
+        if tolerance <= report.rounding_floor:
+            break  # how many joints are computed below the floor is up to rounding
         assert report.joints_computed < 100
         choice = psi.choose(tolerance)
         assert choice.bound <= tolerance  # what it claims
         wrong = np.abs(choice.qdd - truth).max() / largest
         assert wrong > 0.9 or len(choice.computed) > 10 * report.joints_computed
+    assert k > 11  # and not above it
     base = np.concatenate([np.zeros(3), -model.gravity])
     squared = psi.forms[-1].at(base, np.zeros(6))
     assert abs(squared - truth @ truth) > 100.0 * (truth @ truth)  # nothing of A is left but rounding
