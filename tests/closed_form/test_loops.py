@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import DOP853
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 
@@ -268,7 +269,7 @@ def test_bricards_linkage_moves_with_a_redundant_constraint(derivative):
     q = bricard_angles(-0.2)
     v = derivative(lambda h: bricard_angles(-0.2 + h))
     gaps = lw.loop_gaps(model, lw.State(q, v))
-    assert gaps.worst_gap < 1e-14
+    assert gaps.worst_gap < rounding(scale=6.0)  # once round six bars of unit length
     assert gaps.worst_slip < 1e-9  # a derivative by differences: h⁴ f⁽⁵⁾/30 at h = 1e-3
     assert gaps.redundant == 1
     effort = np.array([1.0, 0.0, 0.0, 0.0, 0.0])

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.adaptive.dynamics.simulation import INTEGRATORS
@@ -168,7 +169,9 @@ def test_one_body_runs(rng):
     ours, full = lw.AdaptiveDynamics(model, state), lw.FullDynamics(model, state)
     ours.step(1e-3, 50)
     full.step(1e-3, 50)
-    assert ours.state.v == pytest.approx(full.state.v, abs=1e-12)
+    # Two programs, one by LDL and one by elimination, on a 6x6 whose condition is some 1e3.
+    same = rounding(condition=1e3, scale=np.abs(full.state.v).max(), steps=50)
+    assert ours.state.v == pytest.approx(full.state.v, abs=same)
 
 
 # --------------------------------------------------------------------------------------------------------------- the verbs

@@ -79,9 +79,6 @@ def test_runs_are_proven_and_the_region_follows_the_force(case, tmp_path, capsys
     assert {run["load"] for run in runs} == {"still", "travelling"}
     for run in runs:
         assert 0 < run["active_joints"] <= (run["asked"] or run["joints"])
-        assert run["step_s"] > 0
-        assert run["times_faster_than_dca"] > 0
-        assert run["times_faster_than_aba"] > 0
         for when in ("start", "end"):  # as the benchmark proves; aba, the judge, rounds too
             assert run[f"error_at_{when}"] <= run[f"bound_at_{when}"] * (1 + 1e-9) + 1e-9
         if run["asked"] is None:

@@ -52,9 +52,6 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
         assert run["case"] == case
         assert run["steps"] == 6
         assert 0 < run["joints_computed"] <= run["joints"]
-        assert run["step_s"] > 0
-        assert run["times_faster_than_dca"] > 0
-        assert run["times_faster_than_aba"] > 0
         for when in ("start", "end"):  # as the benchmark proves; aba, the judge, rounds too
             assert run[f"error_at_{when}"] <= run[f"bound_at_{when}"] + 1e-11
     assert {path.name for path in (tmp_path / "pictures").iterdir()} == PICTURES[case]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import shutil
@@ -12,122 +11,134 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
+from tests.helpers.compiled_elsewhere import assert_same_results, environment, run_every_kernel
 
 import linkwork as lw
-
-# One body of every joint kind in two trees, all options, welds kept; then everything that is a kernel.
-EVERYTHING = """
-import json, sys
-import numpy as np
-import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
-from linkwork.reference import joint_calculus as calculus
-
-
-def model():
-    joints = [
-        lw.Revolute((1, 2, 3), point=(0.1, 0, 0), damping=0.1, stiffness=2.0, rest=0.3, armature=0.1),
-        lw.Prismatic((0, 1, 1), stiffness=1.0),
-        lw.Fixed(),
-        lw.Universal(damping=(0.1, 0.2)),
-        lw.Spherical((0.1, 0.2, 0.3), stiffness=1.0),
-        lw.Free(stiffness=1.0),
-        lw.Screw((1, 0, 1), pitch=0.2),
-        lw.Planar(),
-        lw.Cylindrical(),
-        lw.Compound([lw.Revolute((1, 0, 0)), lw.Prismatic((0, 1, 0)), lw.Revolute((0, 0, 1))]),
-    ]
-    linkage = lw.Linkage("mixed")
-    part = lw.Inertia.box(1.0, (0.1, 0.2, 0.3)).at(lw.Pose((0.1, 0.2, 0.0)))
-    for i, joint in enumerate(joints):
-        parent = "world" if i in (0, 5) else f"b{i - 1 if i % 3 else i - 2}"
-        linkage.add_body(f"b{i}", parent, joint, lw.Pose((0.2, 0.1, 0.3), rpy=(0.1 * i, 0.2, 0.3)), part)
-    return linkage.compile(merge_fixed=False)
-
-
-def results():
-    m = model()
-    rng = np.random.default_rng(0)
-    state, other = m.random_state(rng), m.random_state(rng)
-    effort, wrenches = rng.normal(size=m.nv), rng.normal(size=(m.n_bodies, 6))
-    out = {f"forward by {name}": lw.forward_dynamics(m, state, effort, wrenches, algorithm=name) for name in ALGORITHMS}
-    out |= {f"unloaded by {name}": lw.forward_dynamics(m, state, algorithm=name) for name in ALGORITHMS}
-    out["inverse"] = lw.inverse_dynamics(m, state, effort, wrenches)
-    out["mass matrix"] = lw.mass_matrix(m, state)
-    out["poses"] = lw.body_poses(m, state)
-    out["twists"] = lw.body_twists(m, state, frame="world")
-    out["jacobian"] = lw.body_jacobian(m, state, m.n_bodies - 1, frame="world", at=(0.1, 0.2, 0.3))
-    out["energy"] = lw.energy(m, state)
-    out["momentum"] = np.concatenate(lw.momentum(m, state))
-    out["centre"] = lw.center_of_mass(m, state)
-    out["integrate"] = m.integrate(state.q, state.v, 0.1)
-    out["difference"] = m.difference(state.q, other.q)
-    out["state"] = m.state(2.0 * state.q).q
-    for joint in m.joints:
-        q, v = joint.random(rng), rng.normal(size=joint.nv)
-        out[f"pose of {joint!r}"] = calculus.joint_pose(joint, q).matrix
-        out[f"subspace of {joint!r}"] = calculus.joint_subspace(joint, q)
-        out[f"bias of {joint!r}"] = calculus.joint_bias(joint, q, v)
-    return {name: np.asarray(value).tolist() for name, value in out.items()}
-"""
+from linkwork.core.jit import kernel
+from linkwork.spatial.simd import prefetch, splat, vload, vstore
 
 
 def package() -> Path:
     return Path(lw.__file__).parent
 
 
-def environment(cache: Path, root: Path | None = None, **more: str) -> dict[str, str]:
-    """This environment, with a cache of its own and the package from `root`."""
-    root = root or package().parent
-    return {**os.environ, "PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(cache), **more}
+def test_every_kernel_stays_within_its_arrays(tmp_path):
+    """Every kernel of the package runs with bounds checking compiled in, and gives what the unchecked code gives."""
+    found = run_every_kernel(tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert found["settings"]["bounds checked"]
+    # No exceptions: whoever adds a kernel adds a line that calls it to tests/helpers/every_kernel.py.
+    assert found["never compiled"] == []
+    assert_same_results(found["results"])
 
 
-def test_kernels_stay_within_their_arrays(tmp_path):
-    """Everything runs once with bounds checking compiled in, and gives what the unchecked code gives."""
-    code = (
-        EVERYTHING + "\nfrom numba.core import config\nassert config.BOUNDSCHECK == 1\nprint(json.dumps(results()))\n"
-    )
-    checked = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment(tmp_path, NUMBA_BOUNDSCHECK="1"),
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stderr
-    theirs = json.loads(checked.stdout)
-    here: dict = {}
-    exec(compile(EVERYTHING, "everything", "exec"), here)
-    ours = here["results"]()
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        expected = np.array(theirs[name])
-        # Checks keep the compiler from reordering and fusing: a few ulp, times the condition number of M (some 1e3).
-        assert np.array(value) == pytest.approx(expected, abs=1e-11 * max(1.0, np.abs(expected).max(initial=0.0))), name
+STRAYS = """
+import numpy as np
+from linkwork.core.jit import inlined, kernel
+from linkwork.spatial.simd import prefetch, splat, vload, vstore, vsum
+
+@inlined
+def second(a):
+    return a[1]
+
+@kernel
+def number(a, i):
+    return second(a[i:])
+
+@kernel
+def load(a, i):
+    return vsum(vload(a, i))
+
+@kernel
+def store(a, i):
+    vstore(a, i, splat(1.0))
+
+@kernel
+def ask(a, i):
+    prefetch(a, i)
+
+def caught(function, i):
+    try:
+        function(np.zeros(16), i)
+    except IndexError:
+        return True
+    return False
+
+print([caught(number, i) for i in (14, 15)])
+for function in (load, store):
+    print([caught(function, i) for i in (-1, 0, 8, 9, 16)])
+print([caught(ask, i) for i in (-1, 0, 15, 16)])
+"""
 
 
-def test_bounds_checking_finds_a_kernel_that_strays(tmp_path):
-    """The leg above is worth something: the same flags catch a read past the end."""
+def test_bounds_checking_finds_kernels_that_stray(tmp_path):
+    """The leg above is worth something: the same setting catches numbers and vectors one beyond either end."""
     script = tmp_path / "stray.py"
-    script.write_text(
-        "import numpy as np\n"
-        "from linkwork.core.jit import inlined, kernel\n"
-        "@inlined\n"
-        "def second(a):\n    return a[1]\n"
-        "@kernel\n"
-        "def stray(a):\n    return second(a)\n"
-        "try:\n    stray(np.zeros(1))\nexcept IndexError:\n    print('caught')\n"
-    )
+    script.write_text(STRAYS)
     result = subprocess.run(
         [sys.executable, str(script)],
         env=environment(tmp_path / "cache", NUMBA_BOUNDSCHECK="1"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
-    assert result.stdout.strip() == "caught", result.stderr
+    vectors = str([True, False, False, True, True])
+    expected = [str([False, True]), vectors, vectors, str([True, False, False, True])]
+    assert result.stdout.splitlines() == expected, result.stderr
+
+
+@kernel
+def load_first(a):
+    vload(a, 0)
+
+
+@kernel
+def store_first(a):
+    vstore(a, 0, splat(0.0))
+
+
+@kernel
+def store_number(a):
+    vstore(a, 0, 1.0)
+
+
+@kernel
+def load_at_half(a):
+    vload(a, 0.5)
+
+
+@kernel
+def ask_for_first(a):
+    prefetch(a, 0)
+
+
+def read_only(a):
+    a.setflags(write=False)
+    return a
+
+
+@pytest.mark.parametrize(
+    ("stray", "array"),
+    [
+        (load_first, np.zeros(8, dtype=np.float32)),
+        (load_first, np.zeros(8, dtype=np.int64)),
+        (load_first, np.zeros((2, 8))),
+        (load_first, np.zeros(16)[::2]),
+        (store_first, np.zeros(8, dtype=np.int64)),
+        (store_first, np.zeros((2, 8))),
+        (store_first, np.zeros(16)[::2]),
+        (store_first, read_only(np.zeros(8))),
+        (store_number, np.zeros(8)),
+        (load_at_half, np.zeros(8)),
+        (ask_for_first, np.zeros(8, dtype=np.int64)),
+        (ask_for_first, np.zeros((8, 2)).T),
+    ],
+    ids=lambda x: x.__name__ if callable(x) else f"{x.dtype}{list(x.strides)}",
+)
+def test_vectors_refuse_other_arrays_when_they_compile(stray, array):
+    with pytest.raises(TypingError):
+        stray(array)
 
 
 # ------------------------------------------------------------------------------------------------------------------- cache

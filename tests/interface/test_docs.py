@@ -10,8 +10,8 @@ import sys
 import urllib.parse
 from pathlib import Path
 
-import pages
 import pytest
+from tests.helpers import pages
 
 import linkwork as lw
 from linkwork.cli.bench import benchmark_folder, benchmark_names

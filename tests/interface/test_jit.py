@@ -1,22 +1,30 @@
 """How kernels are compiled: pieces of them, the stamp of their cache, and what happens without Numba's private parts."""
 
 import importlib
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from numba.core import caching, codegen, config
+from tests.helpers.compiled_elsewhere import environment
 
 import linkwork
-from linkwork.core import jit
+from linkwork.core import jit, kernel_cache, linking
+from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(linkwork.__file__).parent
 DECORATORS = ("@kernel", "@routine", "@inlined")
 
 
+# ------------------------------------------------------------------------------------------------------------------- cache
+
+
 def test_the_stamp_covers_every_file_a_kernel_draws_on():
     name = "linkwork.dynamics.aba"
-    stamped = {entry[0] for entry in jit._source_stamp(name)}
+    stamped = {entry[0] for entry in kernel_cache.source_stamp(name)}
     for part in ("dynamics/aba.py", "model/joint_kernels.py", "spatial/rotations.py", "core/jit.py", "model/layout.py"):
         assert str(Path(part)) in stamped
     assert not any(entry.startswith(("cli", "scene", "importers")) for entry in stamped)
@@ -29,40 +37,187 @@ def test_the_stamp_covers_every_file_a_kernel_draws_on():
     for module in holders:  # all pieces of kernels that a module uses are in files its stamp covers
         loaded = vars(importlib.import_module(module)).values()
         used = {x.py_func.__module__ for x in loaded if hasattr(x, "py_func")}
-        files = {entry[0] for entry in jit._source_stamp(module)}
+        files = {entry[0] for entry in kernel_cache.source_stamp(module)}
         assert all(str(Path(*m.split(".")[1:]).with_suffix(".py")) in files for m in used if m.startswith("linkwork"))
 
 
-@pytest.fixture(params=["linked", "plain"])
-def piece(request, monkeypatch):
-    """The decorators as they are, and as they would be with a Numba that lacks what linking needs."""
-    if request.param == "plain":
-        monkeypatch.setattr(jit, "pieces_can_be_linked", lambda: False)
-    elif not jit.pieces_can_be_linked():
-        pytest.skip(reason="this Numba does not have what linking pieces needs")
-    return jit.routine, jit.inlined
+@pytest.mark.parametrize("setting", ["bounds", "linking"])
+def test_the_stamp_tells_settings_apart(setting, monkeypatch):
+    """Numba itself would run unchecked code from its cache when bounds are to be checked."""
+    monkeypatch.setattr(config, "BOUNDSCHECK", None)
+    monkeypatch.delenv(linking.SWITCH, raising=False)
+    before = kernel_cache.kernel_stamp("linkwork.dynamics.aba")
+    if setting == "bounds":
+        monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    else:
+        monkeypatch.setenv(linking.SWITCH, "0")
+    assert kernel_cache.kernel_stamp("linkwork.dynamics.aba") != before
 
 
-def test_pieces_work_in_kernels_and_from_python(piece):
-    routine, inlined = piece
+def plus_one(x):
+    return x + 1.0
 
-    @inlined
+
+class ForgetfulImpl(caching.CompileResultCacheImpl):
+    """A Numba that asks for the stamp before ours is in place."""
+
+
+def without_locator(impl, function):
+    raise AttributeError("_locator")
+
+
+@pytest.mark.parametrize("change", ["another stamp", "no locator", "no cache file"])
+def test_a_numba_with_another_cache_gets_none(change, monkeypatch):
+    """Stale code would be worse than slow code."""
+    if change == "another stamp":
+        monkeypatch.setattr(kernel_cache._StampedCache, "_impl_class", ForgetfulImpl)
+    elif change == "no locator":
+        monkeypatch.setattr(kernel_cache._StampedImpl, "__init__", without_locator)
+    else:
+        monkeypatch.setattr(caching, "IndexDataCacheFile", lambda **settings: object())
+    compiled = jit.kernel(plus_one)
+    try:
+        with pytest.warns(LinkworkWarning, match="keeps compiled code otherwise"):
+            assert compiled(1.0) == 2.0
+        assert isinstance(compiled._cache.files, caching.NullCache)
+    finally:
+        jit.kernels.remove(compiled)
+
+
+# ----------------------------------------------------------------------------------------------------------------- linking
+
+
+@pytest.fixture
+def fresh_trial():
+    """The trial is made once per process; here it is made anew, and forgotten afterwards."""
+    linking.linking_works.cache_clear()
+    yield
+    linking.linking_works.cache_clear()
+
+
+EXPECTED = [3.0, 3.0, 4.0, 5.0, 5.0, 0.0, 1.0, 2.0]
+
+
+def compiled_pieces():
+    """Results of two pieces in a kernel and from Python, and whether they were compiled for linking only."""
+
+    @jit.inlined
     def double(x):
         return 2.0 * x
 
-    @routine
+    @jit.routine
     def fill(a, x):
         for k in range(a.shape[0]):
             a[k] = double(x) + k
 
-    @numba.njit
-    def kernel(a, x):
+    def run(a, x):
         fill(a, x)
         return double(x)
 
+    compiled = jit._compile(run, allocates=False)
     a = np.zeros(3)
-    assert kernel(a, 1.5) == 3.0
-    assert a.tolist() == [3.0, 4.0, 5.0]
-    assert double(2.5) == 5.0
+    found = [compiled(a, 1.5), *a.tolist(), double(2.5)]
     fill(a, 0.0)
-    assert a.tolist() == [0.0, 1.0, 2.0]
+    entry_points = [result.entry_point for piece in (double, fill) for result in piece.overloads.values()]
+    return [*found, *a.tolist()], [entry.__name__ == "clear" for entry in entry_points]
+
+
+def test_pieces_are_linked_into_kernels(fresh_trial):
+    """With the Numba of this environment, and without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinkworkWarning)
+        found, linked = compiled_pieces()
+    assert found == EXPECTED
+    assert linked == [True, True]
+
+
+def test_linking_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv(linking.SWITCH, "0")
+    found, linked = compiled_pieces()
+    assert found == EXPECTED
+    assert linked == [False, False]
+
+
+def two_for_all(inlined, routine, kernel):
+    return [2.0] if kernel.__module__.startswith("numba") else [1.0]
+
+
+@pytest.mark.parametrize("change", ["a name is gone", "another finalization", "another class", "another result"])
+def test_another_numba_compiles_pieces_its_own_way(change, monkeypatch, fresh_trial):
+    """Whatever of the private parts changes: one warning, and the same results."""
+    if change == "a name is gone":
+        monkeypatch.delattr(codegen.CPUCodeLibrary, "_optimize_final_module")
+    elif change == "another finalization":
+        monkeypatch.setattr(linking, "_finalize_without_code", lambda library: library._raise_if_finalized(1))
+    elif change == "another class":
+        monkeypatch.setattr(linking.LinkedPieceCompiler, "define_pipelines", lambda self: [])
+    else:
+        monkeypatch.setattr(linking, "_run_trial", two_for_all)
+    with pytest.warns(LinkworkWarning, match="cannot link pieces"):
+        assert not linking.linking_works()
+    monkeypatch.undo()  # the answer stays for the rest of the process, and nothing is said again
+    found, linked = compiled_pieces()
+    assert found == EXPECTED
+    assert linked == [False, False]
+
+
+def test_kernels_count_no_references():
+    """Numba's private option for it does what it is used for."""
+
+    def total(a):
+        jit.keep_out_of_line()
+        return a.sum()
+
+    def tail(a, n):
+        return total_of(a[n:])
+
+    assert jit.CAN_OMIT_REFERENCE_COUNTS
+    for allocates in (False, True):
+        total_of = jit.routine(total, allocates=allocates)
+        compiled = jit._compile(tail, allocates=allocates)
+        assert compiled(np.ones(3), 1) == 2.0
+        body = compiled.inspect_llvm(compiled.signatures[0]).split("define ")[
+            1
+        ]  # the function, not its entry from Python
+        assert ("NRT_" in body) is allocates
+
+
+# -------------------------------------------------------------------------------------------------------------------- bits
+
+
+def test_a_routine_kept_out_of_line_is_called():
+    """In every kernel, so that nothing around it can change how its products and sums are fused."""
+
+    @jit.routine
+    def times_and_plus(a, x):
+        jit.keep_out_of_line()
+        a[0] = a[1] * x + a[2]
+
+    @jit.routine
+    def copied(a, x):
+        a[0] = a[1] * x + a[2]
+
+    def one(a, x):
+        times_and_plus(a, x)
+        copied(a, x)
+        return a[0] * x + 1.0
+
+    compiled = jit._compile(one, allocates=False)
+    assert compiled(np.array([0.0, 2.0, 3.0]), 2.0) == 15.0
+    calls = [line for line in compiled.inspect_llvm(compiled.signatures[0]).splitlines() if "call " in line]
+    assert any("times_and_plus" in line for line in calls)
+    assert not any("copied" in line for line in calls)
+
+
+def test_kernels_run_without_compiling(tmp_path):
+    """With Numba switched off, for coverage and debugging, decorators leave functions as they are."""
+    code = "import linkwork as lw; print(lw.library.chain(3).compile().n_bodies)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(tmp_path, NUMBA_DISABLE_JIT="1"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr

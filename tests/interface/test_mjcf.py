@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 
@@ -131,7 +132,7 @@ def test_joints_become_ours(load):
     assert (upper.parts[0].axis, upper.parts[0].center) == ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     assert upper.parts[1].slide == (0.0, 0.0, 1.0)
     # coordinates count from ref; degrees become radians with one rounding
-    np.testing.assert_allclose(upper.limit_pairs()[0], np.radians([-40.0, 50.0]), rtol=1e-15)
+    np.testing.assert_allclose(upper.limit_pairs()[0], np.radians([-40.0, 50.0]), rtol=rounding())
     assert (upper.damping, upper.stiffness, upper.rest) == ((0.5, 0.0), (0.0, 3.0), (0.0, 0.2))
     assert upper.armature == (0.0, 0.1)
     assert linkage["lower"].source.endswith("arm.xml:6")

@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from command_runs import command_line
+from tests.helpers.command_runs import command_line
 
 from linkwork.cli.exit_codes import DONE, REFUSED
 from linkwork.record.recording import Recording

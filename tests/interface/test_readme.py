@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from pages import blocks, commands, run_command, run_python
+from tests.helpers.pages import blocks, commands, run_command, run_python
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.recordings import contents, record, simulation
 
 import linkwork as lw
 from linkwork.cli import main
 from linkwork.record import Recorder, Recording, container, lock, place
 from linkwork.simulation.run import resume_run, run_simulation
-from recordings import contents, record, simulation
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 

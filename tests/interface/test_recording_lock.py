@@ -11,10 +11,10 @@ import sys
 import types
 
 import pytest
+from tests.helpers.recordings import contents
 
 import linkwork as lw
 from linkwork.record import Recorder, Recording, lock
-from recordings import contents
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 

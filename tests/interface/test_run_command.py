@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from command_runs import SMALL, command_line, states
+from tests.helpers.command_runs import SMALL, command_line, states
 
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED, WRONG_USAGE
 from linkwork.errors import LinkworkError

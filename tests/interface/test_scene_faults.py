@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scene_files import GOOD, faults_of, write_scene
+from tests.helpers.scene_files import GOOD, faults_of, write_scene
 
 import linkwork as lw
 from linkwork.errors import FormatError, ModelError

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scene_files import GOOD
+from tests.helpers.scene_files import GOOD
 
 from linkwork.scene.lines import key_lines
 

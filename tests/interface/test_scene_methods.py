@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.errors import FormatError
@@ -106,7 +107,7 @@ def test_kept_momentum_is_that_of_external_impulses():
         sim.step(1e-3, 100)
         gained = lw.momentum(sim.model, sim.state).linear - before
         errors[keep] = np.abs(gained - [0.05, 0.0, 0.0]).max()
-    assert errors[True] < 1e-12
+    assert errors[True] < rounding(condition=1e2, steps=100)  # momenta of order one
     assert errors[False] > 1e-6
 
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from scene_files import write_scene
+from tests.helpers.scene_files import write_scene
 
 from linkwork.errors import LinkworkError
 from linkwork.scene import Scene, run_scene

@@ -368,7 +368,7 @@ KILLS, TORN = {"quasi_statics": 24, "adaptive_dynamics": 16}, 3  # at least so m
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
-    """SIGKILL after random times, most of them within writes; each time what is there can be read, and the run goes on."""
+    """SIGKILL at random accesses to files; each time what is there can be read, and the run goes on."""
     path, whole = tmp_path / "run", tmp_path / "whole"
     simulate(whole, kind=kind)
     with Recording(whole) as recording:
@@ -381,7 +381,7 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
         [sys.executable, __file__, str(path), kind],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1200,  # only so that a hanging run ends
         check=False,
         env=environment,
     )
@@ -403,21 +403,41 @@ def _attempt(path, kind):
         simulate(path, checkpoint_every_s=0.0, kind=kind)
 
 
-def _in_a_child(work, seconds=None):
-    """Runs `work` in a forked process, which has everything compiled; kills it after `seconds`. True: it was quicker."""
+FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.listdir", "os.scandir")
+
+
+def _count_file_events(last=None):
+    """Counts what this process asks of the file system from now on, and kills it at the event with number `last`."""
+    counted = [0]
+
+    def hook(event, arguments):
+        if event in FILE_EVENTS:
+            counted[0] += 1
+            if counted[0] == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    return counted
+
+
+def _in_a_child(work, last_event=None, count_into=None):
+    """Runs `work` in a forked process, which has everything compiled, and kills it at an event. True: it came to its end.
+
+    No clock: a run dies at the same write on any machine. count_into: a file for the number of events.
+    """
     child = os.fork()
     if child == 0:
         code = 1
+        counted = _count_file_events(last_event)
         try:
             work()
+            if count_into is not None:
+                count_into.write_text(str(counted[0]))
             code = 0
         except BaseException as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
         finally:
             os._exit(code)
-    if seconds is not None:
-        time.sleep(seconds)
-        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return False
@@ -445,10 +465,7 @@ def _is_torn(path):
 
 
 def _nursery(path, kind):
-    """Raises runs and kills them, KILLS times at least and until some kills struck within a write; prints how often.
-
-    How long a run lives at most follows from how quick the machine is just now; it grows when runs die too young.
-    """
+    """Raises runs and kills them, KILLS times at least and until some kills struck within a write; prints how often."""
     kills = KILLS[kind]
     warm = simulation(kind)
     for k in (0, 60, 120):  # what is compiled here is compiled for all children
@@ -456,16 +473,16 @@ def _nursery(path, kind):
         warm.sim.run(STEP[kind], 4)
     warm.sim.restore(warm.sim.checkpoint())
     rng = np.random.default_rng(8)
-    began = time.monotonic()
-    _in_a_child(lambda: simulate(path.with_name("warm_up"), kind=kind))
-    longest = time.monotonic() - began
+    count = path.with_name("events")
+    _in_a_child(lambda: simulate(path.with_name("warm_up"), kind=kind), count_into=count)
+    longest = int(count.read_text())  # events of a whole run: none lives longer
     killed, torn, finished = 0, 0, False
     while not finished:
         enough = killed >= kills and (torn >= TORN or killed >= 4 * kills)
-        finished = _in_a_child(lambda: _attempt(path, kind), None if enough else float(rng.uniform(0.0, longest)))
-        if finished and not enough:  # quicker than expected: once more, from the beginning
+        finished = _in_a_child(lambda: _attempt(path, kind), None if enough else int(rng.integers(1, longest + 1)))
+        if finished and not enough:  # it came to its end before: once more, from the beginning
             shutil.rmtree(path)
-            longest *= 0.7
+            longest = max(1, 7 * longest // 10)
             finished = False
             continue
         killed += not finished
@@ -473,7 +490,7 @@ def _nursery(path, kind):
             _in_a_child(lambda: _read_all(path))
             torn += _is_torn(path)
         else:
-            longest *= 1.2
+            longest = 1 + 6 * longest // 5
     print(json.dumps({"kills": killed, "torn": torn}))
 
 

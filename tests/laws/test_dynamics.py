@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.model import layout
 
-# Mass matrices of these trees have condition numbers up to 5e3, so ε cond(M) = 1e-12; measured differences are below 1e-13
-# of the largest entry. An algorithm that factors something else than M may lose up to three digits more and still be right.
-SAME = 1e-9
+CONDITION = 5e3  # of the mass matrices of these trees, at most
+# Measured differences are below 1e-13 of the largest entry. An algorithm that factors something else than M may lose a
+# digit or two more and still be right.
+SAME = rounding(condition=CONDITION, operations=1000)
 
 
 def close(ours, theirs, rel=SAME):
@@ -40,7 +42,8 @@ def test_accelerations_agree_at_rest_and_at_speed(algorithm, make_tree, rng, sol
 def test_no_load_is_a_load_of_zeros(algorithm, tree, rng, solve):
     state = tree.random_state(rng)
     zeros = np.zeros(tree.nv), np.zeros((tree.n_bodies, 6))
-    assert (solve(tree, state, *zeros, algorithm=algorithm) == solve(tree, state, algorithm=algorithm)).all()
+    # Another branch, in which other products may be fused.
+    assert close(solve(tree, state, *zeros, algorithm=algorithm), solve(tree, state, algorithm=algorithm))
 
 
 def test_accelerations_are_affine_in_efforts_and_wrenches(algorithm, tree, rng, make_loads, solve):
@@ -85,7 +88,7 @@ def test_power_balance(algorithm, tree, rng, make_loads, solve, derivative):
 
 def test_mass_matrix_is_symmetric_and_positive_definite(tree, rng):
     M = lw.mass_matrix(tree, tree.random_state(rng))
-    assert np.abs(M - M.T).max() <= 1e-14 * np.abs(M).max()  # blocks on the diagonal are formed twice
+    assert np.abs(M - M.T).max() <= rounding(scale=np.abs(M).max())  # blocks on the diagonal are formed twice
     assert np.linalg.eigvalsh(M).min() > 0.0
 
 
@@ -94,18 +97,17 @@ def test_mass_matrix_columns_are_efforts_of_unit_accelerations(tree, rng):
     M = lw.mass_matrix(tree, state)
     still = lw.inverse_dynamics(tree, state, np.zeros(tree.nv))
     columns = np.array([lw.inverse_dynamics(tree, state, unit) - still for unit in np.eye(tree.nv)])
-    assert columns == pytest.approx(M, abs=1e-12 * np.abs(M).max())  # gravity's efforts (≤ 1e3) cancel, ε each
-
-
-def test_mass_matrix_does_not_depend_on_velocity(tree, rng):
-    state = tree.random_state(rng)
-    assert (lw.mass_matrix(tree, state) == lw.mass_matrix(tree, lw.State(state.q, np.zeros(tree.nv)))).all()
+    assert columns == pytest.approx(
+        M, abs=rounding(scale=1e3 + np.abs(M).max())
+    )  # efforts of gravity, up to 1e3, cancel
 
 
 def test_kinetic_energy_is_half_v_m_v(tree, rng):
     state = tree.random_state(rng)
     expected = 0.5 * state.v @ lw.mass_matrix(tree, state) @ state.v
-    assert lw.energy(tree, state).kinetic == pytest.approx(expected, rel=1e-12)  # sums of a few hundred products
+    assert lw.energy(tree, state).kinetic == pytest.approx(
+        expected, rel=rounding(operations=10_000)
+    )  # sums of a few hundred products
 
 
 def test_static_efforts_are_the_gradient_of_the_potential(tree, rng, derivative):
@@ -129,7 +131,7 @@ def test_jacobian_times_velocity_is_the_twist(tree, rng):
         twists = lw.body_twists(tree, state, frame=frame)
         for i in range(tree.n_bodies):
             J = lw.body_jacobian(tree, state, i, frame=frame)
-            assert close(J @ state.v, twists[i], rel=1e-12)  # chains of at most 14 transforms of order ten
+            assert close(J @ state.v, twists[i], rel=rounding(scale=10.0, steps=14))  # transforms of order ten
 
 
 def test_jacobian_at_a_point_is_the_velocity_of_that_point(tree, rng, derivative):
@@ -153,7 +155,7 @@ def test_transposed_jacobian_takes_wrenches_to_efforts(tree, rng):
         held = bare - lw.inverse_dynamics(tree, state, still, wrenches)
         expected = lw.body_jacobian(tree, state, i).T @ wrenches[i]
         assert held == pytest.approx(
-            expected, abs=1e-12 * max(1.0, np.abs(bare).max())
+            expected, abs=rounding(condition=1e2, scale=max(1.0, np.abs(bare).max()))
         )  # the bias cancels, ε of it stays
 
 
@@ -180,12 +182,12 @@ def test_momentum_is_the_sum_over_bodies(tree, rng, twist_matrix):
         total += np.linalg.inv(twist_matrix(T[i])).T @ I6 @ V[i]
         moment += T[i, :3, :3] @ [hx, hy, hz] + m * T[i, :3, 3]
     ours = lw.momentum(tree, state)
-    assert close(ours.linear, total[3:], rel=1e-12)  # sums of 14 transformed momenta
-    assert close(ours.angular, total[:3], rel=1e-12)
+    assert close(ours.linear, total[3:], rel=rounding(condition=1e2))  # sums of 14 transformed momenta
+    assert close(ours.angular, total[:3], rel=rounding(condition=1e2))
     com = lw.center_of_mass(tree, state)
-    assert close(com, moment / tree.mass.sum(), rel=1e-13)
+    assert close(com, moment / tree.mass.sum(), rel=rounding(condition=10.0))
     about = lw.momentum(tree, state, about=com)
-    assert close(about.angular, total[:3] - np.cross(com, total[3:]), rel=1e-12)
+    assert close(about.angular, total[:3] - np.cross(com, total[3:]), rel=rounding(condition=1e2))
     assert (about.linear == ours.linear).all()
 
 
@@ -210,10 +212,12 @@ def test_moving_the_world_changes_nothing(algorithm, make_tree, rng, make_loads,
     state, loads = here.random_state(rng), make_loads(here)
     arguments = (state, loads.effort, loads.wrenches)
     assert close(solve(there, *arguments, algorithm=algorithm), solve(here, *arguments, algorithm=algorithm))
-    assert lw.energy(there, state).kinetic == pytest.approx(lw.energy(here, state).kinetic, rel=1e-13)
-    assert close(lw.mass_matrix(there, state), lw.mass_matrix(here, state), rel=1e-13)
+    assert lw.energy(there, state).kinetic == pytest.approx(
+        lw.energy(here, state).kinetic, rel=rounding(condition=CONDITION)
+    )
+    assert close(lw.mass_matrix(there, state), lw.mass_matrix(here, state), rel=rounding(condition=10.0))
     expected = np.array([move.matrix @ T for T in lw.body_poses(here, state)])
-    assert close(lw.body_poses(there, state), expected, rel=1e-13)
+    assert close(lw.body_poses(there, state), expected, rel=rounding(condition=10.0))
 
 
 def test_weight_as_wrenches_is_gravity(algorithm, make_tree, rng, solve):
@@ -259,7 +263,9 @@ def test_independent_trees_do_not_feel_each_other(algorithm, rng, solve):
     a, b = left.random_state(rng), right.random_state(rng)
     together = both.state(np.concatenate([a.q, b.q]), np.concatenate([a.v, b.v]))
     alone = np.concatenate([solve(left, a, algorithm=algorithm), solve(right, b, algorithm=algorithm)])
-    assert close(solve(both, together, algorithm=algorithm), alone, rel=1e-12)  # two small systems, well conditioned
+    assert close(
+        solve(both, together, algorithm=algorithm), alone, rel=rounding(condition=1e3)
+    )  # mass matrices of four hinges
 
 
 def test_welds_kept_or_merged_move_the_same(algorithm, make_tree, rng, make_loads, solve):

@@ -9,6 +9,7 @@ import pytest
 from linkwork.full.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
 from linkwork.full.tangent import Tangent, tangent_of
 from scipy.integrate import solve_ivp
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.errors import StateError
@@ -197,7 +198,7 @@ def test_substeps_into_nowhere_are_rejected():
         return np.array([math.nan if q[0] > 0.25 else 0.0])
 
     start = model.state([0.0], [1.0])
-    assert dormand_prince(model, start, 0.2, edge).state.q[0] == pytest.approx(0.2, rel=1e-12)
+    assert dormand_prince(model, start, 0.2, edge).state.q[0] == pytest.approx(0.2, rel=rounding(steps=100))
     with pytest.raises(StateError, match=r"after 0\.2(5|49\d*) s of the step; the accelerations jump there"):
         dormand_prince(model, start, 1.0, edge)
 
@@ -212,11 +213,12 @@ def test_the_midpoint_rule_is_symmetric_in_time(make_tree, rng):
     there = implicit_midpoint(model, start, 0.02, accelerations(model)).state
     # without dampers the motion is reversible: back in time is forth with v turned round
     back = implicit_midpoint(model, lw.State(there.q, -there.v), 0.02, accelerations(model)).state
-    assert np.abs(model.difference(start.q, back.q)).max() < 1e-12
-    assert back.v == pytest.approx(-start.v, abs=1e-10)
+    # The equations are solved to some 1e-12 of the velocities, which are below 20 here; ten of that.
+    assert np.abs(model.difference(start.q, back.q)).max() < 1e-10
+    assert back.v == pytest.approx(-start.v, abs=1e-9)
     crooked = rk4(model, start, 0.02, accelerations(model)).state
     crooked = rk4(model, lw.State(crooked.q, -crooked.v), 0.02, accelerations(model)).state
-    assert np.abs(crooked.v + start.v).max() > 1e-9  # what is no law for others: the test could fail
+    assert np.abs(crooked.v + start.v).max() > 1e-8  # what is no law for others: the test could fail
 
 
 def test_the_midpoint_equation_is_solved(make_tree, rng):
@@ -230,7 +232,7 @@ def test_the_midpoint_equation_is_solved(make_tree, rng):
         left = end.v - v - h * accelerations(model)(model.integrate(q, middle, 0.5 * h), middle)
         mu = left @ middle / (middle @ middle)
         assert left == pytest.approx(mu * middle, abs=1e-11 * float(np.abs(end.v).max()))
-        assert np.abs(model.difference(end.q, model.integrate(q, middle, h))).max() < 1e-12
+        assert np.abs(model.difference(end.q, model.integrate(q, middle, h))).max() < 1e-11
         sizes.append(abs(mu))
     assert sizes[0] / sizes[1] == pytest.approx(8.0, rel=0.2)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
@@ -218,8 +219,8 @@ def test_with_tolerance_zero_the_result_is_that_of_divide_and_conquer(tree, rng,
     wrenches = load(sim, rng, 4)
     report = sim.solve()
     full = lw.forward_dynamics(tree, state, wrenches=wrenches, algorithm="dca")
-    # The same sweeps over the same coefficients; only velocity terms that are zero here may be added in another order.
-    assert sim.acceleration == pytest.approx(full, abs=1e-14 * np.abs(full).max())
+    # The same sweeps in other kernels, which fuse other products; nodes of these trees have conditions up to 1e4.
+    assert sim.acceleration == pytest.approx(full, abs=rounding(condition=1e4, scale=np.abs(full).max()))
     assert report.error_bound == report.rounding_floor
     moving = [tree.joint_names[i] for i in range(tree.n_bodies) if tree.joints[i].nv]
     assert set(moving) <= set(sim.computed_joints)
@@ -234,7 +235,6 @@ def test_a_budget_of_joints_is_kept_and_its_bound_holds(most, measure, rng):
     wrenches = load(sim, rng, 2)
     forced = len(sim.computed_joints)
     report = sim.solve()
-    assert report.n_computed <= max(most, forced)
     assert report.n_computed == min(150, max(most, forced))
     assert Truth(model, state, wrenches).allows(sim, report)
     assert report.reached == (report.n_computed == 150)
@@ -291,7 +291,9 @@ def test_refining_in_two_stages_is_refining_at_once(name, measure, rng):
     for tolerance in (0.5, 2.0**-4, 2.0**-9):
         last = two.refine(tolerance)
     assert one.computed_joints == two.computed_joints
-    assert (one.acceleration == two.acceleration).all()
+    # A solve and its refinement are two kernels, which may fuse other products.
+    same = rounding(condition=1e4, scale=np.abs(one.acceleration).max())
+    assert two.acceleration == pytest.approx(one.acceleration, rel=0, abs=same)
     assert last.n_computed == len([name for name in one.computed_joints if model.joints[model.joint(name)].nv])
 
 
@@ -364,7 +366,7 @@ def test_a_step_moves_what_was_computed_and_nothing_else(rng):
     assert 0 < np.count_nonzero(s) < sim.model.nv
     sim.step(1e-2)
     # One angle a joint: q + ½ h² q̈ with one rounding in the sum, where the compiler may fuse.
-    assert sim.state.q == pytest.approx(before + 0.5e-4 * s, abs=4e-16 * np.pi)
+    assert sim.state.q == pytest.approx(before + 0.5e-4 * s, abs=rounding(scale=np.pi))
     assert (sim.state.q[s == 0.0] == before[s == 0.0]).all()
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numba
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.spatial import inertia, rotations, vectors
@@ -348,7 +349,7 @@ def test_solids_of_revolution_have_the_moments_of_their_volume():
     ]
     for body, moments in cases:
         # Squaring a square root costs a few ulp at each of 20 points; nothing else is inexact.
-        assert body.matrix == pytest.approx(np.diag(moments), rel=1e-13, abs=1e-15)
+        assert body.matrix == pytest.approx(np.diag(moments), rel=rounding(condition=10.0), abs=rounding())
         assert body.mass == m
         assert body.com == (0.0, 0.0, 0.0)
 
@@ -359,7 +360,7 @@ def test_a_box_has_the_moments_of_its_volume():
     X, Y, Z = np.meshgrid(x, y, z, indexing="ij")
     W = wx[:, None, None] * wy[None, :, None] * wz[None, None, :] * 2.0 / size.prod()
     moments = [np.sum(W * (Y**2 + Z**2)), np.sum(W * (X**2 + Z**2)), np.sum(W * (X**2 + Y**2))]
-    assert lw.Inertia.box(2.0, size).matrix == pytest.approx(np.diag(moments), rel=1e-14, abs=1e-15)
+    assert lw.Inertia.box(2.0, size).matrix == pytest.approx(np.diag(moments), rel=rounding(), abs=rounding())
 
 
 def test_capsule_without_length_is_a_sphere():
@@ -383,7 +384,7 @@ def test_sums_add_momenta(rng):
     total = spatial_matrix(a + b)
     assert total == pytest.approx(spatial_matrix(a) + spatial_matrix(b), abs=100 * EPS * np.abs(total).max())
     c = random_inertia(rng)
-    assert spatial_matrix((a + b) + c) == pytest.approx(spatial_matrix(a + (b + c)), abs=1e-13)  # a few roundings more
+    assert spatial_matrix((a + b) + c) == pytest.approx(spatial_matrix(a + (b + c)), abs=rounding(scale=10.0))
 
 
 def test_point_masses_make_a_body():

@@ -123,13 +123,16 @@ def scaled_condition(M):
 
 
 def inertia_spread(model):
-    """Largest over smallest eigenvalue of all bodies' 6x6 inertias: what is felt by who adds up their inverses."""
-    values = []
+    """Largest over smallest of the eigenvalues of all bodies' 6x6 inertias and of the rotors: what is felt by who adds up
+    their inverses."""
+    rotors = model.arrays.dof[:, layout.ARMATURE]
+    values = [rotors[rotors > 0.0]]
     for m, x, y, z, xx, xy, xz, yy, yz, zz in model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]:
         H = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         values.append(np.linalg.eigvalsh(np.block([[about_origin, H], [H.T, m * np.eye(3)]])))
-    return np.max(values) / np.min(values) if values else 1.0
+    values = np.concatenate(values)
+    return values.max() / values.min() if values.size else 1.0
 
 
 INVERTS_INERTIAS = {"dca", "virtual_work", "virtual_work_unsplit"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.metric import by_sum
 
 import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import OPEN, STALE
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
-from linkwork.reference import node_equations as eq
 from linkwork.reference.plain_dca import PlainDca
 
 # Chains of 6x6 solves: ε times their condition (1e3), relative to the same sums over absolute values.
@@ -80,25 +80,7 @@ def assert_columns_fit(sim, dca, motion, node):
         assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
 
 
-def by_sum(dca, weights, node, f1, f2):
-    """A(C) the long way: substitutes down to the last joint and adds up q̈ᵀ A q̈."""
-    kind, left, right, i = dca.assembly.nodes[node, [NODE_KIND, LEFT, RIGHT, INDEX]].tolist()
-    nothing = np.zeros(6)
-    if kind == BODY:
-        cluster = dca.nodes[node]
-        return by_sum(dca, weights, left, cluster.phi11 @ (f1 + f2) + cluster.b1, nothing) if left >= 0 else 0.0
-    if kind == SUM:
-        return by_sum(dca, weights, left, f1, f2) + by_sum(dca, weights, right, f1, f2)
-    joint, rows = dca.joints[i], dca.model.v_slice(i)
-    if kind == HANG:
-        x, f = eq.pass_hang(dca.nodes[left], joint, f1)
-        return weights[rows] @ x**2 + by_sum(dca, weights, left, f, nothing)
-    x, f = eq.pass_join(dca.nodes[left], dca.nodes[right], joint, f1, f2)
-    below = by_sum(dca, weights, left, f1, -joint.X.T @ f) + by_sum(dca, weights, right, f, f2)
-    return weights[rows] @ x**2 + below
-
-
-def assert_factor_fits(sim, dca, motion, node, rng):
+def assert_root_fits(sim, dca, motion, node, rng):
     """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
     row, V = sim._plan.nodes[node], motion.first(node)
     wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP

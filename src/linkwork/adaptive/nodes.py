@@ -18,7 +18,7 @@ from linkwork.adaptive.workspace import (
     run_of,
 )
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
@@ -55,9 +55,16 @@ def copy_joint(tree, i, source, target):
         target[first + c] = source[first + c]
 
 
-@inlined
-def refresh_joint(mechanism, c, run, i):
-    """Pose, motion subspace and efforts (given, spring, damper, motor) of a joint; returns S q̇ and its bias."""
+@routine
+def refresh_joint(table, i):
+    """Pose, motion subspace and efforts (given, spring, damper, motor) of a joint; returns S q̇ and its bias.
+
+    The same bits in every kernel that asks.
+    """
+    keep_out_of_line()
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
     tree = mechanism.whole_tree
     R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S)
     store9(c.joint_data, i, H_R, R)
@@ -225,5 +232,5 @@ def touch_joint(table, i, marks):
     """Efforts of joint i are others."""
     plan = plan_of(table)
     run = run_of(table)
-    refresh_joint(mechanism_of(table), coefficients_of(table), run, i)
+    refresh_joint(table, i)
     touch_path(plan, run, plan.joint[i], 0, marks)

@@ -91,10 +91,10 @@ ROWS_OF_WRENCH = place_of(Moving, "wrench")
 ROWS_OF_LOADS = [place_of(Moving, "load"), place_of(Moving, "load_body")]
 
 
-def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray:
+def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray[Any]:
     """Zeros that begin at a cache line and take no memory before they are written to."""
     size = rows * (columns or 1)
-    raw = np.zeros(size + 8, dtype=dtype)
+    raw: NDArray[Any] = np.zeros(size + 8, dtype=dtype)
     start = (-raw.ctypes.data // raw.itemsize) % (64 // raw.itemsize)
     flat = raw[start : start + size]
     return flat if columns is None else flat.reshape(rows, columns)

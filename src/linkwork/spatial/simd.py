@@ -1,4 +1,4 @@
-"""Eight doubles in one register: a vector type for kernels, with just the verbs the 6x6 algebra needs.
+"""Eight doubles in one register: a vector type for kernels, with just the operations the 6x6 algebra needs.
 
 LLVM turns one `V8` into one 512-bit register, two of 256 bits or four of 128, whatever the machine has. A 6x6 matrix is a
 tuple of six V8 (its rows); lanes 6 and 7 carry right-hand sides, so that vectors ride along with the matrix for free.
@@ -9,9 +9,10 @@ import operator
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
-from linkwork.core.jit import inlined
+from linkwork.core.jit import FASTMATH, inlined
 
 LANES = 8
 _DOUBLE = ir.DoubleType()
@@ -33,19 +34,42 @@ class _V8Model(models.PrimitiveModel):
         super().__init__(dmm, fe_type, _VECTOR)
 
 
-def _pointer(context, builder, array_type, array, index):
-    """Address of element `index` of a one-dimensional contiguous array, as a pointer to a vector."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+def _refuse_other_arrays(function, array, index, dimensions=1):
+    """TypingError unless array is contiguous float64 with so many dimensions, and index an integer.
+
+    The code below reads memory as it lies; anything else would be read as nonsense, or past its end.
+    """
+    fits = isinstance(array, types.Array) and array.layout == "C" and array.dtype == types.float64
+    if not (fits and (dimensions is None or array.ndim == dimensions) and isinstance(index, types.Integer)):
+        shape = "" if dimensions is None else f" with {dimensions} dimension"
+        raise TypingError(
+            f"{function} needs a contiguous array of float64{shape} and an integer index, not {array} and {index}."
+        )
+
+
+def _address(context, builder, array_type, array, index_type, index, count):
+    """Pointer to element `index` in memory; IndexError unless it and `count - 1` after it exist, if bounds are checked."""
+    view = context.make_array(array_type)(context, builder, array)
+    index = context.cast(builder, index, index_type, types.intp)
+    if context.enable_boundscheck:
+        cgutils.do_boundscheck(context, builder, index, view.nitems)
+        cgutils.do_boundscheck(context, builder, builder.add(index, index.type(count - 1)), view.nitems)
+    return builder.gep(view.data, [index])
+
+
+def _pointer(context, builder, array_type, array, index_type, index):
+    """Address of the eight elements from `index` on, as a pointer to a vector."""
+    first = _address(context, builder, array_type, array, index_type, index, LANES)
+    return builder.bitcast(first, _VECTOR.as_pointer())
 
 
 @intrinsic
 def vload(typingctx, array, index):
     """The eight numbers that begin at array[index]."""
+    _refuse_other_arrays("vload", array, index)
 
     def codegen(context, builder, signature, args):
-        index_value = context.cast(builder, args[1], signature.args[1], types.intp)
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], index_value), align=8)
+        return builder.load(_pointer(context, builder, array, args[0], index, args[1]), align=8)
 
     return v8(array, index), codegen
 
@@ -53,10 +77,14 @@ def vload(typingctx, array, index):
 @intrinsic
 def vstore(typingctx, array, index, value):
     """Writes eight numbers to array[index:]."""
+    _refuse_other_arrays("vstore", array, index)
+    if not array.mutable:
+        raise TypingError("vstore cannot write to a read-only array.")
+    if not _is_vector(value):
+        raise TypingError(f"vstore writes a V8, not {value}.")
 
     def codegen(context, builder, signature, args):
-        index_value = context.cast(builder, args[1], signature.args[1], types.intp)
-        builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], index_value), align=8)
+        builder.store(args[2], _pointer(context, builder, array, args[0], index, args[1]), align=8)
         return context.get_dummy_value()
 
     return types.void(array, index, value), codegen
@@ -65,16 +93,19 @@ def vstore(typingctx, array, index, value):
 @intrinsic
 def prefetch(typingctx, array, index):
     """Asks for the cache line of the number `index` of an array's memory before it is needed."""
+    _refuse_other_arrays("prefetch", array, index, dimensions=None)
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), _INDEX, _INDEX, _INDEX])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        address = _address(context, builder, array, args[0], index, args[1], 1)
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, _INDEX, _INDEX, _INDEX])
+
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # LLVM 14 reads it too
+        pointer = builder.bitcast(address, byte)
         builder.call(function, [pointer, _INDEX(0), _INDEX(3), _INDEX(1)])  # for reading, into all caches, data
         return context.get_dummy_value()
 
-    return types.void(array, types.int64), codegen
+    return types.void(array, index), codegen
 
 
 def _splat(builder, scalar):
@@ -97,7 +128,7 @@ def _binary(name):
     @intrinsic
     def operation(typingctx, a, b):
         def codegen(context, builder, signature, args):
-            return getattr(builder, name)(args[0], args[1], flags=("contract", "nsz", "arcp"))
+            return getattr(builder, name)(args[0], args[1], flags=FASTMATH)
 
         return v8(v8, v8), codegen
 

@@ -10,19 +10,19 @@ from linkwork.spatial.vectors import add6, compose_pose, cross_motion, twist_to_
 
 
 @routine
-def refresh_joint_motion(mechanism, c, run, i):
+def refresh_joint_motion(table, run, i):
     """Pose, motion subspace, velocity and efforts of a joint at its present state."""
-    VJ, cJ = refresh_joint(mechanism, c, run, i)
+    VJ, cJ = refresh_joint(table, i)
     store6(run.rate, i, RATE, VJ)
     store6(run.rate, i, RATE_BIAS, cJ)
 
 
 @routine
-def refresh_active(plan, mechanism, c, run):
+def refresh_active(table, plan, c, run):
     """Joints of active nodes at the present state, and how their clusters move."""
     for k in range(run.counts[ACTIVE_COUNT]):
         if carries_joint(plan, run.active[k]):
-            refresh_joint_motion(mechanism, c, run, plan.nodes[run.active[k], INDEX])
+            refresh_joint_motion(table, run, plan.nodes[run.active[k], INDEX])
     relative_motion_leaf_to_root(plan, c, run)
 
 

@@ -58,17 +58,17 @@ def perform(table, moving, task, joint, opened, flags, settings):
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
         if run.counts[TOUCHED] != 0:
-            renew_touched(plan, mechanism, c, run)
+            renew_touched(table, plan, mechanism, c, run)
     bad = OK
     if task == PREPARE:
-        bad = prepare_everything(plan, mechanism, c, run, reduced)
+        bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
-        apply_choice(plan, mechanism, c, run)
+        apply_choice(table, plan, mechanism, c, run)
         run.counts[CHANGE_COUNT] = 0
     elif task == UPDATE:
-        bad = update(moving, plan, mechanism, c, run, reduced, settings)
+        bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
     elif task == FREEZE:
-        bad = freeze_joint(moving, plan, mechanism, c, run, reduced, joint)
+        bad = freeze_joint(table, moving, plan, mechanism, c, run, reduced, joint)
     elif task == REOPEN:
         reopen(run, opened, flags)
     if bad == OK and task != PREPARE:
@@ -77,9 +77,9 @@ def perform(table, moving, task, joint, opened, flags, settings):
 
 
 @inlined
-def update(moving, plan, mechanism, c, run, reduced, settings):
+def update(table, moving, plan, mechanism, c, run, reduced, settings):
     """One update of the region; returns OK, a body that failed, or OVERFLOW."""
-    refresh_active(plan, mechanism, c, run)
+    refresh_active(table, plan, c, run)
     if settings[WANTS_ALL] != 0.0:
         choose_all(plan, mechanism, run)
     else:
@@ -88,7 +88,7 @@ def update(moving, plan, mechanism, c, run, reduced, settings):
             return bad
     bad = stop_leaving(moving, plan, mechanism, run, reduced)
     if bad == OK:
-        apply_choice(plan, mechanism, c, run)
+        apply_choice(table, plan, mechanism, c, run)
     return bad
 
 
@@ -117,7 +117,7 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
 
 
 @routine
-def apply_choice(plan, mechanism, c, run):
+def apply_choice(table, plan, mechanism, c, run):
     """Makes the CHOSEN nodes the active region; nodes that leave it become rigid."""
     kept = 0
     active = 0
@@ -136,7 +136,7 @@ def apply_choice(plan, mechanism, c, run):
         if flag & STALE:
             store6(run.relative, node, 0, ZERO6)
             if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
-                refresh_joint_motion(mechanism, c, run, plan.nodes[node, INDEX])
+                refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
         if run.held_open[node] > 0:
             run.flag[node] = OPEN | STALE
@@ -153,7 +153,7 @@ def apply_choice(plan, mechanism, c, run):
 
 
 @routine
-def freeze_joint(moving, plan, mechanism, c, run, reduced, i):
+def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
     """Stops joint i and holds it; returns OK or a body that failed."""
     run.frozen[i] = 1
     for k in range(run.counts[ACTIVE_COUNT]):
@@ -163,12 +163,12 @@ def freeze_joint(moving, plan, mechanism, c, run, reduced, i):
         run.flag[run.active[k]] &= 255 - CHOSEN
     mechanism.tree[i, KIND] = FIXED
     mechanism.tree[i, DOF] = 0
-    refresh_active(plan, mechanism, c, run)
+    refresh_active(table, plan, c, run)
     return bad
 
 
 @routine
-def renew_touched(plan, mechanism, c, run):
+def renew_touched(table, plan, mechanism, c, run):
     """Efforts of joints and inertias and wrenches of rigid nodes that were touched."""
     run.counts[TOUCHED] = 0
     run.counts[HEAP_COUNT] = 0
@@ -178,7 +178,7 @@ def renew_touched(plan, mechanism, c, run):
         if run.flag[node] & RENEW:
             run.flag[node] &= 255 - RENEW
             if carries_joint(plan, node):
-                refresh_joint_motion(mechanism, c, run, plan.nodes[node, INDEX])
+                refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             if not is_active(run, node):
                 refresh_composite(plan, mechanism, c, run, node, True)
 
@@ -187,14 +187,14 @@ def renew_touched(plan, mechanism, c, run):
 
 
 @routine
-def prepare_everything(plan, mechanism, c, run, reduced):
+def prepare_everything(table, plan, mechanism, c, run, reduced):
     """Joints, inertias, coefficients, columns and factors of everything; returns OK or a body that failed.
 
     Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
     compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.
     """
     for i in range(mechanism.tree.shape[0]):
-        refresh_joint_motion(mechanism, c, run, i)
+        refresh_joint_motion(table, run, i)
     count = plan.nodes.shape[0]
     for node in range(count):
         run.opened[node] = node
@@ -208,7 +208,7 @@ def prepare_everything(plan, mechanism, c, run, reduced):
     bad = assemble_opened(plan, mechanism, c, run)
     if bad >= 0:
         return bad
-    apply_choice(plan, mechanism, c, run)
+    apply_choice(table, plan, mechanism, c, run)
     return OK
 
 

@@ -161,7 +161,7 @@ class AdaptiveDynamics(TreeSimulation):
         self._bases, tree_of = mv.floating_trees(model)
         if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
             self._bases = self._bases[:0]
-        tables = [mv.untouched(*array.shape, dtype=array.dtype.type) for array in model.arrays[:-1]]
+        tables = [mv.untouched(x.shape[0], *x.shape[1:2], dtype=x.dtype.type) for x in model.arrays[:-1]]
         tables[2], gravity = model.arrays.screws, model.arrays.gravity
         self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv)

@@ -100,7 +100,6 @@ def glide(table, h, momentum):
     """Moves every computed joint by ½ h² q̈ and a part of its last displacement; False where that overflows."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
-    c = coefficients_of(table)
     run = run_of(table)
     overflow = 0.0
     for k in range(run.counts[OPEN_COUNT]):
@@ -114,7 +113,7 @@ def glide(table, h, momentum):
                 run.glide[j + d] = carried + 0.5 * h * h * run.qdd[j + d]
             joint_integrate(mechanism.tree, i, run.q, run.glide, 1.0, run.q)
             overflow += not_finite(mechanism.tree, i, run.q)
-            refresh_joint(mechanism, c, run, i)
+            refresh_joint(table, i)
     return overflow == 0.0
 
 

@@ -81,7 +81,7 @@ def mark_quiet(plan, run, measure, tolerance):
 
 
 @inlined
-def move(plan, mechanism, c, run, h):
+def move(table, plan, mechanism, run, h):
     """q ← q ⊕ ½ h² q̈ for every computed joint: a step that begins at rest. False, and no step, where it overflows."""
     tree = mechanism.tree
     overflow = 0.0
@@ -96,10 +96,10 @@ def move(plan, mechanism, c, run, h):
             else:
                 joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
             overflow += not_finite(tree, i, run.q)
-            refresh_joint(mechanism, c, run, i)
+            refresh_joint(table, i)
     if overflow == 0.0:
         return True
-    go_back(plan, mechanism, c, run)
+    go_back(table, plan, mechanism, run)
     return False
 
 
@@ -116,7 +116,7 @@ def not_finite(tree, i, q):
 
 
 @routine
-def go_back(plan, mechanism, c, run):
+def go_back(table, plan, mechanism, run):
     """All open joints at the coordinates kept; the next solve updates what depends on them."""
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
@@ -124,7 +124,7 @@ def go_back(plan, mechanism, c, run):
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
             copy_joint(mechanism.tree, i, run.kept_q, run.q)
-            refresh_joint(mechanism, c, run, i)
+            refresh_joint(table, i)
 
 
 @routine
@@ -156,9 +156,8 @@ def restore_coordinates(table):
     """Back to the coordinates kept; the next solve updates what depends on them."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
-    c = coefficients_of(table)
     run = run_of(table)
-    go_back(plan, mechanism, c, run)
+    go_back(table, plan, mechanism, run)
 
 
 @kernel
@@ -176,10 +175,9 @@ def mark_and_move(table, h, measure, tolerance):
     """Ends a step whose solve was cut into pieces; returns OVERFLOW or -1."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
-    c = coefficients_of(table)
     run = run_of(table)
     mark_quiet(plan, run, measure, tolerance)
-    return -1 if move(plan, mechanism, c, run, h) else OVERFLOW
+    return -1 if move(table, plan, mechanism, run, h) else OVERFLOW
 
 
 @kernel
@@ -207,7 +205,7 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened):
                 bad = OVERFLOW
         if bad == -1 and h != 0.0:
             mark_quiet(plan, run, measure, tolerance)
-            if not move(plan, mechanism, c, run, h):
+            if not move(table, plan, mechanism, run, h):
                 bad = OVERFLOW
         if bad == -1:
             joints += run.counts[JOINT_COUNT]

@@ -117,7 +117,7 @@ def prepare_all(table):
     c = coefficients_of(table)
     run = run_of(table)
     for i in range(mechanism.tree.shape[0]):
-        refresh_joint(mechanism, c, run, i)
+        refresh_joint(table, i)
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
     for node in range(plan.nodes.shape[0]):
         refresh_composite(plan, mechanism, c, run, node, False)

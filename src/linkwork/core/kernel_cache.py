@@ -1,0 +1,127 @@
+"""Compiled kernels on disk, valid as long as no source file that they draw on changes.
+
+Numba's own cache looks only at the file of the kernel itself, but kernels inline functions of other files. The stamp used
+here covers every file of the package that the kernel's module imports, and those import: an edit in any of them retires
+the cached code, an edit elsewhere does not. It also covers what else changes the code and Numba does not look at: bounds
+checking, and whether pieces are linked.
+
+Nothing touches the disk before a kernel is called for the first time. If this Numba keeps its cache otherwise than
+expected, there is none, with a LinkworkWarning: stale code would be worse than slow code.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching, config
+
+from linkwork.core.linking import linking_wanted
+from linkwork.errors import LinkworkWarning
+
+PACKAGE = Path(__file__).parents[1]  # the folder of the package
+IMPORT = re.compile(r"^\s*(?:from|import) (linkwork[\w.]*)(?: import (\([^)]*\)|[^\n#]*))?", re.MULTILINE)
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@cache
+def _imports(name: str) -> tuple[Path, frozenset[str]] | None:
+    """File of a module of this package and the modules it imports; None for a name that is not a module."""
+    file = PACKAGE.joinpath(*name.split(".")[1:])
+    path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+    if not path.is_file():
+        return None
+    found = set()
+    for module, names in IMPORT.findall(path.read_text(encoding="utf-8")):
+        found |= {module, *(f"{module}.{word}" for word in re.findall(r"\w+", names))}
+    return path, frozenset(found)
+
+
+@cache
+def source_stamp(module: str) -> Stamp:
+    """Name, size and modification time of the module's file and of every file of the package that it draws on."""
+    files: dict[str, Path] = {}
+    seen, waiting = {module}, [module]
+    while waiting:
+        found = _imports(waiting.pop())
+        if found is not None:
+            files[str(found[0].relative_to(PACKAGE))] = found[0]
+            waiting += found[1] - seen
+            seen |= found[1]
+    stats = ((name, files[name].stat()) for name in sorted(files))
+    return tuple((name, st.st_size, st.st_mtime_ns) for name, st in stats)
+
+
+def kernel_stamp(module: str) -> Stamp:
+    """The stamp of the sources, with the settings that change the code made of them."""
+    checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
+    return (*source_stamp(module), ("bounds checked", checked, 0), ("pieces linked", int(linking_wanted()), 0))
+
+
+class _StampedImpl(caching.CompileResultCacheImpl):
+    def __init__(self, py_func: Callable[..., Any]):
+        super().__init__(py_func)
+        self._locator.get_source_stamp = partial(kernel_stamp, py_func.__module__)
+
+
+class _StampedCache(caching.FunctionCache):
+    _impl_class = _StampedImpl
+
+
+class KernelCache:
+    """What a kernel's dispatcher asks for compiled code. Says on a terminal why a first call takes seconds."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+    @cached_property
+    def files(self) -> Any:
+        """Numba's cache with our stamp; its empty cache where that cannot be had."""
+        stamp = kernel_stamp(self.function.__module__)
+        try:
+            files = _StampedCache(self.function)
+            used = files._cache_file._source_stamp
+        except RuntimeError:  # Numba found no folder it may write to
+            return caching.NullCache()
+        except AttributeError as error:
+            used, reason = None, str(error)
+        else:
+            reason = "it uses another stamp"
+        if used == stamp:
+            return files
+        warnings.warn(
+            f"Numba {numba.__version__} keeps compiled code otherwise than Linkwork knows it ({reason}). "
+            "Kernels are compiled anew in every process.",
+            LinkworkWarning,
+            stacklevel=2,
+        )
+        return caching.NullCache()
+
+    @property
+    def cache_path(self) -> str | None:
+        return self.files.cache_path
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        found = self.files.load_overload(signature, target_context)
+        if found is None and sys.stderr.isatty():
+            print(f"linkwork: compiling {self.function.__name__} (once; kept for later runs) ...", file=sys.stderr)
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        self.files.save_overload(signature, data)
+
+    def enable(self) -> None:
+        self.files.enable()
+
+    def disable(self) -> None:
+        self.files.disable()
+
+    def flush(self) -> None:
+        self.files.flush()

@@ -1,0 +1,125 @@
+"""Pieces of kernels are optimized once, inside the kernel that uses them, and the proof that this Numba can do so.
+
+Left to itself Numba optimizes a piece in every caller on the way up, makes machine code of it each time, and an entry
+point for Python. Compiled for linking only, all kernels together take two fifths of the time, and run as fast.
+
+This needs private parts of Numba. Before the first piece is compiled, a trial compiles three small functions with them
+and compares the result with Python's (some 0.1 s, never at import). Where the trial fails, a LinkworkWarning says so, and
+pieces are compiled the way Numba compiles any function. The environment variable LINKWORK_LINK_PIECES=0 asks for that way
+from the start.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.registry import CPUDispatcher
+
+from linkwork.errors import LinkworkWarning
+
+SWITCH = "LINKWORK_LINK_PIECES"
+
+
+def linking_wanted() -> bool:
+    return os.environ.get(SWITCH, "1") != "0"
+
+
+class Piece(CPUDispatcher):
+    """What only kernels call compiled; called from Python it is the Python function it was written as."""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+
+def _prepare_for_linking(state: Any) -> None:
+    """Makes the result of a compilation something that can be linked into kernels, and nothing else."""
+    state.flags.no_cpython_wrapper = True
+    state.flags.no_cfunc_wrapper = True
+    library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+    for name in ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_finalized"):
+        getattr(library, name)  # AttributeError: a Numba that finalizes otherwise
+    library._optimize_final_module = lambda: None
+    library._finalize_final_module = partial(_finalize_without_code, library)
+    state.library = library
+    state.targetctx = copy.copy(state.targetctx)
+    # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
+    state.targetctx.get_executable = lambda library, fndesc, env: [].clear
+
+
+def _finalize_without_code(library: Any) -> None:
+    library._finalize_dynamic_globals()
+    library._finalized = True
+
+
+class LinkedPieceCompiler(CompilerBase):
+    """Compiles for linking, whatever the trial says: what the trial tries."""
+
+    def define_pipelines(self) -> list[Any]:
+        _prepare_for_linking(self.state)
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+class PieceCompiler(CompilerBase):
+    """Compiles for linking if that is wanted and works, else as Numba does."""
+
+    def define_pipelines(self) -> list[Any]:
+        if linking_wanted() and linking_works():
+            _prepare_for_linking(self.state)
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+def _run_trial(inlined: Callable[..., Any], routine: Callable[..., Any], kernel: Callable[..., Any]) -> list[float]:
+    """Two pieces, one inside the other and one with two signatures, and a kernel; exact in binary arithmetic."""
+
+    def twice(x):
+        return 2.0 * x
+
+    def fill(a, x):
+        for k in range(a.shape[0]):
+            a[k] = twice(x) + k
+        return twice(a.shape[0])
+
+    def run(a, x):
+        return fill(a, x) - twice(x)
+
+    twice, fill, run = inlined(twice), routine(fill), kernel(run)
+    a = np.zeros(3)
+    return [run(a, 1.5), *a.tolist(), twice(0.25)]
+
+
+@cache
+def linking_works() -> bool:
+    """Whether pieces linked into a kernel give what Python gives; tried once per process, when first needed."""
+
+    def as_piece(function: Callable[..., Any], **options: Any) -> Any:
+        dispatcher = numba.njit(pipeline_class=LinkedPieceCompiler, **options)(function)
+        dispatcher.__class__ = Piece
+        return dispatcher
+
+    def as_written(function: Callable[..., Any]) -> Any:
+        return function
+
+    reason = ""
+    try:
+        linked = _run_trial(partial(as_piece, forceinline=True), as_piece, numba.njit)
+        expected = _run_trial(as_written, as_written, as_written)
+        if linked != expected:
+            reason = f"a trial gave {linked} instead of {expected}"
+    except Exception as error:  # whatever a Numba that we do not know may raise
+        reason = f"{type(error).__name__}: {error}"
+    if reason:
+        warnings.warn(
+            f"Numba {numba.__version__} cannot link pieces of kernels as Linkwork knows it ({reason}). Kernels are right, "
+            f"but compile more slowly, once. {SWITCH}=0 in the environment silences this.",
+            LinkworkWarning,
+            stacklevel=2,
+        )
+    return not reason

@@ -1,0 +1,1 @@
+"""What several test files use: pages of the docs, recordings, scene files, command lines, kernels compiled elsewhere."""

@@ -1,0 +1,227 @@
+"""Runs every kernel of Linkwork on small mechanisms and keeps what came out. As a script: `every_kernel.py OUT [part ...]`.
+
+Tests run the script in processes of their own, with bounds checking or for another processor, and compare. One body of
+every joint kind in two trees, with all options and welds kept, so that every branch that depends on the joint is taken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.core import jit
+from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
+from linkwork.reference import joint_calculus as calculus
+
+STEPS = 6  # of every simulation here
+H = 1e-3  # and how long they are [s]
+SMALL = 1e-2  # proportion of the speeds at the start: states stay far from singular ones
+
+
+def mixed_joints(floating: bool = False) -> lw.Model:
+    joints = [
+        lw.Revolute((1, 2, 3), point=(0.1, 0, 0), damping=0.1, stiffness=2.0, rest=0.3, armature=0.1),
+        lw.Prismatic((0, 1, 1), stiffness=1.0),
+        lw.Fixed(),
+        lw.Universal(damping=(0.1, 0.2)),
+        lw.Spherical((0.1, 0.2, 0.3), stiffness=1.0),
+        lw.Free(stiffness=1.0),
+        lw.Screw((1, 0, 1), pitch=0.2),
+        lw.Planar(),
+        lw.Cylindrical(),
+        lw.Compound([lw.Revolute((1, 0, 0)), lw.Prismatic((0, 1, 0)), lw.Revolute((0, 0, 1))]),
+    ]
+    linkage = lw.Linkage("mixed")
+    part = lw.Inertia.box(1.0, (0.1, 0.2, 0.3)).at(lw.Pose((0.1, 0.2, 0.0)))
+    for i, joint in enumerate(joints):
+        parent = "world" if i in (0, 5) else f"b{i - 1 if i % 3 else i - 2}"
+        linkage.add_body(
+            f"b{i}", parent, lw.Free() if floating and parent == "world" else joint,
+            lw.Pose((0.2, 0.1, 0.3), rpy=(0.1 * i, 0.2, 0.3)), part,
+        )  # fmt: skip
+    return linkage.compile(merge_fixed=False)
+
+
+def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints()
+    state = m.random_state(rng)
+    effort, wrenches = rng.normal(size=m.nv), rng.normal(size=(m.n_bodies, 6))
+    for name in ALGORITHMS:
+        yield f"forward by {name}", lw.forward_dynamics(m, state, effort, wrenches, algorithm=name)
+        yield f"unloaded by {name}", lw.forward_dynamics(m, state, algorithm=name)
+    yield "inverse", lw.inverse_dynamics(m, state, effort, wrenches)
+    yield "mass matrix", lw.mass_matrix(m, state)
+    yield "reactions by dca", lw.joint_reactions(m, state, effort, wrenches)
+    yield "reactions by virtual work", lw.joint_reactions(m, state, effort, wrenches, algorithm="virtual_work")
+    prescribed = {m.joint_names[0]: 0.3, m.joint_names[4]: (0.1, 0.2, 0.3)}
+    yield "hybrid", np.concatenate(lw.hybrid_dynamics(m, state, prescribed, effort, wrenches))
+
+
+def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints()
+    state, other = m.random_state(rng), m.random_state(rng)
+    yield "poses", lw.body_poses(m, state)
+    yield "twists", lw.body_twists(m, state, frame="world")
+    yield "jacobian", lw.body_jacobian(m, state, m.n_bodies - 1, frame="world", at=(0.1, 0.2, 0.3))
+    yield "energy", lw.energy(m, state)
+    yield "momentum", np.concatenate(lw.momentum(m, state))
+    yield "centre", lw.center_of_mass(m, state)
+    yield "integrate", m.integrate(state.q, state.v, 0.1)
+    yield "difference", m.difference(state.q, other.q)
+    yield "state", m.state(2.0 * state.q).q
+
+
+def single_joints(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """What a joint does by itself; `basis_of_joint` is what virtual work makes of it."""
+    for joint in mixed_joints().joints:
+        q, v = joint.random(rng), rng.normal(size=joint.nv)
+        yield f"pose of {joint!r}", calculus.joint_pose(joint, q).matrix
+        yield f"bias of {joint!r}", calculus.joint_bias(joint, q, v)
+        S = calculus.joint_subspace(joint, q)
+        yield f"subspace of {joint!r}", S
+        linkage = lw.Linkage("one")
+        linkage.add_body("b", joint=joint, inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+        tree, body, _, dof, *_ = linkage.compile(merge_fixed=False).arrays
+        B, E = np.zeros(48), np.zeros((joint.nv, 6))
+        assert basis_of_joint(tree, body, dof, 0, np.ascontiguousarray(S.T), B, E, np.zeros((6, 14)))
+        yield f"constraints of {joint!r}", B
+
+
+def path_queries(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints()
+    response = lw.Response(m, m.random_state(rng), rng.normal(size=m.nv), rng.normal(size=(m.n_bodies, 6)))
+    last = m.joint_names[-1]
+    for i in range(m.n_bodies):
+        yield f"pose by path {i}", response.pose(i)
+        yield f"twist by path {i}", response.twist(i)
+        yield f"acceleration by path {i}", response.acceleration(i)
+        yield f"block {i}", response.block(i, m.n_bodies - 1 - i)
+        yield f"wrench to joint {i}", response.joint_response(last, wrench_on=i, wrench=rng.normal(size=6))
+    effort = rng.normal(size=m.joints[-1].nv)
+    yield "effort to body", response.body_response(0, effort_on=last, effort=effort)
+    response.set_wrench(3, rng.normal(size=6))
+    response.set_effort(last, effort)
+    yield "after changes", np.concatenate([response.joint_acceleration(name) for name in m.joint_names])
+
+
+def closed_chains(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = lw.library.four_bar().compile()
+    q = m.neutral().q + 0.05 * rng.normal(size=m.nq)
+    state = lw.close_loops(m, m.state(q, rng.normal(size=m.nv)))
+    yield "closed", np.concatenate(state)
+    yield "gaps", lw.loop_gaps(m, state).worst_gap
+    solution = lw.constrained_dynamics(m, state, rng.normal(size=m.nv))
+    yield "constrained", solution.acceleration
+    yield "reactions of loops", solution.reactions
+
+
+def rerooting(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    state = m.random_state(rng)
+    carried = lw.reroot(m, state, "b4", acceleration=rng.normal(size=m.nv))
+    yield "rerooted", np.concatenate([carried.state.v, carried.acceleration])
+    yield "rerooted poses", lw.body_poses(carried.model, carried.state)
+    hung = lw.reroot(m, state, "b4", joint=lw.Spherical(), project=True)
+    yield "projected", hung.state.v
+
+
+def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    state = m.random_state(rng, speed=0.0)
+    sim = lw.QuasiStatics(m, state, max_joints=5)
+    sim.apply_wrench(3, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.0))
+    pull = sim.apply_wrench(7, force=(0.1, 0.2, -0.3), frame="world", at=(0.1, 0.0, 0.2))
+    sim.attach(4, to=(0.5, 0.5, 0.5), stiffness=2.0, at=(0.0, 0.1, 0.0))
+    sim.set_effort(m.joint_names[1], 0.1)
+    sim.step(H, STEPS)
+    sim.clear(pull)
+    sim.step(H)
+    yield "moved", sim.state.q
+    yield "energies at rest", list(sim.figures().values())
+    second = lw.QuasiStatics(m, state, max_joints=5)
+    second.restore(sim.checkpoint())
+    second.solve()
+    yield "restored", second.acceleration
+    yield "rerooted at rest", sim.reroot("b3").state.q
+    within = lw.QuasiStatics(m, state, tolerance=0.0, deadline=60.0)
+    within.step(H)
+    within.solve()
+    within.refine(0.0)
+    yield "within a deadline", within.acceleration
+    chain = lw.library.chain(4).compile()
+    rest = lw.QuasiStatics(chain, chain.state([0.4, 0.3, 0.2, 0.1]), tolerance=1e-3)
+    rest.settle(1e-2, h=10.0)  # too long a step at first, so that one is undone
+    yield "settled", lw.body_poses(chain, rest.state)
+
+
+def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    start = m.random_state(rng)
+    state = m.state(start.q, SMALL * start.v)
+    for integrator in ("semi_implicit_euler", "rk4"):
+        sim = lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2, integrator=integrator)
+        sim.apply_wrench(3, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.0))
+        sim.apply_wrench(7, force=(0.1, 0.2, -0.3), frame="world", at=(0.1, 0.0, 0.2))
+        sim.attach(4, to=(0.5, 0.5, 0.5), stiffness=2.0)
+        sim.set_effort(m.joint_names[1], 0.1)
+        sim.set_motor(m.joint_names[6], position=0.2, stiffness=1.0, damping=0.1)
+        sim.step(H, STEPS)
+        sim.pin_active(m.joint_names[9])
+        sim.pin_inactive(m.joint_names[6])
+        sim.step(H, STEPS)
+        yield f"moved by {integrator}", np.concatenate(sim.state)
+        yield f"momentum by {integrator}", np.concatenate(sim.momentum)
+        yield f"energy by {integrator}", sim.energy
+    second = lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2, integrator=integrator)
+    second.restore(sim.checkpoint())
+    second.unpin(m.joint_names[9])
+    second.step(H)
+    yield "went on", np.concatenate(second.state)
+
+
+PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
+    part.__name__: part
+    for part in (
+        full_algorithms,
+        kinematics,
+        single_joints,
+        path_queries,
+        closed_chains,
+        rerooting,
+        quasi_statics,
+        adaptive_dynamics,
+    )
+}
+
+
+def results(parts: list[str] | None = None) -> dict[str, Any]:
+    """What each part computes, as lists of numbers by name."""
+    found: dict[str, Any] = {}
+    for name in parts or list(PARTS):
+        found |= {key: np.asarray(x).tolist() for key, x in PARTS[name](np.random.default_rng(7))}
+    return found
+
+
+def never_compiled() -> list[str]:
+    """Kernels of the package, in whatever module, that have not been compiled in this process."""
+    for module in pkgutil.walk_packages(lw.__path__, "linkwork."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return [f"{k.__module__}.{k.__name__}" for k in jit.kernels if not k.signatures]
+
+
+if __name__ == "__main__":
+    from numba.core import config
+
+    numbers = results(sys.argv[2:])
+    settings = {"bounds checked": bool(config.BOUNDSCHECK), "cpu": config.CPU_NAME, "features": config.CPU_FEATURES}
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        json.dump({"results": numbers, "settings": settings, "never compiled": never_compiled()}, file)
