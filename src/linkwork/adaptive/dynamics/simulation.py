@@ -161,7 +161,7 @@ class AdaptiveDynamics(TreeSimulation):
         self._bases, tree_of = mv.floating_trees(model)
         if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
             self._bases = self._bases[:0]
-        tables = [mv.untouched(x.shape[0], *x.shape[1:2], dtype=x.dtype.type) for x in model.arrays[:-1]]
+        tables = [_like(array) for array in model.arrays[:-1]]
         tables[2], gravity = model.arrays.screws, model.arrays.gravity
         self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
@@ -475,3 +475,8 @@ class AdaptiveDynamics(TreeSimulation):
             run.held_open[root] = max(1, run.held_open[root])  # the root is always open
         run.metric_sums[UNIT] = 1.0
         self._perform(region.PREPARE)
+
+
+def _like(array: NDArray[Any]) -> NDArray[Any]:
+    """Memory of the same shape and type, not touched yet."""
+    return mv.untouched(array.shape[0], array.shape[1] if array.ndim == 2 else None, array.dtype.type)
