@@ -25,7 +25,7 @@ from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.spatial.inertia import add10, rigid_to_parent
-from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9, store10
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9, store10
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import add6, compose_pose, join, wrench_to_parent
 
@@ -193,6 +193,14 @@ def load_wrench(plan, run, k):
         force = add3(force, scale3(stiffness, sub3(load3(run.load, k, LOAD_TARGET), point)))
     f = tmatvec3(R, force)
     return join(add3(tmatvec3(R, load3(run.load, k, LOAD_TORQUE)), cross3(at, f)), f)
+
+
+@inlined
+def add_loop_wrenches(c, run):
+    """Adds the wrenches of loops to those on the bodies at their ends, whose paths are always open."""
+    for k in range(run.loop_body.shape[0]):
+        if run.loop_body[k] >= 0:
+            add_to6(c.joint_data, run.loop_body[k], H_F, load6(run.loop_wrench, k, 0))
 
 
 # ------------------------------------------------------------------------------------------------------------------ changes

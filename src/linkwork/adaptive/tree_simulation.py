@@ -37,6 +37,11 @@ class TreeSimulation(LinkageSimulation):
         self._run = self._run._replace(load=self._loads.table, load_body=self._loads.body)
         self._table = describe(self._plan, self._mechanism, self._coefficients, self._run, *self._more)
 
+    def _hold_loops_open(self) -> None:
+        """The paths of the bodies at the ends of loops stay open: there the loops' forces act."""
+        ends = self._run.loop_body[self._run.loop_body >= 0]
+        touch_bodies(self._table, ends, 1, self._marks)
+
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         self._run.counts[LOAD_COUNT] = self._loads.count
         touch_bodies(self._table, bodies, world, self._marks)

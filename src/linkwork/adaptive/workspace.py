@@ -121,6 +121,8 @@ class Run(NamedTuple):
     wrench: Float2  # (n, 6)  fixed in each body's frame
     load: Float2  # (k, 16)
     load_body: Int1  # (k,)  body of each load
+    loop_body: Int1  # (2 loops,)  bodies at the ends of loops; -1 is the world
+    loop_wrench: Float2  # (2 loops, 6)  wrench of the loop on each, in the body's frame
     # Quasi-statics.
     kept_q: Float1  # (nq,)  coordinates to go back to
     glide: Float1  # (nv,)  last displacement of each joint while settling
@@ -182,6 +184,8 @@ def allocate(
         wrench=np.zeros((0, 6)),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
+        loop_body=np.array([end for loop in model.loops for end in (loop.body_a, loop.body_b)], dtype=np.int64),
+        loop_wrench=np.zeros((2 * len(model.loops), 6)),
         kept_q=np.zeros(0) if in_motion else q.copy(),
         glide=np.zeros(0 if in_motion else model.nv),
         metric_qdd=np.zeros(nv),

@@ -225,6 +225,7 @@ class FullDynamics(LinkageSimulation):
             "q": self._moving.q,
             "v": self._moving.v,
             "kept_momentum": self._moving.kept,
+            "loop_coordinates": self._constraints.z,
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
         }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.assembly.plan import Assembly
 from linkwork.dynamics import kinematics
 from linkwork.dynamics import path_queries as paths
-from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.loops.response_matrix import response_matrix
@@ -24,6 +25,31 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _ANY_BODY = Inertia.sphere(1.0, 1.0)  # something for cut joints to carry in their table; no result depends on it
+
+
+class Answers(Protocol):
+    """Coefficients of the assembly tree, from which path queries read how bodies answer wrenches."""
+
+    @property
+    def assembly(self) -> Assembly: ...
+
+    @property
+    def block(self) -> IntArray: ...
+
+    @property
+    def tree(self) -> IntArray: ...
+
+    @property
+    def hinge(self) -> FloatArray: ...
+
+    @property
+    def coef(self) -> FloatArray: ...
+
+    @property
+    def freedom(self) -> FloatArray: ...
+
+    @property
+    def total(self) -> FloatArray: ...
 
 
 class LoopPlan:
@@ -108,7 +134,7 @@ class LoopSystem:
         pairs = zip(self.plan.rows, self.bases, strict=True)
         return np.array([T @ force[rows] for rows, T in pairs]).reshape(-1, 6)
 
-    def matrix(self, solver: DcaSolver) -> FloatArray:
+    def matrix(self, solver: Answers) -> FloatArray:
         """J M⁻¹ Jᵀ, shape (p, p), from the coefficients of a solver assembled at the same q. Cost: O(p² log n)."""
         plan = self.plan
         leaves = self._leaves(solver)
@@ -127,7 +153,7 @@ class LoopSystem:
         rows = self.C.reshape(self.plan.count, -1, 6)
         return np.asarray(np.einsum("pmi,mij,pmj->p", rows, self.plan.mobility, rows))
 
-    def accelerations(self, solver: DcaSolver) -> FloatArray:
+    def accelerations(self, solver: Answers) -> FloatArray:
         """Of the joined bodies at the solver's loads, stacked, shape (6 m,), in a world that accelerates by -g."""
         gravity = self.plan.model.gravity
         out = np.zeros((self.plan.bodies.size, 6))
@@ -143,7 +169,7 @@ class LoopSystem:
                 )  # fmt: skip
         return out.ravel()
 
-    def _leaves(self, solver: DcaSolver) -> IntArray:
+    def _leaves(self, solver: Answers) -> IntArray:
         bodies = self.plan.bodies
         return np.where(bodies >= 0, solver.assembly.leaf[bodies], -1).astype(np.int64)
 

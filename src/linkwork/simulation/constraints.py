@@ -69,6 +69,7 @@ class Constraints(NamedTuple):
     scale: Float1  # (p,)
     order: Int1  # (p,)
     wrenches: Float2  # (m, 6) of the constraints on touched bodies
+    acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
     # scratch of `responses`
     mark: Int1  # (n,)
@@ -129,6 +130,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int) -> Constraint
         scale=np.zeros(p),
         order=np.zeros(p, dtype=np.int64),
         wrenches=np.zeros((m, 6)),
+        acting=np.zeros((k, 12)),
         change=untouched(nv),
         mark=untouched(n, dtype=np.int64),
         members=untouched(n, dtype=np.int64),

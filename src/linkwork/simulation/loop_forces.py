@@ -20,7 +20,7 @@ from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, 
 from linkwork.simulation.responses import respond, response_matrix
 from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
-from linkwork.spatial.vectors import ZERO6, dot6, scale6, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, wrench_to_parent
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
@@ -155,10 +155,22 @@ def accelerate_closed(table, where, h):
     if not contradiction(x) <= CONTRADICTION * involved:
         return LOOPS_CONTRADICT
     gather_wrenches(table)
+    note_acting(x)
     respond(table, x.touched, x.wrenches, x.change)
     for k in range(s.qdd.shape[0]):
         s.qdd[k] += x.change[k]
     return OK
+
+
+@inlined
+def note_acting(x):
+    """Keeps what each loop does to its ends, for whoever asks after the step."""
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            total = ZERO6
+            for r in range(x.first_row[k], x.first_row[k + 1]):
+                total = add6(total, scale6(x.force[r], load6(x.row, r, 6 * side)))
+            store6(x.acting, k, 6 * side, total)
 
 
 @inlined

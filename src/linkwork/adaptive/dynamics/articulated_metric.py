@@ -9,7 +9,7 @@ from linkwork.adaptive.dynamics.motion import twists_root_to_leaf
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import total_acceleration_in_motion
 from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
-from linkwork.adaptive.nodes import load_wrench, place_in_world
+from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, place_in_world
 from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
@@ -72,6 +72,7 @@ def assemble_opened(plan, mechanism, c, run):
         place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
         for k in range(run.counts[LOAD_COUNT]):
             add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
+    add_loop_wrenches(c, run)
     for k in range(count):
         node = run.opened[k]
         ok = assemble_node(

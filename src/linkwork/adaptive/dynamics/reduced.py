@@ -52,9 +52,9 @@ from linkwork.simulation.constraints import Constraints, constraints_of
 from linkwork.simulation.loads import LOAD_AT, LOAD_COLUMNS
 from linkwork.simulation.moving import COMPOSITES_READY, LOADS, POTENTIAL_OFFSET, Moving, moving_of
 from linkwork.spatial.inertia import rigid_to_parent
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store9
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3
-from linkwork.spatial.vectors import compose_pose, wrench_to_parent
+from linkwork.spatial.vectors import compose_pose, wrench_to_child, wrench_to_parent
 
 IntArray = NDArray[np.int64]
 
@@ -464,6 +464,17 @@ def gather_loops(table, plan, c, run, reduced):
                     constraints_of(table).touched[where] = piece
             x.where[k, side] = where
     set_rows(table, ROWS_OF_TOUCHED, touched)
+
+
+@routine
+def express_loop_forces(table, plan, c, run, reduced):
+    """Wrenches of loops at the last step, on pieces → on the bodies at their ends: loads of the next update."""
+    x = constraints_of(table)
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            if reduced.loop_ends[k, side] >= 0:
+                _, R, p = body_in_piece(plan, c, run, reduced, reduced.loop_ends[k, side])
+                store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
 
 
 @routine

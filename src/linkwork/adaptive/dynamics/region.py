@@ -9,7 +9,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
-from linkwork.adaptive.dynamics.reduced import PIECES, gather, reduced_of, write_back
+from linkwork.adaptive.dynamics.reduced import PIECES, express_loop_forces, gather, reduced_of, write_back
 from linkwork.adaptive.frontier import open_node, sort_open
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
@@ -80,6 +80,7 @@ def perform(table, moving, task, joint, opened, flags, settings):
 def update(table, moving, plan, mechanism, c, run, reduced, settings):
     """One update of the region; returns OK, a body that failed, or OVERFLOW."""
     refresh_active(table, plan, c, run)
+    express_loop_forces(moving, plan, c, run, reduced)
     if settings[WANTS_ALL] != 0.0:
         choose_all(plan, mechanism, run)
     else:

@@ -149,6 +149,7 @@ class AdaptiveDynamics(TreeSimulation):
         self._h = 0.0  # [s] of the last step
         self._is_proven = False  # before the first update nothing is
         self._prepare()
+        self._hold_loops_open()
         region.open_moving(self._table)
         for i in self._always_active():
             region.want_path(self._table, self._plan.joint[i], 1)
@@ -400,6 +401,8 @@ class AdaptiveDynamics(TreeSimulation):
         return {
             **{name: getattr(run, name) for name in names},
             "wrench": run.wrench,
+            "loop_forces": self._constraints.acting,
+            "loop_coordinates": self._constraints.z,
             "kept_momentum": self._moving.kept,
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
         }

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
+from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.settle import settle
@@ -38,11 +39,12 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.plan import node_depths
 from linkwork.core.checks import not_negative, positive, whole
-from linkwork.dynamics.inputs import as_state, explain_failure, refuse_loops
+from linkwork.dynamics.inputs import as_state, explain_failure
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.protocol import ADAPTIVE_COST, Report
 from linkwork.spatial.pose import Pose
 
@@ -103,7 +105,6 @@ class QuasiStatics(TreeSimulation):
             tolerance = DEFAULT_TOLERANCE
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
-        refuse_loops(model, "QuasiStatics")
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self.max_joints = None if max_joints is None else whole(max_joints, 1, "max_joints")
@@ -128,6 +129,9 @@ class QuasiStatics(TreeSimulation):
         self._assemble_everything()
         if plan.nodes.shape[0]:
             self._hold_root_open()
+        if model.loops:
+            refuse_open_loops(model, State(q, v))
+            self._hold_loops_open()
 
     def _hold_root_open(self) -> None:
         run, root = self._run, self._plan.nodes.shape[0] - 1
@@ -172,6 +176,7 @@ class QuasiStatics(TreeSimulation):
         started = time.perf_counter()
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
+        self._meet_loops(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return self._report(reached, joints, updated, goal)
 
@@ -191,11 +196,22 @@ class QuasiStatics(TreeSimulation):
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
-        if self.deadline is None:
+        if self.deadline is None and not self.model.loops:
             return self._many(steps, length)
         for _ in range(steps):
-            report = self._step_within_deadline(length, self.deadline)
+            self._meet_loops(length)
+            if self.deadline is None:
+                report = self._many(1, length)
+            else:
+                report = self._step_within_deadline(length, self.deadline)
         return report
+
+    def _meet_loops(self, h: float) -> None:
+        """The forces of loops, with coefficients brought up to date by a solve that leaves everything closed."""
+        if self.model.loops:
+            bad, *_ = advance(self._table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0)
+            self._check(bad)
+            meet_loops(self, h)
 
     def advance(self, h: float, n: int = 1) -> None:
         """`step`, its report left out."""
@@ -388,7 +404,8 @@ class QuasiStatics(TreeSimulation):
     def _kept(self) -> dict[str, NDArray[Any]]:
         run = self._run
         names = ("q", "kept_q", "qdd", "glide", "counts", "metric_sums")
-        return {**{name: getattr(run, name) for name in names}, "wrench": run.wrench, "floor": self._floor}
+        more = {"wrench": run.wrench, "loop_wrench": run.loop_wrench, "floor": self._floor}
+        return {**{name: getattr(run, name) for name in names}, **more}
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""

@@ -3,6 +3,7 @@
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import update_factor_at_rest
 from linkwork.adaptive.nodes import (
+    add_loop_wrenches,
     carries_joint,
     copy_joint,
     load_wrench,
@@ -39,8 +40,12 @@ def express_loads(plan, c, run):
     for k in range(run.counts[LOAD_COUNT]):
         i = run.load_body[k]
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
+    for k in range(run.loop_body.shape[0]):
+        if run.loop_body[k] >= 0:
+            store6(c.joint_data, run.loop_body[k], H_F, load6(run.wrench, run.loop_body[k], 0))
     for k in range(run.counts[LOAD_COUNT]):
         add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
+    add_loop_wrenches(c, run)
 
 
 @inlined
@@ -57,7 +62,7 @@ def flush(plan, mechanism, c, run):
     for k in range(count):
         if run.flag[run.opened[k]] & DIRTY:
             refresh_composite(plan, mechanism, c, run, run.opened[k], False)
-    if run.counts[LOAD_COUNT] > 0:
+    if run.counts[LOAD_COUNT] > 0 or run.loop_body.shape[0] > 0:
         place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
         express_loads(plan, c, run)
     updated = 0

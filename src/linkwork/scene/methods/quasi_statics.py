@@ -17,7 +17,6 @@ from linkwork.scene.methods.method import (
     Method,
     Options,
     plain_options,
-    refuse_loops,
     with_actions,
 )
 from linkwork.scene.weights import with_weights
@@ -33,7 +32,6 @@ def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: F
                 ("motor", k),
                 "targets of motors need method.kind = 'full' or 'adaptive'; quasi-statics takes efforts only.",
             )
-    refuse_loops(scene, model, faults)
     return with_weights(plain_options(scene), model, faults)
 
 

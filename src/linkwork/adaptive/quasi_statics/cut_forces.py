@@ -1,0 +1,64 @@
+"""Loops in quasi-statics: the forces that keep them closed are loads like any other.
+
+The cut forces f of all loops solve K f = -(a₀ + 2 g / h²), with a₀ the accelerations of the loops' ends along the
+constraints under the present loads, K their answers to unit forces, and g the gaps, which the step ½ h² q̈ then closes. Both
+come from path queries: O(p² log n + p³) for p constraints. The bound on the error is that of the solve with these loads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.adaptive.nodes import touch_bodies
+from linkwork.assembly.plan import Assembly
+from linkwork.errors import StateError
+from linkwork.loops.minimal_norm import factor
+from linkwork.loops.system import LoopSystem, loop_plan
+
+if TYPE_CHECKING:
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class TreeAnswers(NamedTuple):
+    """The coefficients that path queries need, by the names they have in `DcaSolver`."""
+
+    assembly: Assembly
+    block: IntArray
+    tree: IntArray
+    hinge: FloatArray
+    coef: FloatArray
+    freedom: FloatArray
+    total: FloatArray
+
+
+def meet_loops(sim: QuasiStatics, h: float) -> None:
+    """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
+    plan, run, c = sim._plan, sim._run, sim._coefficients
+    loops = loop_plan(sim.model)
+    answers = TreeAnswers(
+        Assembly(plan.nodes, plan.leaf, plan.joint),
+        plan.block,
+        sim._mechanism.tree,
+        c.joint_data,
+        c.kept,
+        c.dof_rows,
+        c.effort_sum,
+    )
+    system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))
+    factors = factor(system.matrix(answers), system.free_answers())
+    unmet = system.C @ system.accelerations(answers) - system.bias
+    if h > 0.0:
+        unmet += 2.0 * system.gap / (h * h)
+    force = -factors.solve(unmet)
+    if not np.isfinite(force).all():
+        raise StateError(f"the loops of model '{sim.model.name}' cannot be kept closed: their forces overflow.")
+    for k, rows in enumerate(loops.rows):
+        for side, end in enumerate(loops.where[k]):
+            run.loop_wrench[2 * k + side] += system.C[rows, 6 * end : 6 * end + 6].T @ force[rows]
+    touch_bodies(sim._table, run.loop_body[run.loop_body >= 0], 0, sim._marks)
