@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
@@ -26,8 +27,8 @@ def _moments(value: Any) -> Moments:
         return (x, 0.0, 0.0, y, 0.0, z)
     try:
         M = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {shown(value)}.") from None
     if M.shape == (3,):
         return (float(M[0]), 0.0, 0.0, float(M[1]), 0.0, float(M[2]))
     if M.shape != (3, 3):
@@ -53,8 +54,8 @@ class Inertia:
     def __init__(self, mass: float, com: Sequence[float] = ORIGIN, moments: ArrayLike = (0.0, 0.0, 0.0)):
         try:
             object.__setattr__(self, "mass", float(mass))
-        except (TypeError, ValueError):
-            raise ModelError(f"Inertia mass must be a number, not {mass!r}.") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"Inertia mass must be a number, not {shown(mass)}.") from None
         object.__setattr__(self, "com", vector3(com, "Inertia com"))
         object.__setattr__(self, "moments", _moments(moments))
 

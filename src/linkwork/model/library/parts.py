@@ -6,6 +6,7 @@ import math
 import operator
 from typing import NamedTuple
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Revolute
@@ -33,8 +34,8 @@ def positive(value: object, what: str) -> float:
     """A finite number above zero, or a ModelError that names the parameter."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a number, not {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be a number, not {shown(value)}.") from None
     if not (number > 0.0 and math.isfinite(number)):
         raise ModelError(f"{what} must be a finite number above zero, not {value!r}.")
     return number
