@@ -69,6 +69,7 @@ class Model:
         default_factory=dict
     )  # joints inside compounds → body, first, size
     loops: tuple[LoopClosure, ...] = ()  # joints beside the tree
+    ignore_contact: tuple[tuple[str, str], ...] = ()  # bodies of the linkage whose shapes pass through each other
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property
