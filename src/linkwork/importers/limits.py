@@ -1,7 +1,7 @@
 """What an importer refuses to begin with: things that are not files, and files that would never end.
 
-Limits, stated in docs/formats.md: a file has at most 256 MiB; what a MuJoCo file multiplies (replicate, composite, flexcomp)
-comes to at most 100,000 elements, and no size it reserves is above 10 million.
+Limits, stated in docs/formats.md: a file has at most 256 MiB; what a MuJoCo file multiplies (replicate, composite,
+flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
 """
 
 from __future__ import annotations
