@@ -29,6 +29,8 @@ def as_model(model: Model, what: str) -> Model:
 
 def as_array(value: ArrayLike, shape: tuple[int, ...], what: str, model: Model) -> FloatArray:
     """`value` itself when kernels can read it as it is, a converted copy otherwise."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == shape and value.flags.carray:
+        return value  # what every step of a simulation brings
     return numbers(value, shape, what, f"model '{model.name}'")
 
 

@@ -48,8 +48,8 @@ def joint_reactions(
     refuse_loops(as_model(model, "joint_reactions"), "joint_reactions")
     q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
-    if algorithm not in ("dca", "virtual_work"):
-        raise StateError(f"joint_reactions knows no algorithm {algorithm!r}; choose dca or virtual_work.")
+    if not isinstance(algorithm, str) or algorithm not in ("dca", "virtual_work"):
+        raise StateError(f"joint_reactions knows no algorithm {shown(algorithm)}; choose dca or virtual_work.")
 
     def solve() -> FloatArray:
         if algorithm == "dca":

@@ -31,11 +31,14 @@ class Shape:
 
     def faults(self) -> list[str]:
         """Why this is not a shape; empty when it is."""
-        sizes = [getattr(self, name) for name in self.__slots__]
-        numbers = np.ravel([x for x in sizes if not isinstance(x, str)]) if sizes else np.zeros(0)
         found = []
-        if not _are_numbers(numbers) or (not isinstance(self, Mesh) and (numbers < 0.0).any()):
-            found.append(f"shape {self!r} needs finite sizes ≥ 0")
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(self, Mesh) and name in ("file", "path"):
+                if not isinstance(value, str):
+                    found.append(f"shape {type(self).__name__} has {name} {value!r}; it must be a path")
+            elif not _are_numbers(np.ravel(value)) or (not isinstance(self, Mesh) and (np.ravel(value) < 0.0).any()):
+                found.append(f"shape {type(self).__name__} has {name} {value!r}; it must be finite numbers ≥ 0")
         for name in ("friction", "restitution"):
             value = getattr(self, name)
             if value is not None and not (_are_numbers(np.ravel(value)) and value >= 0.0):

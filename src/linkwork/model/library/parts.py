@@ -13,6 +13,8 @@ from linkwork.model.joints import Revolute
 from linkwork.model.shapes import Capsule, Shape
 from linkwork.spatial.pose import IDENTITY, Matrix3, Pose, Vector3
 
+MOST = 10_000_000  # of anything: more would not fit into memory as a linkage
+
 # Shared by every linkage of the library: a million bodies need no million hinges.
 HINGE_X = Revolute((1.0, 0.0, 0.0))
 HINGE_Y = Revolute((0.0, 1.0, 0.0))
@@ -25,6 +27,8 @@ def count(value: object, what: str, least: int = 1) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ModelError(f"{what} must be a whole number, not {value!r}.") from None
+    if number > MOST:
+        raise ModelError(f"{what} is {shown(value)}; the library builds at most {MOST:,}.")
     if isinstance(value, bool) or number < least:
         raise ModelError(f"{what} must be a whole number of at least {least}, not {value!r}.")
     return number

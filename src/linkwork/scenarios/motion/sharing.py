@@ -9,9 +9,9 @@ when a foot lands or leaves:
     s_k   ~ c_k / d_k                                                        the share, in sum one
     f_k   = s_k F,    n_k = s_k N + s_k (a_k - Σ s a) × F                    wrench of foot k
 
-(F, N) is the whole reaction. While P lies under a foot, that foot carries all; between the feet they share as a beam on two
-props would, the rear foot at its tip, the front one at its heel. So a share begins and ends at zero. The last term lets each
-share act at its own foot; it cancels in sum, and fades out where the ground hardly pushes.
+(F, N) is the whole reaction. While P lies under a foot, that foot carries all; between the feet they share as a beam on
+two props would, the rear foot at its tip, the front one at its heel. So a share begins and ends at zero. The last term lets
+each share act at its own foot; it cancels in sum, and fades out where the ground hardly pushes.
 """
 
 from __future__ import annotations
