@@ -129,6 +129,7 @@ MEANT = {  # odd things that have a meaning there
     "effort": (None,),
     "wrenches": (None,),
     "prescribed": ({},),
+    "prescribed value": (np.zeros(3),),  # the joint is a ball
     "near": (None,),
     "model.state q": (None,),
     "model.state v": (None,),

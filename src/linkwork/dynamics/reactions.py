@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,7 +93,7 @@ def hybrid_dynamics(
     for name, value in prescribed.items():
         i = model.joint(name)
         rows = model.v_slice(i)
-        given_value = [value] if np.ndim(value) == 0 else value
+        given_value: Any = [value] if np.ndim(value) == 0 else value
         qdd[rows] = as_finite(given_value, (rows.stop - rows.start,), f"prescribed['{name}']", model)
         tree[i, layout.KIND], tree[i, layout.DOF] = layout.FIXED, 0
         joints.append(i)

@@ -24,7 +24,7 @@ ALL_UNKNOWN = 0.05  # of the body's mass, for all such bones together
 
 # Parts of a face; between them they weigh next to nothing beside the skull they move on.
 FACE = r"brow|eye|lid|lip|cheek|nose|nostril|tongue|mouth|chin|jaw|teeth|tooth|^[lr]?ear|^left_?ear|^right_?ear|face|squint"
-FACE_LENGTH = 0.001  # [m] that a part of a face counts for when the head's mass is shared
+FACE_PART = 0.1  # of the rest of the head's mass, for all parts of a face together
 
 # The first pattern that is found in a bone's name (lower case, letters and digits only) decides.
 NAMES: tuple[tuple[str, str], ...] = (
@@ -102,13 +102,23 @@ def bone_masses(
     each = min(UNKNOWN, ALL_UNKNOWN / strange) if strange else UNKNOWN
     share: dict[str, float] = {}
     for (segment, _), bones in groups.items():
-        counted = {bone: FACE_LENGTH if is_face(bone) else max(lengths[bone], SHORTEST) for bone in bones}
+        counted = _counted_lengths(bones, lengths)
         for bone in bones:
             share[bone] = FRACTIONS.get(segment, each) * counted[bone] / sum(counted.values())
     left = total - sum(known.values())
     scale = left / sum(share.values()) if share else 0.0
     masses = {name: known[name] if name in known else scale * share[name] for name in lengths}
     return masses, [name for name in lengths if name not in known and segment_of(name) is None]
+
+
+def _counted_lengths(bones: list[str], lengths: Mapping[str, float]) -> dict[str, float]:
+    """Lengths by which the bones of a segment share its mass [m]; parts of a face count little beside the skull."""
+    counted = {bone: max(lengths[bone], SHORTEST) for bone in bones}
+    face = [bone for bone in bones if is_face(bone)]
+    skull = sum(counted[bone] for bone in bones if bone not in face)
+    if face and skull:
+        counted.update(dict.fromkeys(face, FACE_PART * skull / len(face)))
+    return counted
 
 
 def _take_joint_names(groups: dict[tuple[str, str], list[str]]) -> None:

@@ -114,13 +114,13 @@ def guessed_unit(
 def recorded_height(bones: list[Bone], upright: Pose, recorded: Recorded) -> float:
     """Height of the figure in the frames in which it stands, in the file's units: all but the highest twentieth."""
     frames = max((len(positions) for positions, _ in recorded.values()), default=0)
-    chosen = np.unique(np.linspace(0, frames - 1, min(frames, POSES_TRIED)).astype(int)) if frames else []
+    chosen: list[int] = sorted({int(x) for x in np.linspace(0, frames - 1, min(frames, POSES_TRIED))}) if frames else []
     extents = []
     for k in chosen:
         place: dict[str, Pose] = {"world": Pose()}
         heights: list[float] = []
         for bone in bones:
-            here = place[bone.parent] @ _recorded_pose(bone, recorded[bone.name], int(k))
+            here = place[bone.parent] @ _recorded_pose(bone, recorded[bone.name], k)
             place[bone.name] = here
             heights += [upright.rotate(here.apply(end.tolist()))[2] for end in (np.zeros(3), *bone.ends)]
         extents.append(max(heights) - min(heights))
