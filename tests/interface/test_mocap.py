@@ -111,7 +111,7 @@ def test_feet_of_many_skeletons_are_found():
 def test_shares_of_a_wrench_sum_to_it(rng):
     for _ in range(20):
         share = rng.dirichlet((1.0, 1.0))
-        place, moment, force = rng.normal(size=(2, 3)), rng.normal(size=3), rng.normal(size=3) + (0, 0, 3.0)
+        place, moment, force = rng.normal(size=(2, 3)), rng.normal(size=3), rng.normal(size=3) + np.array([0, 0, 3.0])
         parts = split_wrench(share, place, moment, force, 3.0)
         assert parts.sum(axis=0) == pytest.approx(np.concatenate([moment, force]), abs=1e-13)
 
