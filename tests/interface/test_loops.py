@@ -185,9 +185,9 @@ def test_not_a_number_is_named(model, state, number):
 
 
 def test_wrong_options_are_refused(model, state):
-    with pytest.raises(lw.StateError, match="rate must be a number"):
+    with pytest.raises(lw.StateError, match=r"rate is -1\.0; it must be a finite number"):
         lw.constrained_dynamics(model, state, rate=-1.0)
-    with pytest.raises(lw.StateError, match="tolerance must be > 0"):
+    with pytest.raises(lw.StateError, match=r"tolerance is 0\.0; it must be a finite number > 0"):
         lw.close_loops(model, state, tolerance=0.0)
     with pytest.raises(lw.StateError, match="max_steps"):
         lw.close_loops(model, state, max_steps=0)

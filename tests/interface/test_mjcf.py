@@ -94,7 +94,9 @@ def test_an_absent_mesh_is_kept_by_name_where_inertia_is_given(load):
         '<frame pos="0 0 1"><geom type="mesh" mesh="hand" pos="1 0 0"/></frame></body>',
         extra='<asset><mesh name="hand" file="hand.stl" scale="1 -1 1"/></asset>',
     )
-    assert linkage["hand"].shapes == (lw.Mesh("hand.stl", (1.0, -1.0, 1.0), placement=lw.Pose((1, 0, 1))),)
+    assert linkage["hand"].shapes == (
+        lw.Mesh("hand.stl", (1.0, -1.0, 1.0), placement=lw.Pose((1, 0, 1)), friction=1.0),
+    )
     assert any("arm.xml:6: mesh file 'hand.stl' is absent" in warning for warning in linkage.warnings)
 
 
@@ -145,12 +147,15 @@ def test_shapes_and_gravity(load):
         extra='<option gravity="0 0 -1"/>',
     )
     assert linkage.gravity == (0.0, 0.0, -1.0)
-    assert linkage["arm"].shapes == (lw.Capsule(0.1, 0.4), lw.Box((2.0, 4.0, 6.0)))
-    assert linkage["ground"].shapes == (lw.Box((2.0, 2.0, 2.0)),)
+    assert linkage["arm"].shapes == (
+        lw.Capsule(0.1, 0.4, friction=1.0),
+        lw.Box((2.0, 4.0, 6.0), friction=1.0),
+    )
+    assert linkage["ground"].shapes == (lw.Box((2.0, 2.0, 2.0), friction=1.0),)
     assert linkage.warnings == []
     weightless = load(f"<body><joint/>{BALL}</body>", extra='<option><flag gravity="disable"/></option>')
     assert weightless.gravity == (0.0, 0.0, 0.0)
-    assert [body.name for body in weightless] == ["body1"]
+    assert [body.name for body in weightless] == ["world/0"]
 
 
 TWO_BODIES = (
@@ -162,7 +167,6 @@ NOT_KEPT = {
     "tendon": ('<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "1 tendon (t)"),
     "actuator": ('<actuator><motor name="m" joint="j"/></actuator>', "1 actuator (m)"),
     "sensor": ('<sensor><jointpos name="p" joint="j"/></sensor>', "1 sensor (p)"),
-    "exclude": ('<contact><exclude body1="a" body2="b"/></contact>', "1 contact exclude"),
     "keyframe": ('<keyframe><key name="home" qpos="0 0"/></keyframe>', "1 keyframe (home)"),
     "friction": ("", "frictionloss of 1 joint (j)"),
     "site": ("", "1 site (s)"),
@@ -184,7 +188,7 @@ def test_geoms_that_cannot_be_kept_are_listed(load):
     )
     assert any("arm.xml:3: plane geom of body 'world'" in warning for warning in linkage.warnings)
     assert any("arm.xml:4: ellipsoid geom of body 'arm'" in warning for warning in linkage.warnings)
-    assert any("arm.xml:4: geom: only for display" in warning for warning in linkage.warnings)
+    assert [shape.visual_only for shape in linkage["arm"].shapes] == [True]
 
 
 def test_what_mujoco_warns_of_is_passed_on(load):
@@ -202,3 +206,95 @@ def test_real_models_load_and_compile(name, nv):
     if not path.exists():
         pytest.skip(reason=f"{path} is not beside the checkout")
     assert lw.load(path).compile().nv == nv
+
+
+# --------------------------------------------------------------------------------------------------- what used to be lost
+
+
+def test_a_model_without_joints_loads(load):
+    linkage = load('<body><geom size=".1"/></body>')
+    assert [body.name for body in linkage] == ["world/0"]
+    assert linkage.compile().nv == 0
+
+
+def test_nameless_bodies_are_named_by_their_place(load):
+    inner = f'<body><joint/>{BALL}</body><body name="b"><joint/>{BALL}</body><body><joint/>{BALL}</body>'
+    linkage = load(f'<body name="a"><joint/>{BALL}{inner}</body><body><joint/>{BALL}</body>')
+    assert [body.name for body in linkage] == ["a", "a/0", "b", "a/2", "world/1"]
+
+
+@pytest.mark.parametrize("flag", ["spring", "damper", "limit", "gravity"])
+def test_switches_are_obeyed_and_told(flag, load):
+    linkage = load(
+        f'<body name="a"><joint stiffness="3" damping="2" range="-1 1" limited="true" springref="5"/>{BALL}</body>',
+        extra=f'<option><flag {flag}="disable"/></option>',
+    )
+    joint = linkage["a"].joint
+    assert (joint.stiffness is None) == (flag == "spring") == (joint.rest is None)
+    assert (joint.damping is None) == (flag == "damper")
+    assert (joint.limits is None) == (flag == "limit")
+    assert (linkage.gravity == (0.0, 0.0, 0.0)) == (flag == "gravity")
+    assert any(f"<flag {flag}>" in warning and "obeyed" in warning for warning in linkage.warnings)
+
+
+def test_rotors_behind_gears_are_kept(load):
+    """MuJoCo's own mass matrix has gear² armature of every motor on a joint."""
+    motors = '<actuator><motor joint="j" gear="3" armature="0.2"/><motor joint="j" gear="2" armature="0.1"/></actuator>'
+    linkage = load(f'<body name="a"><joint name="j" armature="0.5"/>{BALL}</body>', extra=motors)
+    assert linkage["a"].joint.armature == pytest.approx(0.5 + 9 * 0.2 + 4 * 0.1, rel=1e-15)
+
+
+def test_inertia_of_tendons_is_told(load):
+    tendon = '<tendon><fixed name="t" armature="0.3"><joint joint="j" coef="1"/></fixed></tendon>'
+    linkage = load(f'<body name="a"><joint name="j"/>{BALL}</body>', extra=tendon)
+    assert any("inertia of 1 tendon (t: 0.3)" in warning for warning in linkage.warnings)
+
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def test_a_relative_path_finds_its_meshes(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
+    (tmp_path / "tip.obj").write_text(TETRAHEDRON)
+    text = '<mujoco><asset><mesh name="tip" file="tip.obj"/></asset><worldbody><body name="a"><joint/>'
+    (tmp_path / "arm.xml").write_text(text + '<geom type="mesh" mesh="tip"/></body></worldbody></mujoco>')
+    monkeypatch.chdir(tmp_path)
+    linkage = lw.load("arm.xml")
+    (mesh,) = linkage["a"].shapes
+    assert mesh.path == str(tmp_path / "tip.obj")
+    assert not any("absent" in warning for warning in linkage.warnings)
+
+
+def test_absent_meshes_that_stand_still_refuse_nothing(load):
+    table = '<body name="table"><body name="top"><geom type="mesh" mesh="m"/></body></body>'
+    linkage = load(
+        f'{table}<body name="arm"><joint/>{BALL}</body>', extra='<asset><mesh name="m" file="m.stl"/></asset>'
+    )
+    assert linkage["top"].shapes[0].file == "m.stl"
+    assert linkage.compile().nv == 1
+
+
+def test_what_contact_needs_is_kept(load):
+    geom = '<geom size="0.1" mass="1" friction="0.7 0.1 0.1" contype="2" conaffinity="5"/>'
+    linkage = load(
+        f'<body name="a"><joint/>{geom}</body><body name="b"><joint/>{BALL}</body>',
+        extra='<contact><exclude body1="a" body2="b"/></contact>',
+    )
+    (shape,) = linkage["a"].shapes
+    assert (shape.friction, shape.group, shape.mask, shape.visual_only) == (0.7, 2, 5, False)
+    assert linkage.ignore_contact == [("a", "b")] == list(linkage.compile().ignore_contact)
+
+
+@pytest.mark.parametrize(
+    ("world", "extra", "words"),
+    [
+        ('<replicate count="1000000000" offset="1 0 0"><geom size="1"/></replicate>', "", "makes 1e"),
+        ('<replicate count="1000"><replicate count="1000"><geom size="1"/></replicate></replicate>', "", "makes 1e"),
+        ("", '<size nkey="2000000000"/>', "reserves too much"),
+        ("", '<size memory="999E"/>', "above 4 GiB"),
+    ],
+    ids=["replicate", "nested", "keys", "memory"],
+)
+def test_files_without_end_are_refused_at_once(world, extra, words, load):
+    with pytest.raises(lw.FormatError, match=words):
+        load(world, extra=extra)

@@ -102,7 +102,7 @@ FAULTS = {
         4, "'wrist'", "'size'",
     ),
     "xacro": ({2: '<link name="base"/><xacro:include filename="x"/>'}, 2, "xacro:include", "expand the file"),
-    "not a robot": ({1: '<sdf name="arm">', 17: "</sdf>"}, 1, "<sdf>", "<robot>"),
+    "not a robot": ({1: '<arm name="arm">', 17: "</arm>"}, 1, "<arm>", "<robot>"),
     "unknown encoding": ({1: '<?xml version="1.0" encoding="utf-4"?><robot name="arm">'}, 1, "utf-4", "UTF-8"),
     "mismatched tag": ({10: "</link>"}, 10, "<joint>", "malformed XML"),
     "truncated": ({17: ""}, 17, "<robot> opened on line 1", "malformed XML"),
@@ -241,7 +241,6 @@ REPORTED = {
     "unknown tag": ({13: '<safety_controller k_velocity="1"/>'}, 13, "<safety_controller> in <joint>"),
     "transmission": ({2: '<link name="base"/><transmission name="t"/>'}, 2, "<transmission> in <robot>"),
     "misspelt attribute": ({13: '<origin xzy="0 0 1"/>'}, 13, "attribute 'xzy' of <origin>"),
-    "visual": ({2: '<link name="base"><visual/></link>'}, 2, "<visual> in <link>"),
     "limits without room": ({15: LIMIT.replace("-1", "0").replace('upper="1"', 'upper="0"')}, 15, "limits (0, 0)"),
     "unknown shape": (
         {2: '<link name="base"><collision><geometry><torus/></geometry></collision></link>'},
@@ -316,3 +315,78 @@ def test_real_robots_load_and_compile(name, nv, floating):
         pytest.skip(reason=f"{path} is not beside the checkout")
     model = lw.load(path, floating=floating).compile()
     assert model.nv == nv + (6 if floating else 0)
+
+
+# --------------------------------------------------------------------------------------------- visuals, meshes, rounding
+
+ARM = """<robot name="arm"><link name="base"/>
+<link name="tip"><inertial><mass value="{mass}"/><inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="{ixz}" iyz="0"/>
+</inertial>{shapes}</link>
+<joint name="j" type="continuous"><parent link="base"/><child link="tip"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/></joint>
+</robot>"""
+SOUND = {"mass": 1, "ixx": 1, "iyy": 1, "izz": 1, "ixz": 0, "shapes": ""}
+
+
+def arm(tmp_path, **changes):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.format(**{**SOUND, **changes}))
+    return lw.load(path)
+
+
+def test_visuals_and_meshes_are_kept(tmp_path):
+    (tmp_path / "arm_description" / "meshes").mkdir(parents=True)
+    there = tmp_path / "arm_description" / "meshes" / "tip.stl"
+    there.write_text("solid\nendsolid\n")
+    shapes = """<visual><origin xyz="0 0 1"/><geometry><mesh filename="package://arm_description/meshes/tip.stl"/></geometry>
+    <material name="red"/></visual><visual><geometry><mesh filename="gone.dae" scale="2 2 2"/></geometry></visual>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision>"""
+    linkage = arm(tmp_path, shapes=shapes)
+    ball, found, gone = linkage["tip"].shapes
+    assert ball == lw.Sphere(0.1)
+    assert (found.path, found.visual_only, found.placement) == (str(there), True, lw.Pose((0, 0, 1)))
+    assert (gone.file, gone.path, gone.scale) == ("gone.dae", "", (2.0, 2.0, 2.0))
+    assert [w for w in linkage.warnings if "mesh file 'gone.dae' is absent" in w]
+    assert len(linkage.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        {"ixx": "-5.4e-20", "iyy": 0, "izz": "1e-6"},
+        {"ixx": 0, "iyy": 0, "izz": 0, "ixz": "2.4e-35"},
+        {"ixx": 0, "iyy": 0, "izz": "3e-6"},
+        {"mass": 0, "ixx": 0, "iyy": 0, "izz": 0, "ixz": "2.4e-35"},
+    ],
+    ids=["negative by rounding", "mixed by rounding", "one tiny moment", "no mass"],
+)
+def test_moments_that_are_rounding_of_zero_are_accepted(moments, tmp_path):
+    linkage = arm(tmp_path, **moments)
+    model = linkage.compile()
+    if float(moments.get("izz", 0)) > 0:
+        assert lw.forward_dynamics(model, model.neutral(), [1e-6])[0] == pytest.approx(1e-6 / float(moments["izz"]))
+
+
+def test_moments_that_are_not_rounding_stay_refused(tmp_path):
+    for moments in ({"ixx": "-1e-3"}, {"ixx": "1e308", "iyy": "1e308", "izz": "1e308"}):
+        with pytest.raises((lw.ModelError, lw.FormatError)):
+            arm(tmp_path, **moments).compile()
+
+
+def test_many_mimics_are_one_line(tmp_path):
+    follower = (
+        '<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '</link><joint name="j{k}" type="continuous"><parent link="tip"/><child link="l{k}"/><mimic joint="j"/></joint>\n'
+    )
+    path = tmp_path / "hand.urdf"
+    path.write_text(
+        ARM.format(**SOUND).replace("</robot>", "".join(follower.format(k=k) for k in range(97)) + "</robot>")
+    )
+    (warning,) = lw.load(path).warnings
+    assert "and 96 more like it" in warning
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.sdf", "<sdf/>"), ("a.xml", "<sdf/>"), ("a.urdf", "<sdf/>")])
+def test_sdf_is_refused_by_name(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(lw.FormatError, match=r"this is SDF.*URDF or MJCF"):
+        lw.load(tmp_path / name)

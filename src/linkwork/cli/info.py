@@ -35,7 +35,9 @@ WARNINGS_SHOWN = 20  # on the screen; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="FILE|NAME", nargs="?", help="a URDF or MJCF file, or a library model")
+    parser.add_argument(
+        "source", metavar="FILE|NAME", nargs="?", help="a URDF, MJCF, BVH or ASF file, or a library model"
+    )
     parser.add_argument("settings", metavar="name=value", nargs="*", help="parameters of the library model, in TOML")
     parser.add_argument("--set", metavar="name=value", action="append", default=[], help="the same, as an option")
     parser.add_argument("--keep-fixed", action="store_true", help="keep fixed joints as joints instead of merging them")
@@ -79,12 +81,32 @@ def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
         "trees": bodies_on_world,
         "leaves": model.n_bodies - int(np.unique(model.parent[model.parent >= 0]).size),
         "mass": float(model.mass.sum()),
+        "mass_on_the_world": _standing_mass(linkage, model),
         "gravity": model.gravity.tolist(),
         "frames": len(model.frames),
         "merged_bodies": len(linkage) - model.n_bodies,
         "limited_joints": len({model.joint_of(int(k)) for k in _limited(model)}),
         "shapes": dict(Counter(type(shape).__name__ for _, shape in model.shapes).most_common()),
+        "motion": _motion_facts(linkage),
         "warnings": list(model.warnings),
+    }
+
+
+def _standing_mass(linkage: Linkage, model: Model) -> float:
+    """Mass of the bodies welded to the world [kg], which no joint moves."""
+    on_world = {name for name, frame in model.frames.items() if frame.body < 0}
+    return float(sum(body.inertia.mass for body in linkage if body.name in on_world))
+
+
+def _motion_facts(linkage: Linkage) -> dict[str, float] | None:
+    """Frames, their rate [Hz] and how long they last [s], of what a motion-capture file recorded."""
+    motion = linkage.motion
+    if motion is None:
+        return None
+    return {
+        "frames": motion.frames,
+        "rate": 1.0 / motion.frame_time,
+        "duration": max(0, motion.frames - 1) * motion.frame_time,
     }
 
 
@@ -97,6 +119,8 @@ def _show(facts: dict[str, Any]) -> None:
         return ", ".join(f"{count(number)} {kind}" for kind, number in numbers.items()) or "none"
 
     merged = f"  ({count(facts['merged_bodies'])} fixed or massless ones merged)" if facts["merged_bodies"] else ""
+    standing = facts["mass_on_the_world"]
+    standing = f"  (besides {standing:.6g} kg welded to the world)" if standing else ""
     rows = [
         ("bodies", count(facts["bodies"]) + merged),
         ("joints", kinds(facts["joints"])),
@@ -104,12 +128,16 @@ def _show(facts: dict[str, Any]) -> None:
         ("with limits", count(facts["limited_joints"])),
         ("depth", f"{count(facts['depth'])} joints"),
         ("trees, leaves", f"{count(facts['trees'])}, {count(facts['leaves'])}"),
-        ("mass", f"{facts['mass']:.6g} kg"),
+        ("mass", f"{facts['mass']:.6g} kg" + standing),
         ("gravity", f"({', '.join(f'{x:g}' for x in facts['gravity'])}) m/s²"),
         ("frames", count(facts["frames"])),
         ("shapes", kinds(facts["shapes"])),
         ("warnings", count(len(facts["warnings"])) if facts["warnings"] else "none"),
     ]
+    motion = facts["motion"]
+    if motion is not None:
+        told = f"{count(motion['frames'])} frames at {motion['rate']:.4g} Hz, {motion['duration']:.3f} s"
+        rows.insert(-1, ("motion", told))
     screen = console()
     screen.print(table(facts["name"], ("what", "value"), rows, left=2))
     for warning in facts["warnings"][:WARNINGS_SHOWN]:

@@ -23,9 +23,9 @@ def console(stderr: bool = False) -> Console:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Table:
     """A table of text; the first `left` columns are words, the others numbers on the right."""
-    made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(title=escape(title) or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
-        made.add_column(column, justify="left" if k < left else "right", overflow="fold")
+        made.add_column(escape(column), justify="left" if k < left else "right", overflow="fold")
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     return made
@@ -38,7 +38,7 @@ def working(what: str) -> Iterator[None]:
     if not screen.is_terminal:
         yield
         return
-    with screen.status(f"{what} ..."):
+    with screen.status(escape(f"{what} ...")):
         yield
 
 

@@ -1,35 +1,115 @@
-"""Checks of numbers that users give: one rule for all simulations, one wording for what they refuse."""
+"""What comes in from outside: one rule for numbers, arrays, names and choices, one wording for what is refused."""
 
 from __future__ import annotations
 
 import math
+import os
+import reprlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.errors import StateError
+
+SHOWN = 200  # letters of a value in a message
 
 
 def positive(value: Any, what: str) -> float:
     """A finite number > 0."""
-    if not _is_number(value) or not math.isfinite(value) or value <= 0.0:
-        raise StateError(f"{what} is {value!r}; it must be a finite number > 0.")
-    return float(value)
+    number = _number(value)
+    if not math.isfinite(number) or number <= 0.0:
+        raise StateError(f"{what} is {shown(value)}; it must be a finite number > 0.")
+    return number
+
+
+def finite(value: Any, what: str) -> float:
+    """A finite number."""
+    number = _number(value)
+    if not math.isfinite(number):
+        raise StateError(f"{what} is {shown(value)}; it must be a finite number.")
+    return number
 
 
 def not_negative(value: Any, what: str, finite: bool = False) -> float:
     """A number ≥ 0; infinity is one unless `finite`."""
-    if not _is_number(value) or math.isnan(value) or value < 0.0 or (finite and math.isinf(value)):
-        raise StateError(f"{what} is {value!r}; it must be a {'finite ' if finite else ''}number ≥ 0.")
-    return float(value)
+    number = _number(value)
+    if math.isnan(number) or number < 0.0 or (finite and math.isinf(number)):
+        raise StateError(f"{what} is {shown(value)}; it must be a {'finite ' if finite else ''}number ≥ 0.")
+    return number
 
 
 def whole(value: Any, least: int, what: str) -> int:
     """A whole number ≥ least."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{what} is {value!r}; it must be a whole number ≥ {least}.")
+        raise StateError(f"{what} is {shown(value)}; it must be a whole number ≥ {least}.")
     return int(value)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
+def refuse_memory(needed: int, what: str, instead: str) -> None:
+    """Refuses to allocate more than is there, before it is tried: the system may kill the program for it later."""
+    available = available_memory()
+    if needed > available:
+        raise StateError(f"{what} needs {needed:,} bytes; {available:,} are available. {instead}.")
+
+
+def available_memory() -> int:
+    """Bytes this program can still have; physical memory where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 2**63
+
+
+def numbers(value: Any, shape: tuple[int, ...], what: str, owner: str) -> NDArray[np.float64]:
+    """`value` itself when kernels can read it as it is, a converted copy otherwise; the shape is the one asked for.
+
+    Words, complex numbers and numbers too large for a float are no numbers here. NaN and infinity pass: see `first_bad`.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
+        array = value
+    else:
+        try:
+            raw = np.asarray(value)
+            if raw.dtype.kind not in "iufbO":
+                raise TypeError
+            array = np.array(raw, dtype=np.float64, order="C")
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            raise StateError(f"{what} must be an array of numbers, not {shown(value)}.") from None
+    if array.shape != shape:
+        raise StateError(f"{what} has shape {array.shape}; {owner} needs {shape}.")
+    return array
+
+
+def choice(value: Any, known: Iterable[str], what: str) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in known:
+        raise StateError(f"{what} must be {' or '.join(map(repr, known))}, not {shown(value)}.")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value as an error message can carry it: short, whatever it is."""
+    try:
+        text = reprlib.repr(value)
+    except Exception:  # a foreign object may not even be shown
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def _number(value: Any) -> float:
+    """A float, NaN for what is no number: every caller refuses it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

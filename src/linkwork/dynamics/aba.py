@@ -8,6 +8,8 @@ Three sweeps over the bodies, parents numbered before children:
     accelerations root to leaf   a' = X a_λ + c,  q̈ = D⁻¹ (u - Uᵀ a'),  a = a' + S q̈
 
 Joints of one degree of freedom take a path of their own, all in registers; it is what long linkages are made of.
+A joint of six freedoms passes nothing on but its effort and what its rotors hold: I - U D⁻¹ Uᵀ is zero without armature A
+and A - A D⁻¹ A with it, and is written so, since the rounding of the difference would reach the parent as inertia.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
@@ -17,6 +19,7 @@ from linkwork.model.layout import (
     ARMATURE,
     DAMPING,
     DOF,
+    FREE,
     HELICAL,
     INERTIA,
     KIND,
@@ -52,6 +55,7 @@ from linkwork.spatial.vectors import (
 R_, P_, TWIST, BIAS = 0, 9, 12, 18  # pose in the parent, V, c
 IA, IB, IC, PA = 24, 30, 39, 45  # articulated inertia and bias wrench
 U_, DINV, U_SMALL = 51, 57, 58  # of a joint of one degree of freedom
+LOSS = 59  # inertia a joint meets before cancellation over what is left of it: so many times are roundings magnified
 ACCELERATION = 24  # written in the last sweep, when the inertia is no longer needed
 BODY_WORK = 60
 
@@ -60,8 +64,9 @@ BODY_WORK = 60
 S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
 DOF_WORK = 19
 
-OK, SINGULAR = 0, 1
+OK, SINGULAR, POOR = 0, 1, 2
 SINGULAR_PART = 1e-14
+POOR_PART = 2.2e-10  # of the inertia a joint meets, left after cancellation: roundings then take all but six digits
 
 
 @inlined
@@ -75,18 +80,19 @@ def rigid_bias_wrench(body, wrenches, i, twist):
 
 @kernel
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
-    """Writes the accelerations into `qdd`; returns (OK, -1) or (SINGULAR, body)."""
+    """Writes the accelerations into `qdd`; returns (OK, -1), (SINGULAR, body), or (POOR, -1) where digits are few."""
     velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work)
-    bad = inertias_leaf_to_root(tree, body, dof, work, dof_work)
+    bad, loss = inertias_leaf_to_root(tree, body, dof, work, dof_work)
     if bad >= 0:
         return SINGULAR, bad
     accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
-    return OK, -1
+    return (OK if POOR_PART * loss < 1.0 else POOR), -1
 
 
 @inlined
 def inertias_leaf_to_root(tree, body, dof, work, dof_work):
-    """Articulated inertias and biases; returns a body whose joint resists with no inertia, or -1."""
+    """Articulated inertias and biases; returns a body whose joint resists with no inertia (or -1) and the digits lost."""
+    loss = 0.0
     for i in range(tree.shape[0] - 1, -1, -1):
         ok = True
         if tree[i, KIND] == HELICAL:
@@ -94,8 +100,9 @@ def inertias_leaf_to_root(tree, body, dof, work, dof_work):
         else:
             ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
         if not ok:
-            return i
-    return -1
+            return i, loss
+        loss = max(loss, work[i, LOSS])
+    return -1, loss
 
 
 @inlined
@@ -156,6 +163,7 @@ def inertia_to_parent_1dof(tree, body, dof, i, work):
     d = 1.0 / D
     store6(work, i, U_, U)
     work[i, DINV] = d
+    work[i, LOSS] = scale * d
     work[i, U_SMALL] = u
     parent = tree[i, PARENT]
     if parent >= 0:
@@ -175,28 +183,112 @@ def inertia_to_parent_general(tree, dof, i, work, dof_work):
     nd = tree[i, DOF]
     D = dof_work[:, D_D : D_D + 6]
     for d in range(nd):
-        s = load6(dof_work, j + d, S_D)
-        dof_work[j + d, EFFORT_D] -= dot6(s, p)  # u
-        store6(dof_work, j + d, U_D, articulated_times_twist(A, B, C, s))
+        store6(dof_work, j + d, U_D, articulated_times_twist(A, B, C, load6(dof_work, j + d, S_D)))
+    geared = False
     for d in range(nd):
         for e in range(nd):
             D[j + d, e] = dot6(load6(dof_work, j + d, S_D), load6(dof_work, j + e, U_D))
         D[j + d, d] += dof[j + d, ARMATURE]
+        geared = geared or dof[j + d, ARMATURE] != 0.0
     if not invert_small(D, j, nd):
         return False
+    work[i, LOSS] = loss_of_freedoms(A, C, dof_work, j, nd)
     parent = tree[i, PARENT]
-    if parent >= 0:
-        # I - U D⁻¹ Uᵀ, column by column of the symmetric product: (U D⁻¹)_d U_dᵀ
-        lift = ZERO6
-        for d in range(nd):
-            w = ZERO6
-            for e in range(nd):
-                w = add6(w, scale6(D[j + d, e], load6(dof_work, j + e, U_D)))
-            lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], w))
-            A, B, C = subtract_product(A, B, C, w, load6(dof_work, j + d, U_D))
-        p = add6(p, add6(articulated_times_twist(A, B, C, load6(work, i, BIAS)), lift))
+    if parent >= 0 and nd == 6 and not geared:
+        lift = six_efforts(dof_work, j)
+        if tree[i, KIND] != FREE:
+            lift = lifted_efforts(dof_work, j)
+        add_to6(work, parent, PA, wrench_to_parent(load9(work, i, R_), load3(work, i, P_), lift))
+    rotors_only = tree[i, KIND] == FREE and rotors_are_small(A, C, dof, j)
+    tau = six_efforts(dof_work, j) if rotors_only else ZERO6
+    for d in range(nd):
+        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, S_D), p)  # u
+    if parent >= 0 and (nd < 6 or geared):
+        if rotors_only:
+            A, B, C, p = held_by_rotors(dof, dof_work, j, load6(work, i, BIAS), tau)
+        else:
+            A, B, C, p = held_by_joint(A, B, C, p, dof_work, j, nd, load6(work, i, BIAS))
         add_to_parent(work, i, parent, A, B, C, p)
-    return True
+    return SINGULAR_PART * work[i, LOSS] < 1.0
+
+
+@inlined
+def loss_of_freedoms(A, C, dof_work, j, nd):
+    """The largest LOSS of a joint's freedoms, each with the others free to move."""
+    loss = 0.0
+    for d in range(nd):
+        s = load6(dof_work, j + d, S_D)
+        scale = dot3(angular(s), angular(s)) * (A[0] + A[3] + A[5]) + dot3(linear(s), linear(s)) * (C[0] + C[3] + C[5])
+        loss = max(loss, scale * dof_work[j + d, D_D + d])
+    return loss
+
+
+@inlined
+def times_dinv(dof_work, j, d, nd):
+    """(U D⁻¹)_d"""
+    w = ZERO6
+    for e in range(nd):
+        w = add6(w, scale6(dof_work[j + d, D_D + e], load6(dof_work, j + e, U_D)))
+    return w
+
+
+@inlined
+def six_efforts(dof_work, j):
+    """τ of a joint of six freedoms."""
+    return (
+        dof_work[j, EFFORT_D],
+        dof_work[j + 1, EFFORT_D],
+        dof_work[j + 2, EFFORT_D],
+        dof_work[j + 3, EFFORT_D],
+        dof_work[j + 4, EFFORT_D],
+        dof_work[j + 5, EFFORT_D],
+    )
+
+
+@inlined
+def lifted_efforts(dof_work, j):
+    """S⁻ᵀ τ = U D⁻¹ τ: all that a joint of six freedoms passes on; τ itself where S = 1."""
+    lift = ZERO6
+    for d in range(6):
+        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], times_dinv(dof_work, j, d, 6)))
+    return lift
+
+
+@inlined
+def held_by_joint(A, B, C, p, dof_work, j, nd, bias):
+    """I_a = I - U D⁻¹ Uᵀ, column by column of the symmetric product, and p + I_a c + U D⁻¹ u."""
+    lift = ZERO6
+    for d in range(nd):
+        w = times_dinv(dof_work, j, d, nd)
+        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], w))
+        A, B, C = subtract_product(A, B, C, w, load6(dof_work, j + d, U_D))
+    return A, B, C, add6(p, add6(articulated_times_twist(A, B, C, bias), lift))
+
+
+@inlined
+def rotors_are_small(A, C, dof, j):
+    turning = dof[j, ARMATURE] + dof[j + 1, ARMATURE] + dof[j + 2, ARMATURE]
+    sliding = dof[j + 3, ARMATURE] + dof[j + 4, ARMATURE] + dof[j + 5, ARMATURE]
+    return turning < A[0] + A[3] + A[5] and sliding < C[0] + C[3] + C[5]
+
+
+@inlined
+def held_by_rotors(dof, dof_work, j, bias, tau):
+    """The same for a free joint, S = 1: I_a = A - A D⁻¹ A, and τ - A D⁻¹ u + I_a c, since p + u = τ."""
+    A = ZERO6
+    B = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    C = ZERO6
+    lift = tau
+    for d in range(6):
+        armature = dof[j + d, ARMATURE]
+        row = ZERO6
+        unit = load6(dof_work, j + d, S_D)
+        for e in range(6):
+            other = load6(dof_work, j + e, S_D)
+            row = add6(row, scale6(armature * dof_work[j + d, D_D + e] * dof[j + e, ARMATURE], other))
+            lift = sub6(lift, scale6(armature * dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D], unit))
+        A, B, C = subtract_product(A, B, C, unit, sub6(row, scale6(armature, unit)))
+    return A, B, C, add6(lift, articulated_times_twist(A, B, C, bias))
 
 
 @inlined

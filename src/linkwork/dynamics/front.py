@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import choice, refuse_memory, shown
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
-from linkwork.dynamics.aba import aba
+from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
 from linkwork.dynamics.dca.solver import DcaSolver
+from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effort, warn_fallback, warn_poor
 from linkwork.dynamics.inputs import (
     NO_WRENCHES,
-    as_array,
+    as_body,
     as_effort,
-    as_finite_state,
+    as_finite,
     as_state,
     as_wrenches,
     explain_failure,
     refuse_loops,
 )
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
-from linkwork.dynamics.mass_matrix import composite_rigid_bodies
+from linkwork.dynamics.mass_matrix import composite_rigid_bodies, composite_sizes
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
 from linkwork.dynamics.unit_vector import unit_vector_columns
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
-from linkwork.errors import StateError
+from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
+
+FRAMES = ("body", "world")
+DENSE_COPIES = 4  # M, its factor, and what the solver of triangles copies of both
 
 
 def _workspace(model: Model, key: str, make: Callable[[Model], Any]) -> Any:
@@ -57,10 +62,13 @@ def _rnea_work(model: Model) -> tuple[FloatArray, ...]:
 def _forward_aba(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
     qdd = np.empty(model.nv)
     work, dof_work = _workspace(model, "aba", _aba_work)
-    _, bad = aba(*model.arrays, q, v, effort, wrenches, work, dof_work, qdd)
+    status, bad = aba(*model.arrays, q, v, effort, wrenches, work, dof_work, qdd)
     if bad >= 0 or not np.isfinite(qdd.sum()):
         vectors = {"state.q": q, "state.v": v, "effort": effort}
         raise explain_failure(model, "aba", bad, vectors, wrenches)
+    if status:
+        worst = int(np.argmax(work[:, LOSS]))
+        warn_poor("aba", model, worst, float(work[worst, LOSS]))
     return qdd
 
 
@@ -68,15 +76,19 @@ def _solve_mass_matrix(
     model: Model, name: str, M: FloatArray, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
 ) -> FloatArray:
     """q̈ = M⁻¹ (τ - h), h by inverse dynamics at zero acceleration."""
+    size = _inertia_sizes(model, q)
     bias = _inverse(model, q, v, np.zeros(model.nv), wrenches)
     rhs = (effort if effort.size else 0.0) - bias
     try:
         L = np.linalg.cholesky(M)
         qdd = np.linalg.solve(L.T, np.linalg.solve(L, rhs))
-        noise = (
-            4.0 * np.finfo(float).eps * model.nv * np.diag(M)
-        )  # what n roundings leave of a pivot that should be zero
-        bad = -1 if (np.diag(L) ** 2 > noise).all() else _least_definite_joint(model, M)
+        pivots = np.diag(L) ** 2
+        # What n roundings leave of a pivot that should be zero, and what is left of the inertia behind a joint.
+        noise = np.maximum(4.0 * np.finfo(float).eps * model.nv * np.diag(M), SINGULAR_PART * size)
+        bad = -1 if (pivots > noise).all() else _least_definite_joint(model, M)
+        loss = float((size / pivots).max(initial=0.0))
+        if bad < 0 and loss > POOR_LOSS:
+            warn_poor(name, model, model.joint_of(int(np.argmax(size / pivots))), loss)
     except np.linalg.LinAlgError:
         qdd, bad = rhs, _least_definite_joint(model, M)
     if bad >= 0 or not np.isfinite(qdd).all():
@@ -93,7 +105,7 @@ def _least_definite_joint(model: Model, M: FloatArray) -> int:
 
 
 def _forward_dense(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
-    return _solve_mass_matrix(model, "dense", _mass_matrix(model, q), q, v, effort, wrenches)
+    return _solve_mass_matrix(model, "dense", _mass_matrix(model, q, "dense", DENSE_COPIES), q, v, effort, wrenches)
 
 
 def _forward_unit_vector(
@@ -108,6 +120,7 @@ def _forward_unit_vector(
     for array in (armature_only, weightless):  # read-only, as in a model: the same compiled kernel serves
         array.setflags(write=False)
     work, S = _workspace(model, "rnea", _rnea_work)
+    _refuse_matrix(model, "unit_vector", DENSE_COPIES)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
     unit_vector_columns(tree, body, screws, armature_only, rest, weightless, q, still, unit, NO_WRENCHES, work, S, M)
@@ -133,7 +146,37 @@ def solve_dca(solver: DcaSolver, q: FloatArray, v: FloatArray, effort: FloatArra
 
 
 def _forward_dca(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
+    if is_delicate(model):
+        _, qdd = checked_or_aba(
+            model, "dca", lambda: solve_dca(dca_solver(model), q, v, effort, wrenches), q, v, effort, wrenches
+        )
+        return qdd
     return solve_dca(dca_solver(model), q, v, effort, wrenches)
+
+
+def checked_or_aba(
+    model: Model,
+    name: str,
+    solve: Callable[[], FloatArray],
+    q: FloatArray,
+    v: FloatArray,
+    effort: FloatArray,
+    wrenches: FloatArray,
+) -> tuple[bool, FloatArray]:
+    """Accelerations by `solve` where they keep their digits, by `aba`, with a warning, where not; and which it was."""
+    try:
+        qdd = solve()
+        missed = missed_effort(model, q, v, effort, wrenches, qdd)
+        if missed <= MISSED:
+            return True, qdd
+        why = f"its accelerations miss the efforts by a part of {missed:.0e}"
+    except ModelError:
+        why = "a body's inertia is singular"
+    except StateError:
+        why = "it cannot solve a joint"
+    qdd = _forward_aba(model, q, v, effort, wrenches)  # tells itself what cannot be solved at all
+    warn_fallback(name, model, why)
+    return False, qdd
 
 
 def virtual_work_solver(model: Model, split: bool = True) -> VirtualWorkSolver:
@@ -143,16 +186,25 @@ def virtual_work_solver(model: Model, split: bool = True) -> VirtualWorkSolver:
     return solver
 
 
+def _by_virtual_work(
+    model: Model, split: bool, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
+) -> FloatArray:
+    def solve() -> FloatArray:
+        return virtual_work_solver(model, split).accelerations(q, v, effort, wrenches)
+
+    return checked_or_aba(model, "virtual_work", solve, q, v, effort, wrenches)[1] if is_delicate(model) else solve()
+
+
 def _forward_virtual_work(
     model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
 ) -> FloatArray:
-    return virtual_work_solver(model).accelerations(q, v, effort, wrenches)
+    return _by_virtual_work(model, True, q, v, effort, wrenches)
 
 
 def _forward_virtual_work_unsplit(
     model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
 ) -> FloatArray:
-    return virtual_work_solver(model, split=False).accelerations(q, v, effort, wrenches)
+    return _by_virtual_work(model, False, q, v, effort, wrenches)
 
 
 ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]] = {
@@ -181,11 +233,11 @@ def forward_dynamics(
     way), "virtual_work_unsplit" (the same without link splitting: O(k³) for k joints on one body).
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """
-    solve = ALGORITHMS.get(algorithm)
+    solve = ALGORITHMS.get(algorithm) if type(algorithm) is str else None
     if solve is None:
-        raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
-    refuse_loops(model, "forward_dynamics")
+        raise StateError(f"there is no algorithm {shown(algorithm)}; choose one of {', '.join(ALGORITHMS)}.")
     q, v = as_state(model, state)
+    refuse_loops(model, "forward_dynamics")
     return solve(model, q, v, as_effort(model, effort), as_wrenches(model, wrenches))
 
 
@@ -215,30 +267,47 @@ def inverse_dynamics(
     return effort
 
 
-def _mass_matrix(model: Model, q: FloatArray) -> FloatArray:
+def _mass_matrix(model: Model, q: FloatArray, what: str, copies: int) -> FloatArray:
     tree, body, screws, dof, _, _ = model.arrays
+    _refuse_matrix(model, what, copies)
     M = np.empty((model.nv, model.nv))
     work, S = np.empty((model.n_bodies, CRB_BODY_WORK)), np.empty((model.nv, 6))
     composite_rigid_bodies(tree, body, screws, dof, q, np.zeros(model.nv), work, S, M)
     return M
 
 
+def _refuse_matrix(model: Model, what: str, copies: int) -> None:
+    """Before (nv, nv) matrices are allocated that memory cannot hold."""
+    advice = "Forward dynamics by algorithm='aba' needs no matrix"
+    refuse_memory(8 * copies * model.nv**2, f"{what} of {model.nv:,} degrees of freedom", advice)
+
+
+def _inertia_sizes(model: Model, q: FloatArray) -> FloatArray:
+    """The inertia each degree of freedom meets before cancellation, shape (nv,)."""
+    tree, body, screws, *_ = model.arrays
+    work, S = np.empty((model.n_bodies, CRB_BODY_WORK)), np.empty((model.nv, 6))
+    size = np.empty(model.nv)
+    composite_sizes(tree, body, screws, q, np.zeros(model.nv), work, S, size)
+    return size
+
+
 def mass_matrix(model: Model, state: State) -> FloatArray:
     """Joint-space inertia matrix, armature included, shape (nv, nv). Cost: O(n depth)."""
     q, _ = as_state(model, state)
-    return _mass_matrix(model, q)
+    M = _mass_matrix(model, q, "mass_matrix", 1)
+    return _finite_result(M, float(M.trace()), "mass_matrix")
 
 
 def body_poses(model: Model, state: State) -> FloatArray:
     """World poses of all bodies as homogeneous matrices, shape (n, 4, 4). Cost: O(n)."""
-    q, _ = as_finite_state(model, state)
+    q, _ = as_state(model, state)
     tree, body, screws, *_ = model.arrays
     flat = kinematics.world_poses(tree, body, screws, q)
     T = np.zeros((model.n_bodies, 4, 4))
     T[:, :3, :3] = flat[:, :9].reshape(-1, 3, 3)
     T[:, :3, 3] = flat[:, 9:]
     T[:, 3, 3] = 1.0
-    return T
+    return _finite_result(T, float(flat.sum()), "body_poses")
 
 
 def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
@@ -246,13 +315,12 @@ def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
 
     frame: axes the components refer to, "body" or "world".
     """
-    q, v = as_finite_state(model, state)
+    q, v = as_state(model, state)
+    choice(frame, FRAMES, "frame")
     tree, body, screws, *_ = model.arrays
     twists = kinematics.local_twists(tree, body, screws, q, v)
     if frame == "world":
         return np.asarray(kinematics.twists_to_world(kinematics.world_poses(tree, body, screws, q), twists))
-    if frame != "body":
-        raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
     return np.asarray(twists)
 
 
@@ -265,19 +333,16 @@ def body_jacobian(
     at: the point, in the body's frame [m].
     Cost: O(depth) beyond the memory of the result.
     """
-    q, _ = as_finite_state(model, state)
+    q, _ = as_state(model, state)
     tree, rows, screws, *_ = model.arrays
-    index = model.body(body) if isinstance(body, str) else int(body)
-    if not -1 <= index < model.n_bodies:
-        raise StateError(f"body {index} does not exist; model '{model.name}' has {model.n_bodies} bodies.")
-    point = as_array(at, (3,), "at", model)
+    index = as_body(model, body, world=True)
+    choice(frame, FRAMES, "frame")
+    point = as_finite(at, (3,), "at", model)
     J = np.asarray(kinematics.local_jacobian(tree, rows, screws, q, np.zeros(model.nv), index))
     J[3:] += np.cross(J[:3], point, axis=0)
     if frame == "world":
         R = body_poses(model, state)[index, :3, :3] if index >= 0 else np.eye(3)
         return np.concatenate([R @ J[:3], R @ J[3:]])
-    if frame != "body":
-        raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
     return J
 
 
@@ -294,8 +359,9 @@ class Energy(NamedTuple):
 
 def energy(model: Model, state: State) -> Energy:
     """Kinetic and potential energy."""
-    q, v = as_finite_state(model, state)
-    return Energy(*kinematics.energies(*model.arrays, q, v))
+    q, v = as_state(model, state)
+    found = Energy(*kinematics.energies(*model.arrays, q, v))
+    return _finite_result(found, found.total, "energy")
 
 
 class Momentum(NamedTuple):
@@ -308,17 +374,29 @@ def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> 
 
     about: the point the angular momentum refers to [m]; `lw.center_of_mass(...)` is a frequent choice.
     """
-    q, v = as_finite_state(model, state)
+    q, v = as_state(model, state)
     tree, body, screws, *_ = model.arrays
+    point = as_finite(about, (3,), "about", model)
     total = kinematics.world_momentum(tree, body, screws, q, v)
-    return Momentum(total[3:], total[:3] - np.cross(as_array(about, (3,), "about", model), total[3:]))
+    found = Momentum(total[3:], total[:3] - np.cross(point, total[3:]))
+    return _finite_result(found, float(found.linear.sum() + found.angular.sum()), "momentum")
 
 
 def center_of_mass(model: Model, state: State) -> FloatArray:
     """Centre of mass of the whole linkage in the world [m], shape (3,)."""
-    q, _ = as_finite_state(model, state)
+    q, _ = as_state(model, state)
     tree, body, screws, *_ = model.arrays
     mass, *moment = kinematics.mass_moment(tree, body, screws, q)
     if mass == 0.0:
         raise StateError(f"model '{model.name}' has no moving mass, so no centre of mass.")
-    return np.array(moment) / mass
+    return _finite_result(np.array(moment) / mass, float(sum(moment)), "center_of_mass")
+
+
+Result = TypeVar("Result")
+
+
+def _finite_result(result: Result, probe: float, what: str) -> Result:
+    """The result, unless finite numbers overflowed on the way: `probe` is not finite where any of it is not."""
+    if not np.isfinite(probe):
+        raise StateError(f"{what} overflowed: numbers in the state are too large.")
+    return result

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.errors import StateError
+from linkwork.core.checks import numbers, shown
+from linkwork.errors import ModelError, StateError
+from linkwork.model.linkage import Linkage
+from linkwork.model.manifold import all_finite
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -16,35 +19,65 @@ NO_EFFORT = np.zeros(0)
 NO_WRENCHES = np.zeros((0, 6))
 
 
+def as_model(model: Model, what: str) -> Model:
+    """A compiled model; a linkage is not one."""
+    if not isinstance(model, Model):
+        hint = "; compile it first: linkage.compile()" if isinstance(model, Linkage) else ""
+        raise ModelError(f"{what} needs a lw.Model, not {shown(model)}{hint}.")
+    return model
+
+
 def as_array(value: ArrayLike, shape: tuple[int, ...], what: str, model: Model) -> FloatArray:
     """`value` itself when kernels can read it as it is, a converted copy otherwise."""
-    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
-        array = value
-    else:
-        try:
-            array = np.array(value, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
-            raise StateError(f"{what} must be an array of numbers, not {value!r}.") from None
-    if array.shape != shape:
-        raise StateError(f"{what} has shape {array.shape}; model '{model.name}' needs {shape}.")
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == shape and value.flags.carray:
+        return value  # what every step of a simulation brings
+    return numbers(value, shape, what, f"model '{model.name}'")
+
+
+def as_finite(value: ArrayLike | None, shape: tuple[int, ...], what: str, model: Model) -> FloatArray:
+    """The same, with every number finite."""
+    if value is None:
+        raise StateError(f"{what} is missing; give an array of shape {shape}.")
+    array = as_array(value, shape, what, model)
+    if not np.isfinite(array).all():
+        raise StateError(f"{what} is {shown(array.tolist())}; give finite numbers.")
     return array
 
 
 def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
-    """q and v of a state, shapes checked, orientations unit."""
-    q, v = state
+    """q and v of a state: shapes checked, numbers finite, orientations unit."""
+    if type(model) is not Model:
+        as_model(model, "this function")
+    try:
+        q, v = state
+    except (TypeError, ValueError):
+        raise StateError(f"state must be a lw.State(q, v), not {shown(state)}; model.state(q, v) makes one.") from None
     q = as_array(q, (model.nq,), "state.q", model)
+    v = as_array(v, (model.nv,), "state.v", model)
+    if not all_finite(q, v):
+        raise explain_failure(model, "kinematics", -1, {"state.q": q, "state.v": v}, NO_WRENCHES)
     if model.quaternions.size:
         check_orientations(model, q)
-    return q, as_array(v, (model.nv,), "state.v", model)
-
-
-def as_finite_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
-    """The same, and every number finite: for what would pass NaN on instead of failing."""
-    q, v = as_state(model, state)
-    if not (np.isfinite(q).all() and np.isfinite(v).all()):
-        raise explain_failure(model, "kinematics", -1, {"state.q": q, "state.v": v}, NO_WRENCHES)
     return q, v
+
+
+as_finite_state = as_state  # the name of old callers
+
+
+def as_body(model: Model, body: str | int, what: str = "body", world: bool = False) -> int:
+    """Index of a body given by name or number; `world` admits the world, -1."""
+    if isinstance(body, str):
+        index = model.body(body)
+    elif isinstance(body, int | np.integer) and not isinstance(body, bool):
+        index = int(body)
+    else:
+        raise StateError(f"{what} must be the name or the number of a body, not {shown(body)}.")
+    if not (-1 if world else 0) <= index < model.n_bodies:
+        ground = "" if world else "is the world or "
+        raise StateError(
+            f"{what} {shown(body)} {ground}does not exist; model '{model.name}' has bodies 0 to {model.n_bodies - 1}."
+        )
+    return index
 
 
 def check_orientations(model: Model, q: FloatArray) -> None:
@@ -62,11 +95,18 @@ def check_orientations(model: Model, q: FloatArray) -> None:
 
 
 def as_effort(model: Model, effort: ArrayLike | None, what: str = "effort") -> FloatArray:
+    """Efforts or accelerations, shape (nv,); whether they are finite shows in the result."""
     return NO_EFFORT if effort is None else as_array(effort, (model.nv,), what, model)
 
 
 def as_wrenches(model: Model, wrenches: ArrayLike | None) -> FloatArray:
-    return NO_WRENCHES if wrenches is None else as_array(wrenches, (model.n_bodies, 6), "wrenches", model)
+    """External wrenches, shape (n, 6), finite: a body that cannot move would swallow what is not."""
+    if wrenches is None:
+        return NO_WRENCHES
+    array = as_array(wrenches, (model.n_bodies, 6), "wrenches", model)
+    if not np.isfinite(array).all():
+        raise explain_failure(model, "wrenches", -1, {}, array)
+    return array
 
 
 def refuse_loops(model: Model, what: str) -> None:

@@ -4,7 +4,7 @@ leaf to root   I_λ += Xᵀ I X                  (ten numbers per body)
 each joint     F = I S,  M_jj = SᵀF,  then up the path: F ← Xᵀ F,  M_kj = S_kᵀ F
 """
 
-from linkwork.core.jit import kernel
+from linkwork.core.jit import inlined, kernel
 from linkwork.model.joint_kernels import body_pose, joint_motion
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, PARENT, V
 from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent
@@ -15,9 +15,8 @@ R_, P_, COMPOSITE = 0, 9, 12
 BODY_WORK = 22
 
 
-@kernel
-def composite_rigid_bodies(tree, body, screws, dof, q, v, work, S, M):
-    """Writes the symmetric mass matrix into M (nv, nv)."""
+@inlined
+def composites_leaf_to_root(tree, body, screws, q, v, work, S):
     n = tree.shape[0]
     for i in range(n):
         R, p = body_pose(tree, body, screws, i, q)
@@ -31,6 +30,13 @@ def composite_rigid_bodies(tree, body, screws, dof, q, v, work, S, M):
             moved = rigid_to_parent(load9(work, i, R_), load3(work, i, P_), load10(work, i, COMPOSITE))
             for c in range(10):
                 work[parent, COMPOSITE + c] += moved[c]
+
+
+@kernel
+def composite_rigid_bodies(tree, body, screws, dof, q, v, work, S, M):
+    """Writes the symmetric mass matrix into M (nv, nv)."""
+    composites_leaf_to_root(tree, body, screws, q, v, work, S)
+    n = tree.shape[0]
     M[:] = 0.0
     for i in range(n):
         j = tree[i, V]
@@ -49,3 +55,16 @@ def composite_rigid_bodies(tree, body, screws, dof, q, v, work, S, M):
                         M[m + e, j + d] = x
                 F = wrench_to_parent(load9(work, k, R_), load3(work, k, P_), F)
                 k = tree[k, PARENT]
+
+
+@kernel
+def composite_sizes(tree, body, screws, q, v, work, S, size):
+    """Writes |ω|² tr I + |v|² m of what hangs from each joint into `size` (nv,): M_jj before anything cancels in it."""
+    composites_leaf_to_root(tree, body, screws, q, v, work, S)
+    for i in range(tree.shape[0]):
+        j = tree[i, V]
+        m, _, _, _, xx, _, _, yy, _, zz = load10(work, i, COMPOSITE)
+        for d in range(tree[i, DOF]):
+            s = load6(S, j + d, 0)
+            turning = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
+            size[j + d] = turning * (xx + yy + zz) + (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]) * m

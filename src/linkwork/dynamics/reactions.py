@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import shown
 from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.front import dca_solver, solve_dca, virtual_work_solver
-from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
+from linkwork.dynamics.digits import is_delicate, joint_wrenches, refuse_lost_digits
+from linkwork.dynamics.front import checked_or_aba, dca_solver, solve_dca, virtual_work_solver
+from linkwork.dynamics.inputs import (
+    as_effort,
+    as_finite,
+    as_model,
+    as_state,
+    as_wrenches,
+    explain_failure,
+    refuse_loops,
+)
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.joint_kernels import helical_twist
@@ -35,18 +46,24 @@ def joint_reactions(
     with springs and dampers, less armature q̈. Compile with merge_fixed=False to see the reactions of welds.
     Cost: O(n).
     """
-    refuse_loops(model, "joint_reactions")
+    refuse_loops(as_model(model, "joint_reactions"), "joint_reactions")
     q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
-    if algorithm == "dca":
-        solver = dca_solver(model)
-        solve_dca(solver, q, v, load, external)
-        return solver.reactions()
-    if algorithm == "virtual_work":
-        by_work = virtual_work_solver(model)
-        by_work.accelerations(q, v, load, external)
-        return by_work.reactions()
-    raise StateError(f"joint_reactions knows no algorithm '{algorithm}'; choose dca or virtual_work.")
+    if not isinstance(algorithm, str) or algorithm not in ("dca", "virtual_work"):
+        raise StateError(f"joint_reactions knows no algorithm {shown(algorithm)}; choose dca or virtual_work.")
+
+    def solve() -> FloatArray:
+        if algorithm == "dca":
+            return solve_dca(dca_solver(model), q, v, load, external)
+        return virtual_work_solver(model).accelerations(q, v, load, external)
+
+    if is_delicate(model):
+        kept, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
+        if not kept:
+            return joint_wrenches(model, q, v, external, qdd)
+    else:
+        solve()
+    return dca_solver(model).reactions() if algorithm == "dca" else virtual_work_solver(model).reactions()
 
 
 def hybrid_dynamics(
@@ -64,20 +81,20 @@ def hybrid_dynamics(
     of springs and dampers, so that `forward_dynamics` with these efforts gives these accelerations.
     Cost: O(n).
     """
-    refuse_loops(model, "hybrid_dynamics")
+    refuse_loops(as_model(model, "hybrid_dynamics"), "hybrid_dynamics")
     q, v = as_state(model, state)
     given = as_effort(model, effort)
     external = as_wrenches(model, wrenches)
     tree = model.arrays.tree.copy()
     qdd = np.zeros(model.nv)
     joints = []
+    if not isinstance(prescribed, Mapping):
+        raise StateError(f"prescribed must be a mapping from joint names to accelerations, not {shown(prescribed)}.")
     for name, value in prescribed.items():
         i = model.joint(name)
         rows = model.v_slice(i)
-        acceleration = as_array(np.atleast_1d(value), (rows.stop - rows.start,), f"prescribed['{name}']", model)
-        if not np.isfinite(acceleration).all():
-            raise StateError(f"prescribed['{name}'] is {acceleration.tolist()}; give finite numbers.")
-        qdd[rows] = acceleration
+        given_value: Any = [value] if np.ndim(value) == 0 else value
+        qdd[rows] = as_finite(given_value, (rows.stop - rows.start,), f"prescribed['{name}']", model)
         tree[i, layout.KIND], tree[i, layout.DOF] = layout.FIXED, 0
         joints.append(i)
     tree.setflags(write=False)
@@ -96,6 +113,7 @@ def hybrid_dynamics(
         passive = solver.total[rows] - (given[rows] if given.size else 0.0)
         armature = model.arrays.dof[rows, layout.ARMATURE]
         used[rows] = subspace(solver, i).T @ reactions[i] + armature * qdd[rows] - passive
+    refuse_lost_digits(model, "hybrid_dynamics", q, v, used, external, qdd)
     return qdd, used
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dynamics.front import Energy, energy, momentum
-from linkwork.dynamics.inputs import as_array, as_state
+from linkwork.dynamics.inputs import as_body, as_finite, as_state
 from linkwork.dynamics.plastic_impact import plastic_velocities
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Free, Joint
@@ -97,12 +97,12 @@ def reroot(
     Cost: O(chain between the two roots) and one copy of the model's arrays. Theory: docs/theory/rerooting.md.
     """
     q, v = as_state(model, state)
-    qdd = None if acceleration is None else as_array(acceleration, (model.nv,), "acceleration", model)
+    qdd = None if acceleration is None else as_finite(acceleration, (model.nv,), "acceleration", model)
     chain = chain_of_inversion(model, _index(model, body))
     pose, neutral, twist, spatial = _motion(model, q, v, np.zeros(model.nv) if qdd is None else qdd, chain)
     root_joint = _checked(joint, model)
     placed, placement, place = _placed(root_joint, at, pose, neutral)
-    guess = None if near is None else as_array(near, (root_joint.nq,), "near", model)
+    guess = None if near is None else as_finite(near, (root_joint.nq,), "near", model)
     coordinates = nearest_coordinates(placed, placement.inverse() @ pose, guess)
     velocity = nearest_velocity(placed, coordinates.value, twist)
     if not project or not _misses(coordinates, velocity, pose, twist):
@@ -169,11 +169,10 @@ def _loss(
 
 
 def _index(model: Model, body: str | int) -> int:
-    index = model.body(body) if isinstance(body, str) else int(body)
-    if index < 0 and isinstance(body, str):
-        raise ModelError(f"'{body}' stands on the ground and cannot be the root; choose a body that moves.")
-    if not 0 <= index < model.n_bodies:
-        raise ModelError(f"body {index} does not exist; model '{model.name}' has {model.n_bodies} bodies.")
+    index = as_body(model, body, world=True)
+    if index < 0:
+        what = f"'{body}' stands on the ground and" if isinstance(body, str) else "body -1 does not exist and"
+        raise ModelError(f"{what} cannot be the root; choose a body that moves.")
     return index
 
 

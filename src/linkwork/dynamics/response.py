@@ -5,9 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import choice
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.inputs import as_array, as_effort, as_state, as_wrenches, explain_failure, refuse_loops
+from linkwork.dynamics.digits import is_delicate, refuse_lost_digits
+from linkwork.dynamics.inputs import (
+    as_body,
+    as_effort,
+    as_finite,
+    as_model,
+    as_state,
+    as_wrenches,
+    explain_failure,
+    refuse_loops,
+)
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -23,7 +34,7 @@ class Response:
     """
 
     def __init__(self, model: Model, state: State, effort: ArrayLike | None = None, wrenches: ArrayLike | None = None):
-        refuse_loops(model, "Response")
+        refuse_loops(as_model(model, "Response"), "Response")
         self.model = model
         self._q, self._v = (x.copy() for x in as_state(model, state))
         self._solver = DcaSolver(model)
@@ -33,6 +44,10 @@ class Response:
         if bad >= 0 or not np.isfinite(self._solver.coef).all():
             vectors = {"state.q": self._q, "state.v": self._v, "effort": load}
             raise explain_failure(model, "dca", bad, vectors, external)
+        if is_delicate(model):
+            qdd = np.empty(model.nv)
+            self._solver.substitute(qdd)
+            refuse_lost_digits(model, "Response", self._q, self._v, load, external, qdd)
         self._wrenches = external.copy() if external.size else np.zeros((model.n_bodies, 6))
         self._effort = load.copy() if load.size else np.zeros(model.nv)
         nodes = self._solver.assembly.nodes
@@ -151,6 +166,7 @@ class Response:
         frame: axes of both sides, "body" (each its own) or "world".
         """
         s = self._solver
+        choice(frame, ("body", "world"), "frame")
         a, b = self._body(of), self._body(on)
         out = np.empty((6, 6))
         paths.body_block(
@@ -167,8 +183,6 @@ class Response:
             Ra, Rb = self.pose(a)[:3, :3], self.pose(b)[:3, :3]
             left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
             right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
-        elif frame != "body":
-            raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
         return left @ out @ right
 
     def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
@@ -203,16 +217,10 @@ class Response:
             node, wrench, self._path, self._change,
         )  # fmt: skip
 
-    # --------------------------------------------------------------------------------------------------------------- door
+    # ------------------------------------------------------------------------------------------------------------- inputs
 
     def _body(self, body: str | int) -> int:
-        index = self.model.body(body) if isinstance(body, str) else int(body)
-        if not 0 <= index < self.model.n_bodies:
-            raise StateError(
-                f"body {body!r} is the world or does not exist; model '{self.model.name}' has bodies 0 to "
-                f"{self.model.n_bodies - 1}."
-            )
-        return index
+        return as_body(self.model, body)
 
     def _frame(self, body: str | int) -> tuple[int, FloatArray]:
         if isinstance(body, str):
@@ -221,9 +229,4 @@ class Response:
         return self._body(body), np.eye(4)
 
     def _finite(self, value: ArrayLike | None, shape: tuple[int, ...], what: str) -> FloatArray:
-        if value is None:
-            raise StateError(f"{what} is missing; give an array of shape {shape}.")
-        array = as_array(value, shape, what, self.model)
-        if not np.isfinite(array).all():
-            raise StateError(f"{what} is {array.tolist()}; give finite numbers.")
-        return array
+        return as_finite(value, shape, what, self.model)

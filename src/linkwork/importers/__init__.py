@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file
 from linkwork.importers.xml_tree import root_tag
 from linkwork.model.linkage import Linkage
 
 SUFFIXES = ".urdf, .xml, .mjcf, .bvh or .asf"
+READ = (".urdf", ".xml", ".mjcf", ".bvh", ".asf")
+_SDF = (
+    "this is SDF (Gazebo), which Linkwork does not read. Convert it to URDF or MJCF first, for instance with "
+    "`gz sdf -p model.sdf` and sdformat_mjcf, or load the robot's own URDF."
+)
+_USD = "this is USD, which Linkwork does not read. Export the robot as URDF or MJCF."
+FOREIGN = {
+    ".sdf": _SDF, ".world": _SDF, ".usd": _USD, ".usda": _USD, ".usdz": _USD,
+    ".xacro": "this is a xacro macro file; expand it first: xacro in.xacro > out.urdf.",
+}  # fmt: skip
 
 
 def load_file(path: str | Path, **options: Any) -> Linkage:
@@ -19,15 +30,13 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     options: for URDF `floating` and `strict`, see `importers.urdf.load_urdf`; MJCF takes none; for motion capture `unit`,
     `mass`, `masses` and more, see `importers.bvh.load_bvh` and `importers.asf.load_asf`.
     """
-    file = Path(path)
-    suffix = file.suffix.lower()
-    if file.is_dir():
-        raise FormatError(f"{path}: this is a directory; give a file ending in {SUFFIXES}.")
-    if suffix not in (".urdf", ".xml", ".mjcf", ".bvh", ".asf"):
-        what = f"the suffix '{file.suffix}'" if suffix else "a name without suffix"
+    suffix = PurePath(path).suffix.lower() if isinstance(path, str | PurePath) else ""
+    if suffix in (".sdf", ".world", ".xacro", ".usd", ".usda", ".usdz"):
+        raise FormatError(f"{path}: {FOREIGN[suffix]}")
+    if suffix not in READ and isinstance(path, str | PurePath) and not Path(path).is_dir():
+        what = f"the suffix '{suffix}'" if suffix else "a name without suffix"
         raise FormatError(f"{path}: {what} tells no known format; Linkwork reads {SUFFIXES}.")
-    if not file.exists():
-        raise FormatError(f"{path}: there is no such file (current directory: {Path.cwd()}).")
+    checked_file(path)
     # Importers are loaded when used, so that one format never pays for another's dependencies.
     if suffix == ".bvh":
         from linkwork.importers.mocap.bvh import load_bvh
@@ -40,6 +49,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
         names = ("motion", "frame_time", "unit", "mass", "masses")
         hint = "an ASF file takes motion= (the AMC file), frame_time=, unit=, mass= and masses="
         return load_asf(path, **_known(options, names, path, hint))
+    if root_tag(path) in ("sdf", "gazebo"):
+        raise FormatError(f"{path}: {_SDF}")
     if suffix == ".urdf" or root_tag(path) == "robot":
         from linkwork.importers.urdf.reader import load_urdf
 

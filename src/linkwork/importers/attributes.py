@@ -10,7 +10,8 @@ from linkwork.importers.xml_tree import Element
 from linkwork.spatial.pose import Pose, Vector3
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)
-NOT_READ = {"visual": "not read; a body's shapes come from <collision>"}
+LARGEST = 1e100  # of a number in a file
+SHOWN = 80  # letters of an attribute in a message
 
 
 class AttributeReader:
@@ -67,14 +68,15 @@ class AttributeReader:
         for child in element.children:
             if child.tag not in children:
                 kind = f"<{child.tag}> in <{element.tag}>"
-                self.report.note(child.line, kind, NOT_READ.get(child.tag, "not read"), group=kind)
+                self.report.note(child.line, kind, "not read", group=kind)
 
     def _numbers(self, element: Element, name: str, owner: str, count: int, infinite: bool) -> list[float] | None:
         text = self.text(element, name, owner)
         if not text:
             return None
         words = text.split()
-        shown = f'{owner}: <{element.tag} {name}="{text}">'
+        brief = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        shown = f'{owner}: <{element.tag} {name}="{brief}">'
         try:
             numbers = [float(word.replace("_", "?")) for word in words]  # Python alone reads 1_000 as a number
         except ValueError:
@@ -82,6 +84,9 @@ class AttributeReader:
         if len(numbers) != count:
             what = "a number" if count == 1 else f"{count} numbers separated by blanks"
             self.report.fault(element.line, f"{shown} is not {what}.")
+            return None
+        if any(abs(x) > LARGEST and not math.isinf(x) for x in numbers):
+            self.report.fault(element.line, f"{shown} is above {LARGEST:g}; squares of it would overflow.")
             return None
         if any(math.isnan(x) or (math.isinf(x) and not infinite) for x in numbers):
             self.report.fault(element.line, f"{shown} is not finite; give ordinary numbers.")

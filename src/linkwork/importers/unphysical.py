@@ -1,13 +1,15 @@
 """Real files that a strict reader would refuse: moments no body has, and joints with nothing to move behind them.
 
 Such files load, with a warning that gives the numbers, as long as the equations of motion keep a solution:
-- A link whose moments break the triangle inequality, or are negative, keeps them as written when what moves with it as one
-  rigid body has positive moments in sum. Otherwise it stays a fault, which compiling the linkage reports.
+- A link whose moments break the triangle inequality keeps them as written, and so does one with negative moments when what
+  moves with it as one rigid body has none in sum. Otherwise it stays a fault, which compiling the linkage reports. Whether
+  such a robot can be solved depends on its joints: the dynamics tell.
 - A joint with no mass at all behind it has no equation of motion (0 · q̈ = τ); its link is welded to its parent, at q = 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,7 +18,7 @@ import numpy as np
 from linkwork.importers.report import Report
 from linkwork.importers.urdf.joint import UrdfJoint
 from linkwork.importers.urdf.link import Link
-from linkwork.model.inertia import Inertia
+from linkwork.model.inertia import NEGATIVE_TOLERANCE, SHORTEST, Inertia
 from linkwork.model.joints import Fixed
 from linkwork.spatial.pose import Pose
 
@@ -27,7 +29,7 @@ NAMES_SHOWN = 50
 class InertiaAsWritten(Inertia):
     """An unphysical inertia that was reported and judged harmless, so that compiling does not refuse it again."""
 
-    def faults(self) -> list[str]:
+    def faults(self, length: float = 0.0) -> list[str]:
         return []
 
 
@@ -92,6 +94,9 @@ def accept_unphysical_inertia(
 
 
 def _is_solvable(parts: Iterable[Inertia]) -> bool:
-    """Whether parts that move as one have positive mass and moments; the triangle inequality may still be broken."""
+    """Whether parts that move as one have mass and no negative moments; the triangle inequality may still be broken."""
     total = Inertia.total(parts)
-    return total.mass > 0.0 and bool(np.linalg.eigvalsh(total.matrix)[0] > 0.0)
+    if not (total.mass > 0.0 and np.isfinite(total.matrix).all()):
+        return False
+    low, _, high = np.linalg.eigvalsh(total.matrix)
+    return bool(low >= -NEGATIVE_TOLERANCE * max(high, total.mass * max(math.hypot(*total.com), SHORTEST) ** 2))

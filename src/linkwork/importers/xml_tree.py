@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file
 
 
 @dataclass(slots=True)
@@ -64,6 +65,6 @@ def root_tag(path: str | Path) -> str:
 
 def _content(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return checked_file(path).read_bytes()
     except OSError as error:
         raise FormatError(f"{path}: cannot be read, {error.strerror}.") from None

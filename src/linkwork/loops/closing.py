@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import positive, whole
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
-from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state
+from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state, as_model
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.minimal_norm import Factors, factor
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
@@ -61,9 +62,8 @@ def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps:
     Raises StateError where steps no longer help: loops that cannot close, or a singular start.
     Cost: O(n + p² log n + p³) per step; a nearly closed loop takes two or three.
     """
-    plan = loop_plan(model)
-    if not tolerance > 0.0 or max_steps < 1:
-        raise StateError(f"tolerance must be > 0 and max_steps ≥ 1, not {tolerance!r} and {max_steps!r}.")
+    plan = loop_plan(as_model(model, "close_loops"))
+    tolerance, max_steps = positive(tolerance, "tolerance"), whole(max_steps, 1, "max_steps")
     q, v = as_finite_state(model, state)
     q, factors, system = _close_positions(plan, q, tolerance, max_steps)
     for _ in range(3):  # one projection is exact; the others take away its rounding

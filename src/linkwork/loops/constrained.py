@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import not_negative
 from linkwork.dynamics.front import forward_dynamics, solve_dca
-from linkwork.dynamics.inputs import as_effort, as_finite_state, as_wrenches
+from linkwork.dynamics.inputs import as_effort, as_finite_state, as_model, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.minimal_norm import Factors, factor
@@ -58,11 +59,10 @@ def constrained_dynamics(
     largest_gap: refuse states whose loops are open by more [rad or m]; stages of an integrator need some room.
     Cost: O(n + p² log n + p³) for p constraints.
     """
-    plan = loop_plan(model)
+    plan = loop_plan(as_model(model, "constrained_dynamics"))
     q, v = as_finite_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
-    if not (np.isfinite(rate) and rate >= 0.0):
-        raise StateError(f"rate must be a number ≥ 0 [1/s], not {rate!r}.")
+    rate, largest_gap = not_negative(rate, "rate", finite=True), not_negative(largest_gap, "largest_gap")
     system = LoopSystem(plan, q, v)
     _refuse_open(plan, system, largest_gap)
     solver = loop_solver(model)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.model import layout
-from linkwork.model.faults import label, name_faults, parent_faults, placement_table, value_faults
+from linkwork.model.faults import contact_faults, label, name_faults, parent_faults, placement_table, value_faults
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
@@ -52,6 +52,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults += parent_faults(bodies, parent)
     faults += value_faults(linkage, bodies)
     faults += loop_faults(linkage._loops, index.__contains__)
+    faults += contact_faults(linkage, index.__contains__)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -222,6 +223,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         warnings=(*linkage.warnings, *lost),
         merged_into=draft.merged_into,
         joint_parts=_joint_parts(draft, kept),
+        ignore_contact=tuple((str(a), str(b)) for a, b in linkage.ignore_contact),
     )
 
 
@@ -280,12 +282,12 @@ def _placed_shapes(draft: _Draft, number: list[int]) -> tuple[tuple[tuple[int, S
             lost.append(f"{label(body)} has no mass and became part of a compound joint; its shapes are left out")
             continue
         at = draft.welded_at.get(i)
-        shapes += [(number[draft.host[i]], _placed(shape, at)) for shape in body.shapes]
+        shapes += [(number[draft.host[i]], _placed(shape, at, body.name)) for shape in body.shapes]
     return tuple(shapes), lost
 
 
-def _placed(shape: Shape, pose: Pose | None) -> Shape:
-    return shape if pose is None else replace(shape, placement=pose @ shape.placement)
+def _placed(shape: Shape, pose: Pose | None, owner: str) -> Shape:
+    return shape if pose is None else replace(shape, placement=pose @ shape.placement, owner=owner)
 
 
 def pack_screws(joints: list[Joint], tree: IntArray, body: FloatArray) -> FloatArray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.model.inertia import TRIANGLE_TOLERANCE, Inertia
+from linkwork.model.inertia import NEGATIVE_TOLERANCE, SHORTEST, TOO_LARGE, TRIANGLE_TOLERANCE, Inertia
 from linkwork.model.linkage import WORLD, Body, Linkage
+from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose
 
 IntArray = NDArray[np.int64]
@@ -78,22 +81,58 @@ def value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
     placements = placement_table([body.placement for body in bodies])
     for i in np.flatnonzero(~np.isfinite(placements).all(axis=1)):
         faults.append(f"{label(bodies[i])}: placement has a number that is not finite: {bodies[i].placement}")
-    for i in _suspicious_inertias([body.inertia for body in bodies]):
-        faults += [f"{label(bodies[i])}: {fault}" for fault in bodies[i].inertia.faults()]
+    reach = _reaches(bodies)
+    for i in _suspicious_inertias([body.inertia for body in bodies], reach):
+        faults += [f"{label(bodies[i])}: {fault}" for fault in bodies[i].inertia.faults(float(reach[i]))]
+    for body in bodies:
+        for shape in body.shapes:
+            faults += [f"{label(body)}: {fault}" for fault in _seen_once(shape, seen)]
     return faults
 
 
-def _suspicious_inertias(inertias: list[Inertia]) -> IntArray:
+def _seen_once(shape: Shape, seen: dict[int, list[str]]) -> list[str]:
+    """Faults of a shape; shapes shared by many bodies are checked once."""
+    if id(shape) not in seen:
+        seen[id(shape)] = shape.faults()
+        return seen[id(shape)]
+    return []
+
+
+def contact_faults(linkage: Linkage, known: Callable[[str], bool]) -> list[str]:
+    return [
+        f"ignore_contact names '{name}', which is not a body"
+        for pair in linkage.ignore_contact
+        for name in pair
+        if not known(name)
+    ]
+
+
+def _reaches(bodies: list[Body]) -> FloatArray:
+    """How far each body reaches from its joint: to the joints it carries, or as far as it stands from its own [m]."""
+    away = np.array([math.hypot(*body.placement.xyz) for body in bodies])
+    reach = away.copy()
+    index = {body.name: i for i, body in enumerate(bodies)}
+    for body, distance in zip(bodies, away.tolist(), strict=True):
+        parent = index.get(body.parent)
+        if parent is not None and distance > reach[parent]:
+            reach[parent] = distance
+    return reach
+
+
+def _suspicious_inertias(inertias: list[Inertia], reach: FloatArray) -> IntArray:
     """Bodies whose inertia may be unphysical, found for all at once; `Inertia.faults` has the last word."""
     n = len(inertias)
     numbers = np.fromiter(
         chain.from_iterable((i.mass, *i.com, *i.moments) for i in inertias), dtype=float, count=10 * n
     ).reshape(n, 10)
-    bad = ~np.isfinite(numbers).all(axis=1)
+    bad = ~(np.abs(numbers) <= TOO_LARGE).all(axis=1)
     bad |= (numbers[:, 0] < 0) | ((numbers[:, 0] == 0) & numbers[:, 4:].any(axis=1))
-    moments = numbers[~bad][:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
+    sound = numbers[~bad]
+    moments = sound[:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
     low, middle, high = _principal_moments(moments).T
-    bad[~bad] = (low < -1e-12 * high) | (low + middle < high * (1.0 - TRIANGLE_TOLERANCE))
+    length = np.maximum(np.maximum(np.linalg.norm(sound[:, 1:4], axis=1), reach[~bad]), SHORTEST)
+    size = np.maximum(high, sound[:, 0] * length**2)
+    bad[~bad] = (low < -NEGATIVE_TOLERANCE * size) | (high - low - middle > TRIANGLE_TOLERANCE * size)
     return np.flatnonzero(bad)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
@@ -17,6 +18,10 @@ Moments = tuple[float, float, float, float, float, float]
 
 # Printed digits break the triangle inequality by a little; a body that breaks it by more is unphysical.
 TRIANGLE_TOLERANCE = 1e-3
+NEGATIVE_TOLERANCE = 1e-12  # part of mass · length² by which rounding may make a moment of zero negative
+SHORTEST = 1e-3  # [m] of a body about whose size nothing is known
+NO_MOMENT = 1e-20  # [kg·m²] moments of a body without mass below this are the rounding of zero
+TOO_LARGE = 1e100  # squares of such numbers would overflow
 
 
 def _moments(value: Any) -> Moments:
@@ -26,8 +31,8 @@ def _moments(value: Any) -> Moments:
         return (x, 0.0, 0.0, y, 0.0, z)
     try:
         M = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {shown(value)}.") from None
     if M.shape == (3,):
         return (float(M[0]), 0.0, 0.0, float(M[1]), 0.0, float(M[2]))
     if M.shape != (3, 3):
@@ -53,8 +58,8 @@ class Inertia:
     def __init__(self, mass: float, com: Sequence[float] = ORIGIN, moments: ArrayLike = (0.0, 0.0, 0.0)):
         try:
             object.__setattr__(self, "mass", float(mass))
-        except (TypeError, ValueError):
-            raise ModelError(f"Inertia mass must be a number, not {mass!r}.") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"Inertia mass must be a number, not {shown(mass)}.") from None
         object.__setattr__(self, "com", vector3(com, "Inertia com"))
         object.__setattr__(self, "moments", _moments(moments))
 
@@ -114,9 +119,9 @@ class Inertia:
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two inertias given in the same frame, as one rigid body."""
-        if self.mass == 0.0 and not any(self.moments):
+        if self.is_massless:
             return other
-        if other.mass == 0.0 and not any(other.moments):
+        if other.is_massless:
             return self
         mass = self.mass + other.mass
         if mass == 0.0:
@@ -156,21 +161,30 @@ class Inertia:
 
     @property
     def is_massless(self) -> bool:
-        return self.mass == 0.0 and not any(self.moments)
+        return self.mass == 0.0 and max(map(abs, self.moments)) < NO_MOMENT
 
-    def faults(self) -> list[str]:
-        """Why this is not the inertia of a physical body; empty when it is."""
+    def faults(self, length: float = 0.0) -> list[str]:
+        """Why this is not the inertia of a physical body; empty when it is.
+
+        length: how far the body reaches [m], as its joints tell. Moments are measured against mass · length²: a violation
+        far below that is rounding, or a flat part of a mechanism that never turns about its other axes.
+        """
         numbers = (self.mass, *self.com, *self.moments)
         if not all(map(math.isfinite, numbers)):
             return [
                 f"inertia has a number that is not finite: mass {self.mass}, com {self.com}, moments {self.moments}"
             ]
-        if self.mass < 0.0 or (self.mass == 0.0 and any(self.moments)):
+        if max(map(abs, numbers)) > TOO_LARGE:
+            return [
+                f"inertia has a number above {TOO_LARGE:g}: mass {self.mass}, com {self.com}, moments {self.moments}"
+            ]
+        if self.mass < 0.0 or (self.mass == 0.0 and not self.is_massless):
             return [f"mass is {self.mass:g} kg with moments {self.moments}; mass must be > 0"]
         low, middle, high = np.linalg.eigvalsh(self.matrix)
-        if low < -1e-12 * max(high, 1e-300):
+        size = max(float(high), self.mass * max(math.hypot(*self.com), length, SHORTEST) ** 2)
+        if low < -NEGATIVE_TOLERANCE * size:
             return [f"principal moments ({low:g}, {middle:g}, {high:g}) kg·m² must not be negative"]
-        if low + middle < high * (1.0 - TRIANGLE_TOLERANCE):
+        if high - low - middle > TRIANGLE_TOLERANCE * size:
             return [
                 f"principal moments ({low:g}, {middle:g}, {high:g}) kg·m² break the triangle inequality: "
                 f"{low:g} + {middle:g} < {high:g}; no distribution of mass has them"

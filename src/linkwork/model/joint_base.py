@@ -114,7 +114,7 @@ class Joint:
             return []
         try:
             pairs = np.asarray(self.limits, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return [f"limits are {self.limits!r}; they must be numbers (lower, upper), or {self.nv} such pairs"]
         if pairs.shape not in ((2,), (self.nv, 2)) or self.kind in (SPHERICAL, FREE, FIXED):
             if self.kind in (SPHERICAL, FREE, FIXED):
@@ -196,7 +196,7 @@ def option_numbers(value: PerDof) -> FloatArray | None:
     """The numbers of an option in a row, or None when it has none."""
     try:
         return None if value is None else np.ravel(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

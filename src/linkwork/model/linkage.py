@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
@@ -50,6 +51,7 @@ class Linkage:
     gravity: Vector3 = EARTH_GRAVITY
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
     motion: Motion | None = None  # what a motion-capture file recorded
+    ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # bodies whose shapes pass through each other
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
@@ -79,6 +81,8 @@ class Linkage:
         _expect(placement, Pose, name, "placement", "a lw.Pose")
         _expect(inertia, Inertia, name, "inertia", "a lw.Inertia")
         _expect(parent, str, name, "parent", "the name of a body or 'world'")
+        if not isinstance(shapes, Sequence) or isinstance(shapes, str):
+            raise ModelError(f"body '{name}': shapes must be a sequence of shapes, not {shown(shapes)}.")
         for shape in shapes:
             _expect(shape, Shape, name, "every shape", "a shape such as lw.Sphere(0.1)")
         if not isinstance(name, str) or not name:
@@ -151,6 +155,8 @@ class Linkage:
             return self._bodies[self._index[name]]
         except KeyError:
             raise ModelError(f"linkage '{self.name}' has no body '{name}'{did_you_mean(name, self._index)}.") from None
+        except TypeError:
+            raise ModelError(f"a body's name is a string, not {shown(name)}.") from None
 
     def edit_body(self, name: str, /, **changes: object) -> Body:
         """Replaces fields of a body: parent, joint, placement, inertia, joint_name, shapes."""
@@ -188,6 +194,7 @@ class Linkage:
             )
             for loop in self._loops
         ]
+        self.ignore_contact = [(new if a == old else a, new if b == old else b) for a, b in self.ignore_contact]
 
     def remove_body(self, name: str) -> list[Body]:
         """Takes away a body, everything that hangs from it and the loops it closes; returns the bodies taken."""
@@ -205,6 +212,7 @@ class Linkage:
         self._bodies = [body for body in self._bodies if body.name not in doomed]
         self._index = {body.name: i for i, body in enumerate(self._bodies)}
         self._loops = [loop for loop in self._loops if not {loop.body_a, loop.body_b} & doomed]
+        self.ignore_contact = [pair for pair in self.ignore_contact if not set(pair) & doomed]
         return taken
 
     def merge(
@@ -243,6 +251,10 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        self.ignore_contact += [
+            tuple(WORLD if name == WORLD else prefix + name for name in pair)  # type: ignore[misc]
+            for pair in list(other.ignore_contact)
+        ]
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
 
     def compile(self, *, merge_fixed: bool = True) -> Model:
@@ -258,4 +270,4 @@ class Linkage:
 
 def _expect(value: object, kind: type, body: str, what: str, hint: str) -> None:
     if not isinstance(value, kind):
-        raise ModelError(f"body '{body}': {what} must be {hint}, not {value!r}.")
+        raise ModelError(f"body '{body}': {what} must be {hint}, not {shown(value)}.")

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import finite, numbers, shown
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.joints import Joint
 from linkwork.model.loops import LoopClosure
-from linkwork.model.manifold import coordinates_difference, coordinates_integrate, normalize_coordinates
+from linkwork.model.manifold import all_finite, coordinates_difference, coordinates_integrate, normalize_coordinates
 from linkwork.model.random_coordinates import random_coordinates
 from linkwork.model.shapes import Shape
 from linkwork.model.state import State
@@ -70,6 +71,7 @@ class Model:
         default_factory=dict
     )  # joints inside compounds → body, first, size
     loops: tuple[LoopClosure, ...] = ()  # joints beside the tree
+    ignore_contact: tuple[tuple[str, str], ...] = ()  # bodies of the linkage whose shapes pass through each other
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property
@@ -79,6 +81,13 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "workspaces"}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        """Copies and pickles are as protected from writing as the model itself."""
+        self.__dict__.update(values)
+        for value in (*values.values(), *self.arrays):
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     @cached_property
     def without_loops(self) -> Model:
@@ -140,6 +149,8 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The body a name belongs to, and the pose of the named frame in it."""
+        if not isinstance(name, str):
+            raise ModelError(f"a body's name is a string, not {shown(name)}.")
         index = self._body_index.get(name)
         if index is not None:
             return Frame(index, Pose())
@@ -156,6 +167,8 @@ class Model:
 
     def joint(self, name: str) -> int:
         """Index of the body that the named joint carries."""
+        if not isinstance(name, str):
+            raise ModelError(f"a joint's name is a string, not {shown(name)}.")
         index = self._joint_index.get(name)
         if index is None and name in self.joint_parts:
             return self.joint_parts[name][0]
@@ -176,10 +189,19 @@ class Model:
         if isinstance(joint, str) and joint not in self._joint_index and joint in self.joint_parts:
             i, first, size = self.joint_parts[joint]
         else:
-            i = self.joint(joint) if isinstance(joint, str) else joint
+            i = self._joint_number(joint)
         start = int(self.arrays.tree[i, column]) + first
         whole = self.joints[i].nq if column == layout.Q else self.joints[i].nv
         return slice(start, start + (whole if size < 0 else size))
+
+    def _joint_number(self, joint: str | int) -> int:
+        if isinstance(joint, str):
+            return self.joint(joint)
+        if isinstance(joint, bool) or not isinstance(joint, int | np.integer) or not 0 <= joint < self.n_bodies:
+            raise ModelError(
+                f"joint {shown(joint)} does not exist; model '{self.name}' has joints 0 to {self.n_bodies - 1}, and names."
+            )
+        return int(joint)
 
     def neutral(self) -> State:
         """At rest with every joint in its zero frame."""
@@ -189,11 +211,15 @@ class Model:
 
     def random_state(self, rng: np.random.Generator | int | None = None, speed: float = 1.0) -> State:
         """Random coordinates within limits and normal velocities of the given scale [rad/s or m/s]."""
-        rng = np.random.default_rng(rng)
+        scale = finite(speed, "speed")
+        try:
+            rng = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise StateError(f"rng must be a seed or a numpy Generator, not {shown(rng)}.") from None
         q = random_coordinates(
             self.arrays.tree, self.arrays.body, self.arrays.screws, self.lower, self.upper, self.nq, rng
         )
-        return State(q, speed * rng.normal(size=self.nv))
+        return State(q, scale * rng.normal(size=self.nv))
 
     def state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
         """A checked state: shapes right, numbers finite, quaternions made unit. What is not given is neutral, at rest."""
@@ -208,9 +234,7 @@ class Model:
         return State(coordinates, velocities)
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> FloatArray:
-        vector = np.array(value, dtype=float)
-        if vector.shape != (size,):
-            raise StateError(f"{what} has shape {vector.shape}; model '{self.name}' needs ({size},).")
+        vector = numbers(value, (size,), what, f"model '{self.name}'").copy()
         if not np.isfinite(vector).all():
             k = int(np.flatnonzero(~np.isfinite(vector))[0])
             raise StateError(f"{what}[{k}] is {vector[k]} (joint '{self.joint_names[self.joint_of(k, what)]}').")
@@ -223,23 +247,25 @@ class Model:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> FloatArray:
         """q ⊕ v h: coordinates after moving with the constant velocity v for the time h [s], shape (nq,)."""
-        old, velocity = self._readable(q, self.nq, "q"), self._readable(v, self.nv, "v")
-        return np.asarray(coordinates_integrate(self.arrays.tree, old, velocity, float(h)))
+        old, velocity = self._two_rows(q, self.nq, "q", v, self.nv, "v")
+        return np.asarray(coordinates_integrate(self.arrays.tree, old, velocity, finite(h, "h")))
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
         """q1 ⊖ q0: the velocity that carries q0 to q1 in one second, shape (nv,)."""
-        old, new = self._readable(q0, self.nq, "q0"), self._readable(q1, self.nq, "q1")
+        old, new = self._two_rows(q0, self.nq, "q0", q1, self.nq, "q1")
         return np.asarray(coordinates_difference(self.arrays.tree, old, new, self.nv))
 
-    def _readable(self, value: ArrayLike, size: int, what: str) -> FloatArray:
-        """`value` itself when kernels can read it as it is, a converted copy otherwise."""
-        if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
-            vector = value
-        else:
-            vector = np.array(value, dtype=np.float64, order="C")
-        if vector.shape != (size,):
-            raise StateError(f"{what} has shape {vector.shape}; model '{self.name}' needs ({size},).")
-        return vector
+    def _two_rows(
+        self, a: ArrayLike, size_a: int, name_a: str, b: ArrayLike, size_b: int, name_b: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Both as kernels can read them, every number finite."""
+        owner = f"model '{self.name}'"
+        rows = numbers(a, (size_a,), name_a, owner), numbers(b, (size_b,), name_b, owner)
+        if not all_finite(*rows):
+            for row, name in zip(rows, (name_a, name_b), strict=True):
+                for k in np.flatnonzero(~np.isfinite(row)):
+                    raise StateError(f"{name}[{k}] is {row[k]}; give finite numbers.")
+        return rows
 
     def __repr__(self) -> str:
         loops = f", {len(self.loops)} loops" if self.loops else ""

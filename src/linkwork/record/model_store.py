@@ -7,7 +7,7 @@ last bit, and a recording gives back exactly what was put in.
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
 
@@ -54,6 +54,11 @@ SHAPE_KINDS = {
     kind.__name__: kind
     for kind in (shape_kinds.Box, shape_kinds.Sphere, shape_kinds.Capsule, shape_kinds.Cylinder, shape_kinds.Mesh)
 }
+_NOTHING = object()
+# What a shape says of its surface is written only where it says something: recordings of before hold none of it.
+_DEFAULTS: dict[str, Any] = {
+    field.name: field.default for kind in SHAPE_KINDS.values() for field in fields(kind) if field.default is not MISSING
+}
 
 
 def write_model(group: Any, model: Model) -> None:
@@ -93,6 +98,7 @@ def read_model(group: Any) -> Model:
             LoopClosure(name, _joint(joint), a, b, _pose(at_a), _pose(at_b))
             for name, joint, a, b, at_a, at_b in text["loops"]
         ),
+        ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
         rank=rank,
     )
 
@@ -114,6 +120,7 @@ def _description(model: Model) -> dict[str, Any]:
         "warnings": model.warnings,
         "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
+        "ignore_contact": model.ignore_contact,
         "loops": [
             [
                 loop.name,
@@ -176,13 +183,14 @@ def _shape_fields(shape: Shape) -> dict[str, Any]:
     if SHAPE_KINDS.get(kind.__name__) is not kind:
         raise FormatError(f"a recording cannot hold a shape of kind {kind.__name__}.")
     values = {name: getattr(shape, name) for name in _field_names(kind)}
-    return {**values, "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
+    plain = {name: value for name, value in values.items() if value != _DEFAULTS.get(name, _NOTHING)}
+    return {**plain, "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
 
 
 def _shape(item: dict[str, Any]) -> Shape:
     kind = SHAPE_KINDS[item["kind"]]
     shape = kind.__new__(kind)
     for name in _field_names(kind):
-        value = _pose(item["placement"]) if name == "placement" else _tuples(item[name])
+        value = _pose(item["placement"]) if name == "placement" else _tuples(item.get(name, _DEFAULTS.get(name)))
         object.__setattr__(shape, name, value)
     return shape

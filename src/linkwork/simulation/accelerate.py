@@ -165,7 +165,8 @@ def articulate(table, where, h):
         s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
     )
     apply_loads(table)
-    return inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    return bad
 
 
 @routine

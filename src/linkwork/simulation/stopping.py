@@ -56,7 +56,7 @@ def stop_joints(table, stops, at_rest):
         if stops[i] != 0:
             s.tree[i, KIND] = FIXED
             s.tree[i, DOF] = 0
-    bad = inertias_leaf_to_root(s.tree, s.body, s.dof, s.work, s.dof_work)
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.dof, s.work, s.dof_work)
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, at_rest, s.work, s.dof_work, s.u)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 
 Vector3 = tuple[float, float, float]
@@ -24,8 +25,8 @@ def vector3(value: Any, what: str) -> Vector3:
     try:
         x, y, z = value
         return (float(x), float(y), float(z))
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be three numbers, not {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be three numbers, not {shown(value)}.") from None
 
 
 class Pose:

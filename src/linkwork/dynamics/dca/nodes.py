@@ -280,7 +280,10 @@ def store_branch(phi, at, Y, d, lift, scratch):
 
 @inlined
 def one_freedom(tree, body, dof, i, L, d, coef, o):
-    """s, D⁻¹s, N⁻¹ and the step α with (T - α s k)ᵀD⁻¹(T - α s k) = TᵀD⁻¹T - kᵀN⁻¹k, armature included."""
+    """s, D⁻¹s, N⁻¹ and the step α with (T - α s k)ᵀD⁻¹(T - α s k) = TᵀD⁻¹T - kᵀN⁻¹k, armature included.
+
+    α = (1 - √(armature / N)) / ρ, written without the difference: it would leave nothing of ρ beside a large armature.
+    """
     s = forward(L, helical_twist(body, i))
     ds = (d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5])
     rho = s[0] * ds[0] + s[1] * ds[1] + s[2] * ds[2] + s[3] * ds[3] + s[4] * ds[4] + s[5] * ds[5]
@@ -288,7 +291,7 @@ def one_freedom(tree, body, dof, i, L, d, coef, o):
     n = 1.0 / (rho + armature)
     coef[o + L_N] = n
     vstore(coef, o + L_S, lane_vector(s, 0.0))
-    return s, ds, n, (1.0 - math.sqrt(armature * n)) / rho
+    return s, ds, n, n / (1.0 + math.sqrt(armature * n))
 
 
 @routine

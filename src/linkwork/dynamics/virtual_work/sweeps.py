@@ -12,11 +12,13 @@ solved leaf to root (the joints below a link are eliminated when it is visited) 
 Links with k children cost O(k³): that is what splitting is for. Theory: docs/theory/virtual_work.md.
 """
 
+import math
+
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R, block_lower, invert_with_bias, rigid_lower
-from linkwork.dynamics.dca.sweeps import velocities_root_to_leaf
+from linkwork.dynamics.dca.sweeps import is_singular, velocities_root_to_leaf
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis, unit_block
-from linkwork.model.layout import COMPOUND, DOF, INERTIA, KIND, V
+from linkwork.model.layout import ARMATURE, COMPOUND, DOF, INERTIA, KIND, V
 from linkwork.spatial.ldl import backward, forward, ldl6
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
@@ -63,8 +65,9 @@ def prepare_links(tree, body, dof, links, pieces, S, coef, E, scratch, matrix):
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         i = links[m, BODY]
-        rows, ok = invert_with_bias(rigid_lower(load10(body, i, INERTIA)), ZERO6, scratch)
-        if not ok:
+        inertia = load10(body, i, INERTIA)
+        rows, ok = invert_with_bias(rigid_lower(inertia), ZERO6, scratch)
+        if not ok or is_singular(inertia):
             return i
         share = pieces[i] * 1.0  # a piece of k has a k-th of the inertia
         store_rows(coef, o + G_, scale_rows((share, share, share, share, share, share), rows))
@@ -105,7 +108,7 @@ def virtual_work(
         ok = eliminate_leaf_to_root(links, child, pair, hinge, gravity, coef, pairs, load, scratch, m)
         if not ok:
             return links[m, BODY]
-    accelerations_root_to_leaf(tree, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd)
+    accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd)
     return -1
 
 
@@ -253,7 +256,7 @@ def weighted_backward(L, d, u):
 
 
 @inlined
-def accelerations_root_to_leaf(tree, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd):
+def accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd):
     """n of the joints below each link, then the link's acceleration and that of its joint."""
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for m in range(links.shape[0]):
@@ -277,9 +280,19 @@ def accelerations_root_to_leaf(tree, links, child, pair, hinge, gravity, coef, p
                 above = load6(load, links[m, PARENT], A_)
             a = sub6(a, twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), above))
             a = sub6(a, load6(hinge, i, H_C))
-            j = tree[i, V]
-            for d in range(tree[i, DOF]):
-                qdd[j + d] = dot6(load6(E, j + d, 0), a)
+            joint_accelerations(tree, dof, i, n, a, E, qdd)
+
+
+@inlined
+def joint_accelerations(tree, dof, i, n, a, E, qdd):
+    """q̈ = Eᵀ(a_i - X a_λ - c), or from its rotor, √A q̈ = -z: a large armature leaves nothing of the difference."""
+    j = tree[i, V]
+    for d in range(tree[i, DOF]):
+        armature = dof[j + d, ARMATURE]
+        if armature > 0.0:
+            qdd[j + d] = -n[6 - tree[i, DOF] + d] / math.sqrt(armature)
+        else:
+            qdd[j + d] = dot6(load6(E, j + d, 0), a)
 
 
 @inlined

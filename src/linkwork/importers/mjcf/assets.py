@@ -74,6 +74,8 @@ def _drop_textures(spec: Any, folder: Path, report: Report) -> None:
 
 def _check_inertia(mujoco: Any, spec: Any, geom: Any, file: str, report: Report) -> None:
     body = geom.parent
+    if not _moves(body):
+        return  # what stands on the ground needs no inertia
     from_geoms = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     low, high = spec.compiler.inertiagrouprange
     weighs = low <= geom.group <= high and (geom.density > 0.0 if math.isnan(geom.mass) else geom.mass > 0.0)
@@ -83,6 +85,15 @@ def _check_inertia(mujoco: Any, spec: Any, geom: Any, file: str, report: Report)
             f"body '{body.name}' takes its inertia from the mesh file '{file}', which is absent. Add the file, or give the "
             "body an <inertial>.",
         )
+
+
+def _moves(body: Any) -> bool:
+    """Whether a joint stands anywhere between a body and the world."""
+    while body is not None and body.name != "world":
+        if len(body.joints):
+            return True
+        body = body.parent
+    return False
 
 
 def _make_marker(mujoco: Any, geom: Any) -> None:

@@ -21,7 +21,6 @@ def note_what_is_not_kept(mujoco: Any, model: Any, report: Report) -> None:
         (model.nu, "actuator", _names(model.actuator, model.nu), "not kept; give efforts to the dynamics instead"),
         (model.nsensor, "sensor", _names(model.sensor, model.nsensor), "not kept"),
         (model.nkey, "keyframe", _names(model.key, model.nkey), "not kept"),
-        (model.nexclude, "contact exclude", "", "not kept"),
         (model.npair, "contact pair", "", "not kept, but its geoms are"),
         (model.nflex, "flex", "", "deformable bodies are not simulated"),
         (model.nskin, "skin", "", "only for display; not kept"),
@@ -34,6 +33,8 @@ def note_what_is_not_kept(mujoco: Any, model: Any, report: Report) -> None:
             note(_counted(int(count), kind) + names, reason)
     _note_equalities(mujoco, model, note)
     _note_joint_terms(model, note)
+    _note_tendon_inertia(model, note)
+    _note_flags(mujoco, model, note)
     _note_medium(model, note)
 
 
@@ -70,6 +71,8 @@ def _note_joint_terms(model: Any, note: Any) -> None:
         (model.jnt_stiffnesspoly, np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
     )
     for values, joints, what, reason in per_joint:
+        if not len(joints):
+            continue
         nonzero = np.asarray(values).reshape(len(joints), -1).any(axis=1)
         found = sorted(set(np.asarray(joints)[nonzero].tolist()))
         if found:
@@ -78,6 +81,28 @@ def _note_joint_terms(model: Any, note: Any) -> None:
             note(f"{what} of {_counted(len(found), 'joint')} ({', '.join(names)}{dots})", reason)
     if model.nplastic:
         note(f"plastic springs of {model.nplastic} joints", "springs are elastic here")
+
+
+def _note_tendon_inertia(model: Any, note: Any) -> None:
+    heavy = [t for t in range(model.ntendon) if model.tendon_armature[t]]
+    if heavy:
+        names = ", ".join(f"{model.tendon(t).name or t}: {model.tendon_armature[t]:g}" for t in heavy[:NAMES_SHOWN])
+        dots = ", ..." if len(heavy) > NAMES_SHOWN else ""
+        note(f"inertia of {_counted(len(heavy), 'tendon')} ({names}{dots})", "it couples joints, and is not kept")
+
+
+def _note_flags(mujoco: Any, model: Any, note: Any) -> None:
+    """Switches of <flag>: those that are obeyed say so, those that mean nothing here too."""
+    off = int(model.opt.disableflags)
+    for bit, what, reason in (
+        ("SPRING", "springs are switched off (<flag spring>)", "obeyed: stiffness is left out"),
+        ("DAMPER", "dampers are switched off (<flag damper>)", "obeyed: damping is left out"),
+        ("GRAVITY", "gravity is switched off (<flag gravity>)", "obeyed: gravity is zero"),
+        ("LIMIT", "limits are switched off (<flag limit>)", "obeyed: limits are left out"),
+        ("CONTACT", "contact is switched off (<flag contact>)", "obeyed: shapes are for display only"),
+    ):
+        if off & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{bit}", 0)):
+            note(what, reason)
 
 
 def _note_medium(model: Any, note: Any) -> None:

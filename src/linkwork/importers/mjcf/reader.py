@@ -16,7 +16,8 @@ from typing import Any
 
 from linkwork.errors import FormatError, MissingExtraError
 from linkwork.importers.mjcf.assets import MissingMeshes, replace_missing_assets
-from linkwork.importers.mjcf.geoms import geom_shapes
+from linkwork.importers.mjcf.endless import refuse_endless
+from linkwork.importers.mjcf.geoms import geom_shapes, ignored_pairs
 from linkwork.importers.mjcf.joints import body_joint
 from linkwork.importers.mjcf.notes import note_what_is_not_kept
 from linkwork.importers.report import Report
@@ -42,6 +43,8 @@ def load_mjcf(path: str | Path) -> Linkage:
     if root.tag not in ("mujoco", "mujocoinclude"):
         report.fault(root.line, f"the root element is <{root.tag}>; MJCF begins with <mujoco>, URDF with <robot>.")
         report.raise_faults()
+    refuse_endless(root, Path(path), report)
+    report.raise_faults()
     spec, model, missing = _compile(mujoco, path, report)
     named = "model" in root.attributes  # else MuJoCo makes up a name
     linkage = Linkage(spec.modelname if named else Path(path).stem, gravity=_gravity(mujoco, model))
@@ -66,6 +69,7 @@ def load_mjcf(path: str | Path) -> Linkage:
             shapes=shapes.get(i, ()),
             source=report.where(line),
         )
+    linkage.ignore_contact += ignored_pairs(model, names)
     report.raise_faults()
     note_what_is_not_kept(mujoco, model, report)
     linkage.warnings += report.warnings()
@@ -75,11 +79,12 @@ def load_mjcf(path: str | Path) -> Linkage:
 def _compile(mujoco: Any, path: str | Path, report: Report) -> tuple[Any, Any, MissingMeshes]:
     with _hearing_warnings(mujoco) as told:
         try:
-            spec = mujoco.MjSpec.from_file(str(path))
+            # An absolute path: MuJoCo's word for the folder of a file beside us is "", which nothing can be joined to.
+            spec = mujoco.MjSpec.from_file(str(Path(path).absolute()))
             missing = replace_missing_assets(mujoco, spec, report)
             report.raise_faults()
             model = spec.compile()
-        except ValueError as error:  # all that MuJoCo has against a file
+        except (ValueError, TypeError, OverflowError, mujoco.FatalError) as error:  # all that MuJoCo has against a file
             message = " ".join(str(error).split())
             line = _line(message)
             raise FormatError(f"{path}: 1 fault", [f"{report.where(line)}: MuJoCo refuses it: {message}"]) from None
@@ -117,9 +122,15 @@ def _gravity(mujoco: Any, model: Any) -> tuple[float, float, float]:
 
 
 def _body_names(model: Any) -> list[str]:
-    """Body names; nameless bodies are called by their number."""
-    given = {model.body(i).name for i in range(model.nbody)}
-    return [WORLD] + [model.body(i).name or _free_name(f"body{i}", given) for i in range(1, model.nbody)]
+    """Body names; a nameless body is called by its place: its parent's name and its number among the parent's bodies."""
+    taken = {model.body(i).name for i in range(model.nbody)}
+    names, children = [WORLD], [0] * model.nbody
+    for i in range(1, model.nbody):
+        parent = int(model.body_parentid[i])
+        name = model.body(i).name or _take(f"{names[parent]}/{children[parent]}", taken)
+        children[parent] += 1
+        names.append(name)
+    return names
 
 
 def _free_name(wish: str, taken: set[str]) -> str:

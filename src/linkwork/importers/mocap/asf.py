@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.importers.mocap.asf_text import ROOT, AsfBone, AsfText, read_amc, read_asf
-from linkwork.importers.mocap.skeleton import Bone, build_figure, euler_quaternions, quaternion_products
+from linkwork.importers.mocap.skeleton import (
+    Bone,
+    build_figure,
+    euler_quaternions,
+    positive_number,
+    quaternion_products,
+)
 from linkwork.importers.report import Report
 from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical
 from linkwork.model.linkage import Linkage
@@ -46,7 +52,8 @@ def load_asf(
     by_name[ROOT].ends += [by_name[child].offset for child in text.children(ROOT)]
     for bone in text.bones:
         by_name[bone.name].ends.append(bone.length * np.array(bone.direction))
-    scale = INCH / text.length if unit is None else float(unit)
+    scale = INCH / text.length if unit is None else positive_number(unit, path, "unit")
+    frame_time = positive_number(frame_time, path, "frame_time")
     # Children of the root begin where the root is, so the root itself has no length.
     figure = build_figure(bones, Path(path).stem, scale, UPRIGHT, mass, masses, report)
     if motion is not None:
@@ -104,7 +111,7 @@ def _motion(text: AsfText, path: str | Path, frame_time: float, unit: float) -> 
             continue
         data = text.degrees * frames[bone.name][:, [bone.dof.index(d) for d in turns]]
         if len(turns) < 3:
-            joints[bone.name] = np.radians(data)
+            joints[bone.name] = np.unwrap(np.radians(data), axis=0)  # a hinge goes on where its file wraps at ±180°
             continue
         C = np.tile(_quaternion(_axes(text, bone)), (len(data), 1))
         M = euler_quaternions("".join(d[1] for d in turns), data)

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file
 from linkwork.importers.report import Report
 
 FloatArray = NDArray[np.float64]
 
 ROOT = "root"
+LARGEST = 1e9  # no length or angle of a recording is as large, whatever its unit
 FREEDOMS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
 
 
@@ -54,7 +56,7 @@ class AsfText:
 
 def _lines(path: str | Path) -> list[tuple[int, str]]:
     try:
-        text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
+        text = checked_file(path).read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror}.") from None
     stripped = ((k + 1, line.split("#", 1)[0].strip()) for k, line in enumerate(text.splitlines()))
@@ -143,6 +145,11 @@ def _bone_line(bone: AsfBone, words: list[str], content: str, line: int, report:
 def _hang(text: AsfText, order: list[tuple[int, list[str]]], report: Report) -> None:
     """Takes parents from the hierarchy, and puts the bones parents first."""
     known = {bone.name: bone for bone in text.bones}
+    for bone in text.bones:
+        if bone.name in (ROOT, "world", "") or known[bone.name] is not bone:
+            report.fault(bone.line, f"a bone cannot be called '{bone.name}'; the name is taken. Rename it.")
+    if report.fault_count:
+        return
     for line, (parent, *children) in order:
         if parent != ROOT and parent not in known:
             report.fault(line, f"the hierarchy hangs bones from '{parent}', which is not in :bonedata.")
@@ -179,7 +186,7 @@ def read_amc(path: str | Path, skeleton: AsfText, report: Report) -> dict[str, F
         if content.startswith(":"):
             if words[0].lower() == ":radians":
                 report.note(line, "radians", "angles are read in the skeleton's unit")
-        elif len(words) == 1 and words[0].isdigit():
+        elif len(words) == 1 and words[0].isascii() and words[0].isdigit():
             _check_frame(rows, frame, line, report)
             frame += 1
         elif words[0] not in rows:
@@ -205,9 +212,9 @@ def _check_frame(rows: dict[str, list[tuple[float, ...]]], frame: int, line: int
 def _floats(words: Sequence[str], count: int, line: int, report: Report) -> tuple[float, ...]:
     try:
         values = tuple(float(word) for word in words)
-        if len(values) == count and np.isfinite(values).all():
+        if len(values) == count and (np.abs(values) < LARGEST).all():
             return values
     except ValueError:
         pass
-    report.fault(line, f"expected {count} numbers, found '{' '.join(words)}'.")
+    report.fault(line, f"expected {count} numbers, found '{' '.join(words)[:60]}'.")
     return (0.0,) * count

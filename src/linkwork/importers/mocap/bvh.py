@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import FormatError
 from linkwork.importers.mocap.bvh_text import BvhJoint, BvhText, read_bvh
-from linkwork.importers.mocap.skeleton import Bone, build_figure, euler_quaternions, guessed_unit
+from linkwork.importers.mocap.skeleton import Bone, build_figure, euler_quaternions, guessed_unit, positive_number
 from linkwork.importers.report import Report
 from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical
 from linkwork.model.linkage import Linkage
@@ -31,6 +31,7 @@ UNITS = {
 UPRIGHT = {"y": Pose(rpy=(0.5 * math.pi, 0.0, 0.0)), "z": Pose()}  # what takes the file's up to z
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 JUMP = 5.0  # [degrees] no joint turns that far in a frame of a recording
+FRAMES_COMPARED = 12  # of a recording, to tell a rest pose before it from motion
 STEADY = 1e-3  # part of a bone's length by which its recorded offset may wander and still be constant
 
 
@@ -62,7 +63,11 @@ def load_bvh(
         bone.ends += joint.sites
         if bone.parent != "world":
             by_name[bone.parent].ends.append(bone.offset)
-    scale = guessed_unit(bones, UPRIGHT[up], UNITS, report) if unit is None else float(unit)
+    if unit is None:
+        recorded = {part.bone.name: (part.positions, part.turns) for part in parts}
+        scale = guessed_unit(bones, UPRIGHT[up], UNITS, recorded, report)
+    else:
+        scale = positive_number(unit, path, "unit")
     figure = build_figure(bones, Path(path).stem, scale, UPRIGHT[up], mass, masses, report)
     figure.motion = Motion(text.frame_time, {p.bone.name: p.coordinates(scale) for p in parts if p.bone.joint.nq})
     figure.warnings += report.warnings()
@@ -84,11 +89,20 @@ class _Part:
 
 
 def _tell_rest_pose(text: BvhText, columns: dict[str, list[int]], report: Report) -> None:
-    """Many files begin with the pose of the skeleton itself, from which the motion then jumps away."""
-    turns = [k for j in text.joints for k, name in zip(columns[j.name], j.channels, strict=True) if "rotation" in name]
-    if len(text.frames) < 2 or not turns:
+    """Many files begin with the pose of the skeleton itself, from which the motion then jumps away.
+
+    Turns are compared as rotations: angles that wrap at ±180°, or flip to the other triple of a rotation, do not move.
+    """
+    turned = []
+    for joint in text.joints:
+        turns = [k for k, channel in zip(columns[joint.name], joint.channels, strict=True) if "rotation" in channel]
+        axes = "".join(channel[0] for channel in joint.channels if "rotation" in channel)
+        if turns:
+            q = euler_quaternions(axes, text.frames[:FRAMES_COMPARED, turns])
+            turned.append(2.0 * np.arccos(np.clip(np.abs((q[1:] * q[:-1]).sum(axis=1)), 0.0, 1.0)))
+    if len(text.frames) < 2 or not turned:
         return
-    changes = np.abs(np.diff(text.frames[:12, turns], axis=0)).max(axis=1)
+    changes = np.degrees(np.max(turned, axis=0))
     later = float(changes[1:].max(initial=0.0))
     if changes[0] > max(JUMP, 5.0 * later):
         report.note(
@@ -137,4 +151,4 @@ def _part(joint: BvhJoint, data: FloatArray, report: Report) -> _Part:
     bone = Bone(joint.name, joint.parent, offset, kind, joint.line)
     if free or len(turns) == 3:
         return _Part(bone, positions, euler_quaternions(axes, data[:, turns]))
-    return _Part(bone, positions, np.radians(data[:, turns]))
+    return _Part(bone, positions, np.unwrap(np.radians(data[:, turns]), axis=0))  # files wrap at ±180°, hinges do not

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file, finite_number, whole_number
 from linkwork.importers.report import Report
 
 FloatArray = NDArray[np.float64]
+
+LARGEST = 1e9  # no length or angle of a recording is as large, whatever its unit
 
 CHANNELS = tuple(f"{axis}{what}" for what in ("position", "rotation") for axis in "xyz")
 
@@ -38,9 +41,11 @@ class BvhText(NamedTuple):
 def read_bvh(path: str | Path, report: Report) -> BvhText:
     """Reads the file; raises FormatError with every fault and its line."""
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        lines = checked_file(path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror}.") from None
+    if not lines:
+        raise FormatError(f"{path}: the file is empty.")
     start = next((k for k, line in enumerate(lines) if line.strip().upper() == "MOTION"), len(lines))
     joints = _Hierarchy(lines[:start], report).read()
     if start == len(lines):
@@ -127,10 +132,14 @@ class _Hierarchy:
 
     def _channels(self, line: int) -> list[str]:
         count, _ = self._next()
-        if not count.isdigit():
-            self.report.fault(line, f"CHANNELS is followed by '{count}'; it must be a number of channels.")
+        size = whole_number(count, len(CHANNELS))
+        if size is None:
+            self.report.fault(
+                line,
+                f"CHANNELS is followed by '{count[:20]}'; it must be a number of channels, at most {len(CHANNELS)}.",
+            )
             return []
-        names = [self._next()[0].lower() for _ in range(int(count))]
+        names = [self._next()[0].lower() for _ in range(size)]
         for name in names:
             if name not in CHANNELS:
                 self.report.fault(line, f"there is no channel '{name}'; there are {', '.join(CHANNELS)}.")
@@ -142,13 +151,11 @@ class _Hierarchy:
         values = []
         for _ in range(count):
             word, _ = self._next()
-            try:
-                values.append(float(word))
-            except ValueError:
-                self.report.fault(line, f"'{word}' is no number.")
+            value = finite_number(word)
+            if not abs(value) < LARGEST:
+                self.report.fault(line, f"'{word[:20]}' is not a number below {LARGEST:g}.")
                 return np.zeros(count)
-        if not np.isfinite(values).all():
-            self.report.fault(line, f"{values} has a number that is not finite.")
+            values.append(value)
         return np.array(values)
 
     def _line(self) -> int:
@@ -169,6 +176,8 @@ class _Hierarchy:
 
 def _motion(lines: list[str], start: int, channels: int, report: Report) -> tuple[float, FloatArray]:
     count = _header(lines, start, "Frames", report)
+    if not channels:
+        report.fault(1, "no joint has a channel, so nothing was recorded; a BVH file has CHANNELS.")
     frame_time = _header(lines, start + 1, "Frame Time", report)
     if report.fault_count:
         return 0.0, np.zeros((0, channels))
@@ -186,8 +195,8 @@ def _motion(lines: list[str], start: int, channels: int, report: Report) -> tupl
             continue
         if row.size != channels:
             report.fault(k + 1, f"a frame has {row.size} numbers; the hierarchy has {channels} channels.")
-        elif not np.isfinite(row).all():
-            report.fault(k + 1, "a frame has a number that is not finite.")
+        elif not (np.abs(row) < LARGEST).all():
+            report.fault(k + 1, f"a frame has a number that is not finite, or not below {LARGEST:g}.")
         else:
             rows.append(row)
     if not report.fault_count and len(rows) != int(count):
@@ -203,7 +212,10 @@ def _header(lines: list[str], k: int, name: str, report: Report) -> float:
     try:
         if key.strip().lower() != name.lower():
             raise ValueError
-        return float(value)
+        number = finite_number(value.strip())
+        if not 0.0 <= number < LARGEST:
+            raise ValueError
+        return number
     except ValueError:
         report.fault(k + 1, f"expected '{name}: number', found '{text.strip()[:40]}'.")
         return 0.0

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.errors import FormatError
 from linkwork.importers.mocap.body_segments import bone_masses
 from linkwork.importers.report import Report
 from linkwork.model.inertia import Inertia
-from linkwork.model.joints import Joint
+from linkwork.model.joints import Free, Joint, Spherical
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Capsule, Sphere
 from linkwork.spatial.pose import Pose
@@ -22,6 +23,7 @@ FloatArray = NDArray[np.float64]
 DENSITY = 1000.0  # [kg/m³] of the rods that stand for flesh and bone
 STUB = 0.01  # [m] a bone shorter than this is a ball
 LIVING = (0.9, 2.6)  # [m] heights of people
+POSES_TRIED = 40  # of a recording, to see how tall the figure is
 
 
 @dataclass
@@ -70,23 +72,72 @@ def build_figure(
     return figure
 
 
-def guessed_unit(bones: list[Bone], upright: Pose, units: Mapping[str, float], report: Report) -> float:
-    """Metres in a unit of the file: the first of `units` that makes the figure as tall as people are."""
-    height = standing_height(bones, upright)
-    for name, unit in units.items():
-        if LIVING[0] <= height * unit <= LIVING[1]:
-            report.note(
-                0, "lengths", f"read as {name}; the figure is {height * unit:.2f} m tall (unit= says otherwise)"
-            )
-            return unit
+def positive_number(value: object, path: object, what: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 < number < math.inf:
+        raise FormatError(f"{path}: {what} is {value!r}; it must be a finite number > 0.")
+    return number
+
+
+Recorded = Mapping[str, tuple[FloatArray, FloatArray]]  # positions (frames, 3) and turns or quaternions by bone
+
+
+def guessed_unit(
+    bones: list[Bone], upright: Pose, units: Mapping[str, float], recorded: Recorded, report: Report
+) -> float:
+    """Metres in a unit of the file: the first of `units` that makes the figure as tall as people are.
+
+    How tall it is, the recorded motion tells: bones of a skeleton may all lie along one axis until they move. The pose of
+    the skeleton itself is asked when nobody stands upright in the whole recording.
+    """
+    tallest = recorded_height(bones, upright, recorded)
+    for height in (tallest, standing_height(bones, upright)):
+        for name, unit in units.items():
+            if LIVING[0] <= height * unit <= LIVING[1]:
+                report.note(
+                    0, "lengths", f"read as {name}; the figure is {height * unit:.2f} m tall (unit= says otherwise)"
+                )
+                return unit
     tried = ", ".join(units)
     report.fault(
         0,
-        f"the figure is {height:.4g} units tall, and none of {tried} makes that the height of a person; "
+        f"the figure is {tallest:.4g} units tall, and none of {tried} makes that the height of a person; "
         "say how many metres a unit has with unit=.",
     )
     report.raise_faults()
     return math.nan
+
+
+def recorded_height(bones: list[Bone], upright: Pose, recorded: Recorded) -> float:
+    """Height of the figure in the frames in which it stands, in the file's units: all but the highest twentieth."""
+    frames = max((len(positions) for positions, _ in recorded.values()), default=0)
+    chosen: list[int] = sorted({int(x) for x in np.linspace(0, frames - 1, min(frames, POSES_TRIED))}) if frames else []
+    extents = []
+    for k in chosen:
+        place: dict[str, Pose] = {"world": Pose()}
+        heights: list[float] = []
+        for bone in bones:
+            here = place[bone.parent] @ _recorded_pose(bone, recorded[bone.name], k)
+            place[bone.name] = here
+            heights += [upright.rotate(here.apply(end.tolist()))[2] for end in (np.zeros(3), *bone.ends)]
+        extents.append(max(heights) - min(heights))
+    return float(np.quantile(extents, 0.95)) if extents else 0.0
+
+
+def _recorded_pose(bone: Bone, found: tuple[FloatArray, FloatArray], k: int) -> Pose:
+    """Pose of a bone in its parent at frame k, in the file's units."""
+    positions, turns = found
+    offset = positions[k] if isinstance(bone.joint, Free) else bone.offset
+    if isinstance(bone.joint, Free | Spherical):
+        return Pose(offset, quaternion=turns[k])
+    pose = Pose(offset)
+    for screw, angle in zip(bone.joint.screws, turns[k] if turns.size else (), strict=False):
+        half = 0.5 * float(angle)
+        pose = pose @ Pose(quaternion=(math.cos(half), *(math.sin(half) * a for a in screw.axis)))
+    return pose
 
 
 def standing_height(bones: list[Bone], upright: Pose) -> float:

@@ -141,4 +141,5 @@ def _note_mimic(element: Element, owner: str, read: AttributeReader) -> None:
         found.line,
         f"{owner}: <mimic> of joint '{leader}' (multiplier {multiplier:g}, offset {offset:g})",
         "the coupling is not simulated; joints move independently",
+        group="mimic",
     )

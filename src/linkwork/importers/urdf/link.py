@@ -1,12 +1,14 @@
-"""The <link> of a URDF: inertia and collision shapes."""
+"""The <link> of a URDF: inertia, and the shapes of <collision> and <visual>."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from linkwork.importers.attributes import AttributeReader
+from linkwork.importers.mesh_files import find_mesh
 from linkwork.importers.xml_tree import Element
-from linkwork.model.inertia import MASSLESS, Inertia
+from linkwork.model.inertia import MASSLESS, NO_MOMENT, Inertia
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.spatial.pose import IDENTITY, Pose
 
@@ -24,9 +26,10 @@ class Link:
 def read_link(element: Element, read: AttributeReader) -> Link:
     name = read.text(element, "name", "link")
     owner = f"link '{name}'"
-    read.unknown(element, ("name", "type"), ("inertial", "collision"))
+    read.unknown(element, ("name", "type"), ("inertial", "collision", "visual"))
     inertial = read.only(element, "inertial", owner)
-    shapes = [shape for collision in element.all("collision") if (shape := _shape(collision, owner, read))]
+    placed = [*element.all("collision"), *element.all("visual")]
+    shapes = [shape for one in placed if (shape := _shape(one, owner, read))]
     return Link(name, element.line, MASSLESS if inertial is None else _inertia(inertial, owner, read), shapes)
 
 
@@ -45,7 +48,7 @@ def _inertia(element: Element, owner: str, read: AttributeReader) -> Inertia:
     if mass < 0.0:
         read.report.fault(mass_element.line, f"{owner} has mass {mass:g} kg; mass must not be negative.")
     xx, xy, xz, yy, yz, zz = (read.number(moments_element, name, owner) for name in MOMENTS)
-    if mass == 0.0 and not any((xx, xy, xz, yy, yz, zz)):
+    if mass == 0.0 and max(map(abs, (xx, xy, xz, yy, yz, zz))) < NO_MOMENT:
         return MASSLESS
     moments = (xx, yy, zz) if not (xy or xz or yz) else ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
     if pose.rotation == IDENTITY:
@@ -60,18 +63,28 @@ def _origin(element: Element, owner: str, read: AttributeReader) -> Pose:
     return read.pose(origin, owner)
 
 
-def _shape(collision: Element, owner: str, read: AttributeReader) -> Shape | None:
-    read.unknown(collision, ("name",), ("origin", "geometry"))
-    placement = _origin(collision, owner, read)
-    geometry = read.only(collision, "geometry", f"{owner}: <collision>")
+def _shape(element: Element, owner: str, read: AttributeReader) -> Shape | None:
+    """The shape of a <collision> or <visual>; colours and textures of the latter are only for display and passed over."""
+    seen = element.tag == "visual"
+    read.unknown(element, ("name",), ("origin", "geometry", "material") if seen else ("origin", "geometry"))
+    placement = _origin(element, owner, read)
+    geometry = read.only(element, "geometry", f"{owner}: <{element.tag}>")
     if geometry is None:
-        read.report.fault(collision.line, f"{owner}: <collision> has no <geometry>.")
+        read.report.fault(element.line, f"{owner}: <{element.tag}> has no <geometry>.")
         return None
     if len(geometry.children) != 1:
         read.report.fault(geometry.line, f"{owner}: <geometry> has {len(geometry.children)} shapes; it takes one.")
         return None
     (shape,) = geometry.children
+    found = _geometry(shape, owner, read)
+    if found is None:
+        kind = f"{'visual' if seen else 'collision'} shape <{shape.tag}>"
+        read.report.note(shape.line, f"{owner}: {kind}", "no such shape is known; it is left out", group=kind)
+        return None
+    return replace(found, placement=placement, visual_only=seen)
 
+
+def _geometry(shape: Element, owner: str, read: AttributeReader) -> Shape | None:
     def length(name: str) -> float:
         return _positive(shape, name, owner, read)
 
@@ -80,21 +93,22 @@ def _shape(collision: Element, owner: str, read: AttributeReader) -> Shape | Non
         size = read.vector(shape, "size", owner, None)
         if "size" in shape.attributes and min(size) < 0.0:
             read.report.fault(shape.line, f"{owner}: <box> has the size {size} m; edges must not be negative.")
-        return Box(size, placement=placement)
+        return Box(size)
     if shape.tag == "sphere":
         read.unknown(shape, ("radius",), ())
-        return Sphere(length("radius"), placement=placement)
-    if shape.tag == "cylinder":
+        return Sphere(length("radius"))
+    if shape.tag in ("cylinder", "capsule"):
         read.unknown(shape, ("radius", "length"), ())
-        return Cylinder(length("radius"), length("length"), placement=placement)
-    if shape.tag == "capsule":
-        read.unknown(shape, ("radius", "length"), ())
-        return Capsule(length("radius"), length("length"), placement=placement)
+        return (Cylinder if shape.tag == "cylinder" else Capsule)(length("radius"), length("length"))
     if shape.tag == "mesh":
         read.unknown(shape, ("filename", "scale"), ())
         file = read.text(shape, "filename", owner)
-        return Mesh(file, read.vector(shape, "scale", owner, (1.0, 1.0, 1.0)), placement=placement)
-    read.report.note(shape.line, f"{owner}: collision shape <{shape.tag}>", "no such shape is known; it is left out")
+        path = find_mesh(file, Path(read.report.file))
+        if file and not path:
+            read.report.note(
+                shape.line, f"mesh file '{file}' is absent", "its shape is kept by file name", group="absent mesh"
+            )
+        return Mesh(file, read.vector(shape, "scale", owner, (1.0, 1.0, 1.0)), path)
     return None
 
 

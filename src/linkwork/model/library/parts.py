@@ -6,11 +6,14 @@ import math
 import operator
 from typing import NamedTuple
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Revolute
 from linkwork.model.shapes import Capsule, Shape
 from linkwork.spatial.pose import IDENTITY, Matrix3, Pose, Vector3
+
+MOST = 10_000_000  # of anything: more would not fit into memory as a linkage
 
 # Shared by every linkage of the library: a million bodies need no million hinges.
 HINGE_X = Revolute((1.0, 0.0, 0.0))
@@ -25,6 +28,8 @@ def count(value: object, parameter: str, of: str = "", least: int = 1) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ModelError(f"{what} must be a whole number, not {value!r}.", about=parameter) from None
+    if number > MOST:
+        raise ModelError(f"{what} is {shown(value)}; the library builds at most {MOST:,}.", about=parameter)
     if isinstance(value, bool) or number < least:
         raise ModelError(f"{what} must be a whole number of at least {least}, not {value!r}.", about=parameter)
     return number
@@ -35,8 +40,8 @@ def positive(value: object, parameter: str, of: str = "") -> float:
     what = f"{of}: {parameter}" if of else parameter
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a number, not {value!r}.", about=parameter) from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be a number, not {shown(value)}.", about=parameter) from None
     if not (number > 0.0 and math.isfinite(number)):
         raise ModelError(f"{what} must be a finite number above zero, not {value!r}.", about=parameter)
     return number

@@ -2,7 +2,7 @@
 
 Rooted where the recording has it, at the hips, inverse dynamics would hold the figure up by a force on the hips. Re-rooted
 frame by frame to the supporting foot, the same calculation gives the force of the ground on that foot, and the legs carry
-what they carry. With both feet on the ground only the sum of their reactions is known; it is given to the supporting one.
+what they carry. With both feet on the ground only the sum of their reactions is known; `sharing` splits it smoothly.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, center_of_mass, inverse_dynamics
 from linkwork.dynamics.reroot import reroot
 from linkwork.model.model import Model
+from linkwork.scenarios.motion.sharing import shares_of_feet, split_wrench
 from linkwork.scenarios.motion.smoothing import Trajectory, smooth_curve
 from linkwork.scenarios.motion.support import Support, find_support
 
@@ -24,9 +25,13 @@ class MotionAnalysis:
     """What a motion takes.
 
     efforts: of the model's joints [N·m or N], shape (frames, nv); those of the root are what no joint or ground explains.
-    reaction: force of the ground [N], world frame, shape (frames, 3).
-    reaction_wrench: on the supporting foot, in its frame at its origin [N·m, N], shape (frames, 6).
-    pressure: where on the ground the reaction acts without turning about level axes [m], shape (frames, 3).
+    powers: efforts times velocities [W], shape (frames, nv).
+    reaction: force of the ground on both feet [N], world frame, shape (frames, 3).
+    reaction_wrench: all of it as if on the supporting foot, in its frame at its origin [N·m, N], shape (frames, 6).
+    shares: parts of it that the left and the right foot take, shape (frames, 2).
+    feet_forces: force of the ground on each foot [N], world frame, shape (frames, 2, 3).
+    feet_wrenches: the same with moments, each in its foot's frame at its origin [N·m, N], shape (frames, 2, 6).
+    pressure: where on the ground the whole reaction acts without turning about level axes [m], shape (frames, 3).
     weight_and_push: mass·(a - g) of the centre of mass's own track [N], shape (frames, 3): a check from kinematics alone.
     """
 
@@ -34,14 +39,22 @@ class MotionAnalysis:
     motion: Trajectory
     support: Support
     efforts: FloatArray
+    powers: FloatArray
     reaction: FloatArray
     reaction_wrench: FloatArray
+    shares: FloatArray
+    feet_forces: FloatArray
+    feet_wrenches: FloatArray
     pressure: FloatArray
     weight_and_push: FloatArray
 
     def effort(self, joint: str) -> FloatArray:
         """Efforts of one joint, shape (frames, degrees of freedom)."""
         return self.efforts[:, self.model.v_slice(joint)]
+
+    def power(self, joint: str) -> FloatArray:
+        """What a joint's muscles do: the sum over its freedoms [W], shape (frames,)."""
+        return self.powers[:, self.model.v_slice(joint)].sum(axis=1)
 
 
 def analyse_motion(model: Model, motion: Trajectory, feet: tuple[str, str] | None = None) -> MotionAnalysis:
@@ -51,27 +64,38 @@ def analyse_motion(model: Model, motion: Trajectory, feet: tuple[str, str] | Non
     feet: names of the left and right foot; found by their names if not given.
     """
     support = find_support(model, motion, feet)
-    frames = len(motion.times)
-    efforts, wrench = np.empty((frames, model.nv)), np.empty((frames, 6))
-    reaction, pressure, center = np.empty((frames, 3)), np.empty((frames, 3)), np.empty((frames, 3))
+    frames, weight = len(motion.times), float(model.mass.sum() * np.linalg.norm(model.gravity))
+    frame_time = float(motion.times[1] - motion.times[0])
+    wrench, reaction, pressure = np.empty((frames, 6)), np.empty((frames, 3)), np.empty((frames, 3))
+    center, feet_poses = np.empty((frames, 3)), np.empty((frames, 2, 4, 4))
     for t in range(frames):
-        state, acceleration, foot = motion.state(t), motion.acceleration[t], support.name(t)
-        rooted = reroot(model, state, foot, acceleration=acceleration)
+        state, foot = motion.state(t), support.name(t)
+        rooted = reroot(model, state, foot, acceleration=motion.acceleration[t])
         carried = inverse_dynamics(rooted.model, rooted.state, np.asarray(rooted.acceleration))
-        i = model.body(foot)
         wrench[t] = carried[rooted.model.v_slice(rooted.model.body(foot))]
-        external = np.zeros((model.n_bodies, 6))
-        external[i] = wrench[t]
-        efforts[t] = inverse_dynamics(model, state, acceleration, external)  # by the model's own joints
-        T = body_poses(model, state)[i]
+        feet_poses[t] = body_poses(model, state)[[model.body(name) for name in support.feet]]
+        T = feet_poses[t, support.which[t]]
         reaction[t] = T[:3, :3] @ wrench[t, 3:]
         pressure[t] = center_of_pressure(T[:3, 3], T[:3, :3] @ wrench[t, :3], reaction[t], support.ground)
         center[t] = center_of_mass(model, model.state(motion.recorded[t]))
-    frame_time = float(motion.times[1] - motion.times[0])
+    shares, place = shares_of_feet(support, pressure, frame_time)
+    efforts, forces, wrenches = np.empty((frames, model.nv)), np.empty((frames, 2, 3)), np.empty((frames, 2, 6))
+    for t in range(frames):
+        T = feet_poses[t, support.which[t]]
+        moment = T[:3, :3] @ wrench[t, :3] + np.cross(T[:3, 3], reaction[t])  # about the world's origin
+        external = np.zeros((model.n_bodies, 6))
+        for k, part in enumerate(split_wrench(shares[t], place[t], moment, reaction[t], weight)):
+            R, x = feet_poses[t, k, :3, :3], feet_poses[t, k, :3, 3]
+            forces[t, k] = part[3:]
+            wrenches[t, k] = np.concatenate([R.T @ (part[:3] - np.cross(x, part[3:])), R.T @ part[3:]])
+            external[model.body(support.feet[k])] += wrenches[t, k]
+        efforts[t] = inverse_dynamics(model, motion.state(t), motion.acceleration[t], external)  # by its own joints
     # The same filter on the centre of mass of the recorded frames: no joint velocity or inertia enters.
     acceleration = smooth_curve(center, frame_time, motion.window, motion.degree)[2]
     push = float(model.mass.sum()) * (acceleration - model.gravity)
-    return MotionAnalysis(model, motion, support, efforts, reaction, wrench, pressure, push)
+    return MotionAnalysis(
+        model, motion, support, efforts, efforts * motion.v, reaction, wrench, shares, forces, wrenches, pressure, push
+    )
 
 
 def center_of_pressure(at: FloatArray, torque: FloatArray, force: FloatArray, ground: float) -> FloatArray:

@@ -1,0 +1,58 @@
+"""What an importer refuses to begin with: things that are not files, and files that would never end.
+
+Limits, stated in docs/formats.md: a file has at most 256 MiB; what a MuJoCo file multiplies (replicate, composite,
+flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
+"""
+
+from __future__ import annotations
+
+import math
+import stat
+from pathlib import Path
+
+from linkwork.errors import FormatError
+
+MOST_BYTES = 256 * 2**20
+
+
+def checked_file(path: str | Path) -> Path:
+    """The path of a regular file of sensible size; anything else is a FormatError before a byte is read."""
+    try:
+        file = Path(path)
+        status = file.stat()
+    except FileNotFoundError:
+        raise FormatError(f"{_short(path)}: there is no such file (current directory: {Path.cwd()}).") from None
+    except TypeError:
+        raise FormatError(f"{path!r}: a path is a string or a pathlib.Path.") from None
+    except (OSError, ValueError) as error:  # too long, no permission, a zero byte inside
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FormatError(f"{_short(path)}: cannot be read: {reason}.") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise FormatError(f"{path}: this is a directory; give a file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise FormatError(f"{path}: this is not a regular file (a device or a pipe); write it to a file first.")
+    if status.st_size > MOST_BYTES:
+        raise FormatError(f"{path}: the file has {status.st_size:,} bytes; Linkwork reads at most {MOST_BYTES:,}.")
+    return file
+
+
+def whole_number(text: str, most: int) -> int | None:
+    """A whole number from 0 to `most` written in plain digits, or None."""
+    if not (text.isascii() and text.isdigit()) or len(text) > len(str(most)) + 20:
+        return None
+    number = int(text)
+    return number if number <= most else None
+
+
+def finite_number(text: str) -> float:
+    """A finite float; NaN for everything else, which no caller accepts."""
+    try:
+        number = float(text.replace("_", "?"))  # Python alone reads 1_000 as a number
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _short(path: object) -> str:
+    text = str(path)
+    return text if len(text) <= 200 else f"{text[:80]}...{text[-80:]}"

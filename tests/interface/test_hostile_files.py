@@ -1,0 +1,141 @@
+"""Paths and files that lead nowhere: an answer at once, of Linkwork's own kind."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.cli.program import main
+from linkwork.cli.screen import console, table
+from linkwork.importers.mocap.bvh import load_bvh
+from linkwork.importers.urdf.reader import load_urdf
+
+BVH = """HIERARCHY
+ROOT Hips
+{{
+  OFFSET 0 0 0
+  CHANNELS {channels}
+  End Site
+  {{
+    OFFSET 0 {height} 0
+  }}
+}}
+MOTION
+Frames: {frames}
+Frame Time: {time}
+{rows}
+"""
+SIX = "6 Xposition Yposition Zposition Zrotation Xrotation Yrotation"
+SOUND = {"channels": SIX, "height": 170, "frames": 1, "time": 0.01, "rows": "0 0 0 0 0 0"}
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+@pytest.mark.parametrize("read", [load_bvh, load_urdf])
+def test_a_device_is_not_a_file(read):
+    with pytest.raises(lw.FormatError, match="not a regular file"):
+        read("/dev/zero")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".bvh", ".asf"])
+def test_a_pipe_is_not_a_file(suffix, tmp_path):
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    with pytest.raises(lw.FormatError, match="not a regular file"):
+        lw.load(tmp_path / f"pipe{suffix}")
+
+
+@pytest.mark.parametrize("path", ["x" * 5000 + ".urdf", "a\0b.urdf", 7, None, b"arm.urdf"], ids=repr)
+def test_paths_that_cannot_be(path):
+    with pytest.raises(lw.FormatError):
+        lw.load(path)
+
+
+def test_a_file_beyond_the_limit(tmp_path):
+    with open(tmp_path / "large.bvh", "wb") as large:
+        large.truncate(300 * 2**20)  # holds nothing
+    with pytest.raises(lw.FormatError, match="reads at most"):
+        lw.load(tmp_path / "large.bvh")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"channels": "9000000000 Xposition"},
+        {"channels": "9e9"},
+        {"channels": "²"},
+        {"channels": "9" * 5000},
+        {"channels": "0", "rows": ""},
+        {"channels": "0", "rows": "\n\n"},
+        {"frames": "nan"},
+        {"frames": "inf"},
+        {"frames": "9" * 5000},
+        {"time": "9" * 5000},
+        {"time": "nan"},
+        {"height": "9" * 5000},
+        {"height": "1e308"},
+        {"rows": "0 0 0 0 0 " + "9" * 5000},
+        {"rows": "1e308 1e308 0 0 0 0"},
+    ],
+    ids=lambda change: " ".join(f"{k}={v[:12]}" for k, v in change.items()),
+)
+def test_numbers_no_recording_has(change, tmp_path):
+    path = tmp_path / "walk.bvh"
+    path.write_text(BVH.format(**{**SOUND, **change}), encoding="utf-8")
+    with pytest.raises(lw.FormatError):
+        lw.load(path)
+
+
+def test_a_bone_called_root(tmp_path):
+    path = tmp_path / "walk.asf"
+    path.write_text(
+        ":units\nlength 0.45\n:root\norder TX TY TZ RX RY RZ\n:bonedata\nbegin\nname root\ndirection 0 1 0\nlength 1\n"
+        "axis 0 0 0 XYZ\nend\n:hierarchy\nbegin\nroot root\nend\n"
+    )
+    with pytest.raises(lw.FormatError, match="'root'"):
+        lw.load(path)
+
+
+def test_names_with_brackets_are_shown_as_they_are(tmp_path, capsys):
+    path = tmp_path / "arm.urdf"
+    path.write_text('<robot name="[/red] [bold]arm"><link name="[/]"/></robot>')
+    assert main(["info", str(path)]) == 0
+    assert "[/red] [bold]arm" in capsys.readouterr().out
+    with console().capture() as shown:
+        console().print(table("[/x]", ("[y]",), [["[/z]"]]))
+    assert shown is not None
+
+
+# ------------------------------------------------------------------------------------------------------ copies of a model
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))], ids=["deep", "pickle"]
+)
+def test_copies_of_a_model_are_protected_too(copied):
+    model = copied(lw.library.humanoid().compile())
+    for array in (*model.arrays, model.lower, model.upper, model.effort_limit, model.velocity_limit):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    assert np.isfinite(lw.forward_dynamics(model, model.random_state(0))).all()
+
+
+@pytest.fixture(scope="module")
+def huge():
+    return lw.library.chain(200_000).compile()
+
+
+@pytest.mark.parametrize("ask", ["mass_matrix", "dense", "unit_vector"])
+def test_matrices_beyond_memory_are_refused_with_their_size(ask, huge):
+    calls = {
+        "mass_matrix": lambda: lw.mass_matrix(huge, huge.neutral()),
+        "dense": lambda: lw.forward_dynamics(huge, huge.neutral(), algorithm="dense"),
+        "unit_vector": lambda: lw.forward_dynamics(huge, huge.neutral(), algorithm="unit_vector"),
+    }
+    with pytest.raises(lw.StateError, match=r"needs [\d,]{15,} bytes"):
+        calls[ask]()
