@@ -6,6 +6,7 @@ builds its own input cannot be fooled by the library it tests.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,7 +15,38 @@ import pytest
 
 import linkwork as lw
 from linkwork.dynamics.front import ALGORITHMS
+from linkwork.gpu.cuda import CudaBackend, load_cupy
+from linkwork.gpu.front import CHOICE
+from linkwork.gpu.host import HostBackend, compiler
 from linkwork.model import layout
+
+
+def missing_gpu() -> str | None:
+    """Why nothing can run on a GPU here, or None where it can."""
+    try:
+        load_cupy()
+    except lw.LinkworkError as error:
+        return str(error)
+    return None
+
+
+NO_GPU = missing_gpu()
+if NO_GPU:  # algorithm "gpu" then runs the same kernels on the CPU, as plain C++; without a compiler it is left out
+    os.environ.setdefault(CHOICE, "host")
+    if compiler() is None:
+        del ALGORITHMS["gpu"]
+
+
+@pytest.fixture(params=["host", "cuda"])
+def device_backend(request):
+    """Where kernels of the device run: compiled as plain C++ for the CPU, and on a GPU where there is one."""
+    if request.param == "cuda":
+        if NO_GPU:
+            pytest.skip(reason=f"no GPU: {NO_GPU}")
+        return CudaBackend
+    if compiler() is None:
+        pytest.skip(reason="no C++ compiler on this machine")
+    return HostBackend
 
 
 def inverts_inertias(model: lw.Model) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,8 @@ from linkwork.gpu.source import REAL, part_of, source
 from linkwork.gpu.tables import Tables
 
 BLOCK = {"assemble": 64, "assemble_several": 64, "substitute": 64, "substitute_several": 64}  # threads; others 128
-SAMPLES_OF_BLOCK = 32  # of the sweep body by body
+ITEMS_OF_BLOCK = 32  # nodes, or samples of the sweep body by body, when several threads share each
+COLUMNS = {"assemble_columns": 6}  # threads that share a node
 
 
 def load_cupy() -> Any:
@@ -61,16 +63,18 @@ class CudaBackend:
             found = self._kernels[name] = self._modules[part].get_function(name)
         return found
 
-    def prepare(self, kernels: tuple[str, ...]) -> None:
-        """Compiles kernels before a graph is recorded, in which nothing may be compiled."""
-        for name in kernels:
-            self._kernel(name)
-
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         try:
             return self.xp.empty(shape, dtype=dtype)
         except self.xp.cuda.memory.OutOfMemoryError as error:
             raise DeviceError(f"the GPU is out of memory: {error}") from None
+
+    def copy(self, table: Any, value: Any) -> None:
+        """table ← value; numbers that stand alike are moved without a kernel."""
+        if value.shape == table.shape and value.flags.c_contiguous:
+            table.data.copy_from_device_async(value.data, table.nbytes)
+        else:
+            table[...] = value
 
     def upload(self, array: Any) -> Any:
         return self.xp.asarray(np.ascontiguousarray(array))
@@ -82,15 +86,16 @@ class CudaBackend:
         return int(array.data.ptr)
 
     def launch(self, kernel: str, tables: Tables, first: int, count: int) -> None:
-        threads = BLOCK.get(kernel, 128)
-        blocks = -(-count * tables.batch // threads)
+        shared = COLUMNS.get(kernel)
+        block = (ITEMS_OF_BLOCK, shared) if shared else (BLOCK.get(kernel, 128),)
+        blocks = -(-count * tables.batch // block[0])
         if blocks:
-            self._kernel(kernel)((blocks,), (threads,), (_by_value(tables), np.int32(first), np.int32(count)))
+            self._kernel(kernel)((blocks,), block, (_by_value(tables), np.int32(first), np.int32(count)))
 
     def launch_bodies(self, tables: Tables, threads: int) -> None:
-        blocks = -(-tables.batch // SAMPLES_OF_BLOCK)
+        blocks = -(-tables.batch // ITEMS_OF_BLOCK)
         arguments = (_by_value(tables), np.int32(0), np.int32(0))
-        self._kernel("bodies")((blocks,), (SAMPLES_OF_BLOCK, threads), arguments)
+        self._kernel("bodies")((blocks,), (ITEMS_OF_BLOCK, threads), arguments)
 
     def record(self, act: Callable[[], None]) -> Callable[[], None]:
         """The launches of `act` as a CUDA graph: one call from the host repeats them all."""
@@ -120,6 +125,9 @@ class CudaBackend:
         return self.xp.from_dlpack(array)
 
 
+_STRUCT = np.dtype(f"V{ctypes.sizeof(Tables)}")
+
+
 def _by_value(tables: Tables) -> Any:
-    """The struct as CuPy passes structs: the bytes of a NumPy array."""
-    return np.frombuffer(bytes(tables), dtype=np.uint8).copy()
+    """The struct as CuPy passes structs: the one item of a NumPy array."""
+    return np.frombuffer(bytes(tables), dtype=_STRUCT)

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble
 from linkwork.core.checks import positive, whole
-from linkwork.dynamics.inputs import refuse_loops
+from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure, refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.gpu.arrays import Reader, like
 from linkwork.gpu.cuda import CudaBackend
@@ -66,7 +66,6 @@ class DeviceModel:
             )
         self.model, self.dtype, self.threads = model, np.dtype(dtype), threads
         self.schedule = "bodies" if singular >= 0 else schedule
-        self._only_bodies = singular >= 0
         self.backend = backend(dtype)
         self.assembly: Assembly = assemble(model.parent)
         self._several = model.arrays.tree[:, layout.DOF] > 1
@@ -192,16 +191,15 @@ class DeviceModel:
 
     def check(self) -> None:
         """Waits for the last call and raises StateError if a joint could not be solved in it (or in a step since set_state)."""
+        body = self.failed_body()
+        if body >= 0:
+            raise explain_failure(self.model, "gpu", body, {}, NO_WRENCHES)
+
+    def failed_body(self) -> int:
+        """The body whose joint could not be solved in the last call, or -1; waits for it."""
         if self._last is None or not self.model.n_bodies:
-            return
-        failed = int(self.backend.download(self._last.arrays["status"])[0])
-        if failed:
-            body = failed - 1
-            raise StateError(
-                f"gpu cannot solve joint '{self.model.joint_names[body]}': what hangs from it resists its motion with no "
-                f"inertia, or numbers are not finite. Give body '{self.model.body_names[body]}' mass and moments, or its "
-                "joint armature."
-            )
+            return -1
+        return int(self.backend.download(self._last.arrays["status"])[0]) - 1
 
     def bytes_needed(self, batch: int = 1, schedule: str | None = None) -> int:
         """Device memory of forward dynamics for `batch` samples [bytes]."""
@@ -275,18 +273,17 @@ class DeviceModel:
         own_inertias = inertias is not None
         ten = reader.other(inertias, (model.n_bodies, 10), "inertias") if own_inertias else None
         work = self._workspace(batch, own_inertias, own)
-        work.need(wrenches=(6 * model.n_bodies,)) if wrenches is not None else None
+        if wrenches is not None:
+            work.need(wrenches=(6 * model.n_bodies,))
         work.tables.has_wrenches = int(wrenches is not None)
-        if gravity is None:
+        if gravity is None and not work.has_model_gravity:
             found["gravity"] = self.backend.upload(np.asarray(model.gravity, dtype=self.dtype))
+        work.has_model_gravity = gravity is None
+        work.take(**{name: found.pop(name) for name in ("q", "v", "effort") if name in found})
         for name, value in found.items():
             work.write(name, value)
-        for name in ("v", "effort"):
-            if name not in found:
-                work.arrays[name].fill(0)
         if ten is not None:
             self._write_inertias(work, ten, batch)
-        work.arrays["status"].fill(0)
         return work, reader.batch
 
     def _write_inertias(self, work: Workspace, ten: Any, batch: int) -> None:
@@ -313,6 +310,8 @@ class DeviceModel:
             if name != "forward":
                 work.need(world=(12, self.model.n_bodies))
         sweeps = Sweeps(work, levels)
+        if name.startswith("step"):  # a step of another size takes the place of the last one
+            work.recorded = {k: r for k, r in work.recorded.items() if k[0] == name or not k[0].startswith("step")}
         key = (name, chosen, work.tables.has_wrenches, self.threads)
         repeat = work.recorded.get(key)
         if repeat is None:

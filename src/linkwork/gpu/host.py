@@ -66,6 +66,9 @@ class HostBackend:
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         return np.empty(shape, dtype=dtype)
 
+    def copy(self, table: Any, value: Any) -> None:
+        table[...] = value
+
     def upload(self, array: Any) -> Any:
         return np.array(array)
 

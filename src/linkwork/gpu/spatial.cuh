@@ -25,6 +25,14 @@ struct Sym6 { Real m[21]; };
 
 LW_FN Real root(Real x) { return sizeof(Real) == 8 ? (Real)sqrt((double)x) : (Real)sqrtf((float)x); }
 
+LW_FN Real inverse_root(Real x) {
+#ifdef __CUDACC__
+  return sizeof(Real) == 8 ? (Real)rsqrt((double)x) : (Real)rsqrtf((float)x);
+#else
+  return 1 / std::sqrt(x);
+#endif
+}
+
 LW_FN Vec6 zero6() { return Vec6{{0, 0, 0, 0, 0, 0}}; }
 
 LW_FN Vec6 add(const Vec6& a, const Vec6& b) {
@@ -181,7 +189,7 @@ LW_FN bool factor(Sym6& M) {
     Real whole = M.m[LW_AT(j, j)], pivot = whole;
     LW_UNROLL for (int k = 0; k < j; k++) pivot -= M.m[LW_AT(j, k)] * M.m[LW_AT(j, k)];
     ok = ok && pivot > smallest_pivot() * whole;
-    Real inverse = 1 / root(pivot);
+    Real inverse = inverse_root(pivot);
     M.m[LW_AT(j, j)] = inverse;
     LW_UNROLL for (int i = j + 1; i < 6; i++) {
       Real x = M.m[LW_AT(i, j)];

@@ -40,6 +40,18 @@ LW_FN void invert_inertias_item(const Tables& T, long long i, long long b) {
 }
 LW_SWEEP(invert_inertias)
 
+// Takes over the caller's state and efforts, however they stand in memory, and forgets failures of earlier calls.
+LW_FN void take_item(const Tables& T, long long k, long long b) {
+  long long at = k * T.batch + b;
+  if (k < T.coordinates) T.q[at] = T.from_q[k * T.q_entry + b * T.q_sample];
+  if (k < T.freedoms) {
+    T.v[at] = T.from_v ? T.from_v[k * T.v_entry + b * T.v_sample] : 0;
+    T.effort[at] = T.from_effort ? T.from_effort[k * T.effort_entry + b * T.effort_sample] : 0;
+  }
+  if (at == 0) *T.status = 0;
+}
+LW_SWEEP(take)
+
 LW_FN void joint_poses_item(const Tables& T, long long i, long long b) {
   Item body = of_body(T, i, b);
   Motion m = body_motion(T, i, b);
@@ -194,6 +206,50 @@ LW_FN void assemble_item(const Tables& T, long long s, long long b) {
   if (!ok) report_failure(T, T.index[s]);
 }
 LW_SWEEP(assemble)
+
+#ifndef LW_BLOCKS
+#define LW_BLOCKS 2  // of a multiprocessor: how many registers a thread may have
+#endif
+
+// The same by columns: a block holds 32 items (x) and the six columns of each (y).
+#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(const Tables T, int first, int count) {
+  __shared__ Real memory[SHARED * NODES_OF_BLOCK];
+  long long t = (long long)blockIdx.x * NODES_OF_BLOCK + threadIdx.x, s = first, b = 0;
+  bool is_there = t < count * T.batch;
+  if (is_there) {
+    s += T.batch == 1 ? t : t / T.batch;
+    b = T.batch == 1 ? 0 : t % T.batch;
+    is_there = LW_IS_NODE(s);
+  }
+  int q = threadIdx.y;
+  Share share{memory + threadIdx.x};
+  Column my;
+  if (is_there) column_1(T, s, b, q, share);
+  __syncthreads();
+  if (is_there) column_2(T, s, b, q, share);
+  __syncthreads();
+  if (is_there && !column_3(T, s, b, q, share, my)) report_failure(T, T.index[s]);
+  __syncthreads();
+  if (is_there) column_4(T, s, b, q, share, my);
+}
+#else
+extern "C" void assemble_columns(const Tables* T, int first, int count) {
+  Real memory[SHARED * NODES_OF_BLOCK];
+  Share share{memory};
+  Column my[6];
+  for (int s = first; s < first + count; s++) {
+    if (T->node[s] < 0) continue;
+    for (long long b = 0; b < T->batch; b++) {
+      for (int q = 0; q < 6; q++) column_1(*T, s, b, q, share);
+      for (int q = 0; q < 6; q++) column_2(*T, s, b, q, share);
+      for (int q = 0; q < 6; q++)
+        if (!column_3(*T, s, b, q, share, my[q])) report_failure(*T, T->index[s]);
+      for (int q = 0; q < 6; q++) column_4(*T, s, b, q, share, my[q]);
+    }
+  }
+}
+#endif
 
 LW_FN void substitute_item(const Tables& T, long long s, long long b) {
   if (!LW_IS_NODE(s)) return;

@@ -9,6 +9,8 @@ struct Tables {
   long long bodies, slots, freedoms, batch;
   long long inertia_batch, gravity_batch;  // `batch` where every sample has its own, else 1
   long long has_wrenches, depths, root;    // root: slot of the node that hangs on the world
+  long long coordinates;                   // nq
+  long long q_entry, q_sample, v_entry, v_sample, effort_entry, effort_sample;  // strides of the caller's arrays
   double h;                                // step of `integrate` [s]
   // bodies, in the order of the device (int32)
   const int *number;  // (n,)  body in the model's order
@@ -27,9 +29,11 @@ struct Tables {
   const Real *inertia;    // (10, n, inertia_batch)
   Real *phi;              // (21, n, inertia_batch)  inverse inertias
   const Real *gravity;    // (3, gravity_batch)
+  // arrays of the caller, which `take` copies; null for zeros
+  const Real *from_q, *from_v, *from_effort;
   // state and loads, in the model's order
   Real *q, *v;            // (nq, batch), (nv, batch)
-  const Real *effort;     // (nv, batch)
+  Real *effort;           // (nv, batch)
   const Real *wrenches;   // (6 n, batch)
   Real *qdd;              // (nv, batch)
   // what sweeps compute, by body

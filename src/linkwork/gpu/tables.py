@@ -12,16 +12,20 @@ from linkwork.assembly.levels import Levels
 from linkwork.model import layout
 from linkwork.model.model import Model
 
-NUMBERS = ("bodies", "slots", "freedoms", "batch", "inertia_batch", "gravity_batch", "has_wrenches", "depths", "root")
+NUMBERS = (
+    "bodies", "slots", "freedoms", "batch", "inertia_batch", "gravity_batch", "has_wrenches", "depths", "root",
+    "coordinates", "q_entry", "q_sample", "v_entry", "v_sample", "effort_entry", "effort_sample",
+)  # fmt: skip
 BODY_INDICES = ("number", "kind", "q0", "v0", "dof", "screw0", "is_fat")
 SLOT_INDICES = ("node", "left", "right", "index")
 DEPTH_INDICES = ("depth_first", "by_depth", "parent", "child_first", "child")
 CONSTANTS = ("placement", "screw", "column", "screws", "passive", "rest", "inertia", "phi", "gravity")
+TAKEN = ("from_q", "from_v", "from_effort")
 STATE = ("q", "v", "effort", "wrenches", "qdd")
 OF_BODIES = ("pose", "rate", "twist", "force", "total", "world", "energy", "moved")
 OF_SLOTS = ("top", "bottom", "cross", "keep", "input")
 POINTERS = (
-    *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *STATE, *OF_BODIES, *OF_SLOTS, "articulated", "status",
+    *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *TAKEN, *STATE, *OF_BODIES, *OF_SLOTS, "articulated", "status",
 )  # fmt: skip
 
 

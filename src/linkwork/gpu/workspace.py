@@ -12,6 +12,7 @@ from linkwork.errors import DeviceError
 from linkwork.gpu.tables import DEPTH_INDICES, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
 
 ARTICULATED_ROWS = 27
+NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one
 
 
 class Sizes:
@@ -36,10 +37,11 @@ class Workspace:
     def __init__(self, backend: Any, model_tables: dict[str, Any], sizes: Sizes, batch: int, dtype: Any, own_inertias: bool):
         self.backend, self.sizes, self.batch, self.dtype = backend, sizes, batch, np.dtype(dtype)
         self.own_inertias = own_inertias
+        self.has_model_gravity = False  # whether its gravity is the model's
         self.arrays: dict[str, Any] = dict(model_tables)
         self.recorded: dict[Any, Callable[[], None]] = {}
         self.tables = Tables()
-        numbers = {"bodies": sizes.bodies, "slots": sizes.slots, "freedoms": sizes.nv, "batch": batch}
+        numbers = {"bodies": sizes.bodies, "slots": sizes.slots, "freedoms": sizes.nv, "batch": batch, "coordinates": sizes.nq}
         numbers |= {"inertia_batch": batch if own_inertias else 1, "gravity_batch": batch}
         for name, value in numbers.items():
             setattr(self.tables, name, value)
@@ -57,6 +59,17 @@ class Workspace:
 
     def _point(self, name: str, array: Any) -> None:
         setattr(self.tables, name, self.backend.address(array) if array.size else None)
+
+    def take(self, **arrays: Any) -> None:
+        """Copies q, v and effort from where the caller has them, (entries, batch) or (entries,), in one launch."""
+        for name in ("q", "v", "effort"):
+            array = arrays.get(name)
+            setattr(self.tables, f"from_{name}", None if array is None else self.backend.address(array))
+            if array is not None:
+                steps = [step // self.dtype.itemsize for step in array.strides]
+                setattr(self.tables, f"{name}_entry", steps[0])
+                setattr(self.tables, f"{name}_sample", steps[1] if array.ndim == 2 else 0)
+        self.backend.launch("take", self.tables, 0, max(self.sizes.nq, self.sizes.nv))
 
     def need(self, **shapes: tuple[int, ...]) -> None:
         """Makes tables that are not there yet, of the given shapes (samples innermost)."""
@@ -86,16 +99,13 @@ class Workspace:
     def write(self, name: str, value: Any) -> None:
         """Copies (entries, batch), or (entries,) for all samples, into a table."""
         table = self.arrays[name]
-        table[...] = value if value.ndim == 2 else value[:, None]
-
-    def fail_if_too_large(self, schedule: str, name: str) -> None:
-        """An error that says how much memory is needed, before anything is allocated."""
-        refuse_if_too_large(self.backend, self.sizes, self.batch, self.dtype.itemsize, schedule, self.own_inertias, name)
+        self.backend.copy(table, value if value.ndim == 2 else value[:, None])
 
 
 def refuse_if_too_large(
     backend: Any, sizes: Sizes, batch: int, itemsize: int, schedule: str, own_inertias: bool, name: str
 ) -> None:
+    """An error that says how much memory is needed, before anything is allocated."""
     free = backend.free_bytes()
     needed = sizes.bytes_needed(batch, itemsize, schedule, own_inertias)
     if free is not None and needed > free:
@@ -129,11 +139,13 @@ class Sweeps:
             self.backend.launch(kernel, self.tables, first[k], first[k + 1] - first[k])
 
     def _by_freedoms(self, kernel: str, levels: range) -> None:
-        """Joints of one freedom and of several in launches of their own."""
+        """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
         first, several = self.levels.first.tolist(), self.levels.several.tolist()
         for k in levels:
-            if several[k] > first[k]:
-                self.backend.launch(kernel, self.tables, first[k], several[k] - first[k])
+            count = several[k] - first[k]
+            if count:
+                narrow = kernel == "assemble" and count * self.work.batch <= NARROW
+                self.backend.launch("assemble_columns" if narrow else kernel, self.tables, first[k], count)
             if first[k + 1] > several[k]:
                 self.backend.launch(f"{kernel}_several", self.tables, several[k], first[k + 1] - several[k])
 
