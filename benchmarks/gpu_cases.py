@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class AllCores:
         self._parts = [
             (*model.arrays, q[a:b], v[a:b], effort[a:b], none,
              np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK)), self.qdd[a:b])
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            for a, b in pairwise(cuts)
         ]  # fmt: skip
 
     def __call__(self) -> None:

@@ -52,7 +52,7 @@ class _FakeCupy:
     def __init__(self, answer):
         class runtime:  # noqa: N801
             @staticmethod
-            def getDeviceCount():  # noqa: N802
+            def getDeviceCount():
                 if isinstance(answer, Exception):
                     raise answer
                 return answer
@@ -106,14 +106,16 @@ def test_a_device_model_checks_its_settings(model, device_backend):
             DeviceModel(model, threads=threads, backend=device_backend)
     with pytest.raises(lw.StateError, match="for open trees"):
         DeviceModel(lw.library.four_bar().compile(), backend=device_backend)
-    with pytest.raises(lw.ModelError, match="'upper' has a singular inertia.*schedule='bodies'"):
+    with pytest.raises(lw.ModelError, match=r"'upper' has a singular inertia.*schedule='bodies'"):
         DeviceModel(lw.library.double_pendulum().compile(), schedule="levels", backend=device_backend)
 
 
 def test_shapes_are_checked(device, model):
     nq, nv, n = model.nq, model.nv, model.n_bodies
     q, v = np.tile(model.neutral().q, (4, 1)), np.zeros((4, nv))
-    with pytest.raises(lw.StateError, match=rf"q has shape \(3,\); model '{model.name}' needs \({nq},\) or \(batch, {nq}\)"):
+    with pytest.raises(
+        lw.StateError, match=rf"q has shape \(3,\); model '{model.name}' needs \({nq},\) or \(batch, {nq}\)"
+    ):
         device.forward_dynamics(np.zeros(3), v)
     with pytest.raises(lw.StateError, match=r"q has shape \(0, "):
         device.forward_dynamics(np.zeros((0, nq)), v)
@@ -193,7 +195,9 @@ def test_too_little_memory_says_how_much_is_needed():
             return 2 * 10**9
 
     sizes = Sizes(10**7, 10**7, 10**7, 10**7)
-    with pytest.raises(lw.DeviceError, match=r"10,000,000 bodies x 1 samples needs 1\d\.\d\d GB on the GPU; 2.00 GB are free"):
+    with pytest.raises(
+        lw.DeviceError, match=r"10,000,000 bodies x 1 samples needs 1\d\.\d\d GB on the GPU; 2.00 GB are free"
+    ):
         refuse_if_too_large(Small(), sizes, 1, 8, "levels", False, "long")
     refuse_if_too_large(Small(), Sizes(100, 100, 100, 100), 1, 8, "levels", False, "short")
 
@@ -223,3 +227,39 @@ def test_kernels_of_both_precisions_are_kept_apart():
     assert host.REAL == {"float64": "double", "float32": "float"}
     assert cuda.part_of("bodies") == 3
     assert cuda.part_of("assemble") == 1
+
+
+# ------------------------------------------------------------------------------------------ arrays of other libraries
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch", "jax"])
+def test_arrays_of_other_libraries_pass_through(library, model, device_backend, rng):
+    """Results come back as the kind of array that went in, on the same device, and hold the same numbers."""
+    other = pytest.importorskip(library, reason=f"{library} is not installed")
+    device = DeviceModel(model, "float32", backend=device_backend)
+    on_gpu = device.backend.name == "cuda"
+    if library == "cupy" and not on_gpu:
+        pytest.skip(reason="CuPy arrays live on a GPU")
+    states = [model.random_state(rng) for _ in range(4)]
+    q, v = (np.array([getattr(state, name) for state in states], dtype=np.float32) for name in "qv")
+    if library == "torch":
+        there = [other.from_numpy(x).to("cuda" if on_gpu else "cpu") for x in (q, v)]
+    elif library == "jax":
+        where = other.devices("gpu" if on_gpu else "cpu")[0]
+        there = [other.device_put(x, where) for x in (q, v)]
+    else:
+        there = [other.asarray(x) for x in (q, v)]
+    own = device.forward_dynamics(*there)
+    assert type(own) is type(there[0])
+    if library == "torch":
+        assert own.device == there[0].device
+        own = own.cpu()
+    numbers = own.get() if library == "cupy" else np.asarray(own)
+    assert (numbers == device.forward_dynamics(q, v)).all()
+    if library == "jax" and not other.config.jax_enable_x64:
+        doubles = None  # jax holds no float64 then, so there is no wrong kind to give
+    else:
+        doubles = there[0].double() if library == "torch" else there[0].astype(np.float64)
+    if doubles is not None:
+        with pytest.raises(lw.StateError, match=r"q holds float64; this DeviceModel computes in float32"):
+            device.forward_dynamics(doubles, there[1])

@@ -1,4 +1,4 @@
-"""A linkage on the device does what it does on the CPU: all verbs, both schedules, one state and many, float64 and float32."""
+"""A linkage on the device does what it does on the CPU: both schedules, one state and many, float64 and float32."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import linkwork as lw
 from linkwork.gpu import DeviceModel
 
 EPS = np.finfo(float).eps
-# Rounding grows with the condition of a linkage's mass matrix (1e3 to 1e5 for these trees): eps * 1e5 * 100 operations a number.
-# Seen: 4e-14 of the largest number.
+# Rounding grows with the condition of a linkage's mass matrix (1e3 to 1e5 for these trees): eps * 1e5 * 100 operations for
+# each number. Seen: 4e-14 of the largest number.
 TOLERANCE = 1e7 * EPS
 SINGLE = 1e5 * float(np.finfo(np.float32).eps)  # the same numbers in float32; seen: 4e-5
 
@@ -55,7 +55,13 @@ def test_loads_for_all_samples_or_for_none(tree, rng, device_backend, schedule):
     device = DeviceModel(tree, schedule=schedule, backend=device_backend)
     samples = Samples(tree, rng, 3)
     effort, wrenches = samples.effort[0], samples.wrenches[0]
-    for loads in ((), (effort,), (None, wrenches), (effort, wrenches), ()):  # the last: nothing of the others stays behind
+    for loads in (
+        (),
+        (effort,),
+        (None, wrenches),
+        (effort, wrenches),
+        (),
+    ):  # the last: nothing of the others stays behind
         expected = [lw.forward_dynamics(tree, state, *loads) for state in samples.states]
         assert differ(device.forward_dynamics(samples.q, samples.v, *loads), expected) <= TOLERANCE
 
@@ -171,7 +177,9 @@ def test_long_linkages_from_the_library(shape, rng, device_backend):
 
 def test_the_smallest_linkages(device_backend, schedule):
     linkage = lw.Linkage("one")
-    linkage.add_body("only", "world", lw.Revolute((0, 1, 0)), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)).at(lw.Pose((1.0, 0, 0))))
+    linkage.add_body(
+        "only", "world", lw.Revolute((0, 1, 0)), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)).at(lw.Pose((1.0, 0, 0)))
+    )
     model = linkage.compile()
     device = DeviceModel(model, schedule=schedule, backend=device_backend)
     expected = lw.forward_dynamics(model, model.neutral())
@@ -194,4 +202,6 @@ def test_threads_of_a_sample_do_not_change_the_answer(tree, rng, device_backend,
     samples = Samples(tree, rng, 3)
     device = DeviceModel(tree, schedule="bodies", threads=threads, backend=device_backend)
     expected = samples.each(lambda state, effort, wrenches: lw.forward_dynamics(tree, state, effort, wrenches))
-    assert differ(device.forward_dynamics(samples.q, samples.v, samples.effort, samples.wrenches), expected) <= TOLERANCE
+    assert (
+        differ(device.forward_dynamics(samples.q, samples.v, samples.effort, samples.wrenches), expected) <= TOLERANCE
+    )

@@ -56,7 +56,7 @@ def test_every_node_has_one_slot_above_its_children(shape, n, align):
         assert levels.code[s] == kind | flags
         assert (s >= levels.several[level_of[s]]) == bool(levels.code[s] & SEVERAL)
         if kind == BODY or has_joint:
-            assert levels.order[levels.index[s]] == index
+            assert levels.order[levels.body[s]] == index
         for child, reference in ((nodes[k, LEFT], levels.left[s]), (nodes[k, RIGHT], levels.right[s])):
             if child < 0:
                 continue
@@ -67,7 +67,7 @@ def test_every_node_has_one_slot_above_its_children(shape, n, align):
                 assert level_of[reference] < level_of[s]
     assert levels.first[-1] == levels.code.size
     assert levels.code[levels.root] != NO_NODE
-    assert level_of[levels.root] == levels.count - 1
+    assert level_of[levels.root] == levels.height - 1
     assert (np.sort(levels.order) == np.arange(n)).all()
     assert (levels.place[levels.order] == np.arange(n)).all()
     if align > 1:  # kinds never share a warp
@@ -93,5 +93,5 @@ def test_a_chain_has_its_leaves_in_bit_reversed_order(k):
 
 def test_a_model_without_bodies_has_no_levels():
     levels = plan_levels(assemble(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=bool))
-    assert levels.count == 0
+    assert levels.height == 0
     assert levels.code.size == 0

@@ -13,8 +13,8 @@ from linkwork.reference.plain_dca import PlainDca
 
 LOWER = [(i, j) for i in range(6) for j in range(i + 1)]
 EPS = np.finfo(float).eps
-# Rounding of one node is eps * condition of its M (below 1e4 in these trees) * the operations behind an entry; errors of the
-# nodes below add up. Seen: 2e-12 of the largest entry.
+# Rounding of one node is eps * condition of its M (below 1e4 in these trees) * the operations behind an entry; errors of
+# the nodes below add up.
 TOLERANCE = 1e6 * EPS
 
 

@@ -1,9 +1,9 @@
 """The assembly plan level by level, for machines that do all nodes of a level at once: index arrays only.
 
-A node stands one level above the higher of its children; bodies without branches stand below all levels and need no slot. In
-a level, nodes of one kind stand together, and within a kind first the upper clusters of the joints above, then the lower
-ones, each in the order of those joints. So the children of neighbouring nodes are neighbours, on both sides. On a chain of 2^k
-bodies this is the bit-reversed order of the leaves: the first half are the upper clusters of the first level, and so on.
+A node stands one level above the higher of its children; bodies without branches stand below all levels and need no
+slot. In a level, nodes of one kind stand together, and within a kind first the upper clusters of the joints above, then the
+lower ones, each in the order of those joints. So the children of neighbouring nodes are neighbours, on both sides. On a
+chain of 2^k bodies this is the bit-reversed order of the leaves: the first half are the upper clusters of the first level.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Levels(NamedTuple):
     code: Int32Array  # (slots,)  kind | SEVERAL | IS_TOP; NO_NODE where alignment leaves a slot empty
     left: Int32Array  # (slots,)  slot of the child, or -1 - its body (in `order`) when it is a body without branches
     right: Int32Array  # (slots,)
-    index: Int32Array  # (slots,)  body, or body the joint carries, in `order`
+    body: Int32Array  # (slots,)  body, or body the joint carries, in `order`
     first: IntArray  # (levels + 1,)  first slot of each level
     several: IntArray  # (levels,)  where its nodes with joints of several freedoms begin
     slot: IntArray  # (nodes,)  slot of each node of the assembly; NO_NODE for bodies without branches
@@ -38,7 +38,8 @@ class Levels(NamedTuple):
     place: IntArray  # (n,)  its inverse
 
     @property
-    def count(self) -> int:
+    def height(self) -> int:
+        """How many levels there are."""
         return self.several.size
 
     @property
@@ -72,7 +73,9 @@ def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) 
     for level in range(levels, 0, -1):
         members = by_height[ends[level] : ends[level + 1]]
         members = members[np.lexsort((_slot_above(nodes, slot, members), role[members], group[members]))]
-        before = np.cumsum(counts[(level - 1) * GROUPS : level * GROUPS]) - counts[(level - 1) * GROUPS : level * GROUPS]
+        before = (
+            np.cumsum(counts[(level - 1) * GROUPS : level * GROUPS]) - counts[(level - 1) * GROUPS : level * GROUPS]
+        )
         of = group[members]
         slot[members] = starts[(level - 1) * GROUPS + of] + np.arange(members.size) - before[of]
     order, place = _body_order(nodes, slot, height)

@@ -34,6 +34,8 @@ HELPERS = (  # files of that folder that are no benchmarks
     "adaptive_dynamics_scaling",
     "adaptive_dynamics_timing",
     "adaptive_dynamics_updates",
+    "gpu_cases",
+    "gpu_peers",
     "harness",
     "peers",
     "quasi_statics_molecule",

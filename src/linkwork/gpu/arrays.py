@@ -1,4 +1,4 @@
-"""Arrays in and out: CuPy, PyTorch and JAX arrays pass by DLPack where they are, NumPy arrays are copied to the device and back."""
+"""Arrays in and out: CuPy, PyTorch and JAX arrays pass by DLPack where they are, NumPy arrays are copied."""
 
 from __future__ import annotations
 
@@ -62,8 +62,12 @@ class Reader:
             raise StateError(f"{what} is a tensor that records gradients; give {what}.detach().")
         device, number = value.__dlpack_device__()
         if int(device) != self.backend.DLPACK_DEVICE:
-            where = {1: "in the memory of the CPU", 2: "on a GPU"}.get(int(device), f"on a device of kind {int(device)}")
-            hint = {"torch": f"{what}.cuda()", "jax": f"jax.device_put({what}, jax.devices('gpu')[0])"}.get(kind, "a CuPy array")
+            where = {1: "in the memory of the CPU", 2: "on a GPU"}.get(
+                int(device), f"on a device of kind {int(device)}"
+            )
+            hint = {"torch": f"{what}.cuda()", "jax": f"jax.device_put({what}, jax.devices('gpu')[0])"}.get(
+                kind, "a CuPy array"
+            )
             raise StateError(f"{what} is {where}; this DeviceModel computes on {self.backend.name}. Give {hint}.")
         if int(number) != getattr(self.backend, "device", int(number)):
             raise StateError(f"{what} is on GPU {int(number)}; this DeviceModel computes on GPU {self.backend.device}.")

@@ -24,7 +24,8 @@ def load_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise MissingExtraError(
-            f"lw.gpu needs CuPy ({error}); install it with: pip install linkwork[gpu] (for CUDA 12: pip install cupy-cuda12x)"
+            f"lw.gpu needs CuPy ({error}); install it with: pip install linkwork[gpu] "
+            "(for CUDA 12: pip install cupy-cuda12x)"
         ) from None
     try:
         count = cupy.cuda.runtime.getDeviceCount()

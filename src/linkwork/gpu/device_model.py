@@ -1,4 +1,4 @@
-"""A linkage on the GPU: the same verbs as on the CPU, for one state or thousands, without a way back to the host between them."""
+"""A linkage on the GPU: the same functions as on the CPU, for one state or thousands of them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class DeviceModel:
     """A model on the GPU.
 
     dtype: "float64" or "float32".
-    schedule: "levels" (the assembly tree, one launch a level: long linkages), "bodies" (articulated-body algorithm, some threads
-    a sample: many samples of small ones), or None to choose from the shape.
+    schedule: "levels" (the assembly tree, one launch per level: long linkages), "bodies" (articulated-body algorithm, some
+    threads per sample: many samples of small ones), or None to choose from the shape.
     threads: threads for each sample of "bodies", 1 to 8, or None to choose.
-    Arrays of states are (nq,) or (batch, nq); other arrays hold for all samples or have the same first axis. CuPy, PyTorch and
-    JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
+    Arrays of states are (nq,) or (batch, nq); other arrays hold for all samples or have the same first axis. CuPy, PyTorch
+    and JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
     Not for use by two threads at once. Memory: see `bytes_needed`.
     """
 
@@ -73,7 +73,7 @@ class DeviceModel:
         plan = plan_levels(self.assembly, self._several)
         self._order, self._place = plan.order, plan.place
         fat = np.zeros(model.n_bodies, dtype=np.int32)
-        fat[plan.index[(plan.code & 3 == 0) & (plan.code >= 0)]] = 1
+        fat[plan.body[(plan.code & 3 == 0) & (plan.code >= 0)]] = 1
         tables = {**body_tables(model, plan.order), "is_fat": fat}
         self._constants = {
             name: self.backend.upload(table.astype(self.dtype) if table.dtype == np.float64 else table)
@@ -88,7 +88,7 @@ class DeviceModel:
         self._simulated: Workspace | None = None
         self._last: Workspace | None = None
 
-    # ------------------------------------------------------------------------------------------------------------- dynamics
+    # --------------------------------------------------------------------------------------------------------- dynamics
 
     def forward_dynamics(
         self,
@@ -103,11 +103,12 @@ class DeviceModel:
         """Joint accelerations [rad/s² or m/s²], shape (nv,) or (batch, nv), samples innermost in memory.
 
         q, v: coordinates (unit quaternions) and velocities, shapes (nq,), (nv,) or with a first axis for samples.
-        effort [N·m or N] (nv,), wrenches [n; f] in body frames [N·m, N] (n, 6), gravity [m/s²] (3,): for all samples, or each.
+        effort [N·m or N] (nv,), wrenches [n; f] in body frames [N·m, N] (n, 6), gravity [m/s²] (3,): for all samples, or
+        for each.
         inertias: of each sample, (batch, n, 10): mass [kg], mass times centre [kg·m], moments about the body origin [kg·m²]
         xx xy xz yy yz zz; those of the model by default.
-        check: waits for the result and raises StateError where a joint could not be solved; otherwise the answer holds NaN or
-        infinity there, and `check()` says so when asked.
+        check: waits for the result and raises StateError where a joint could not be solved; otherwise the answer holds NaN
+        or infinity there, and `check()` says so when asked.
         """
         work, out = self._load(q, v, effort, wrenches, gravity, inertias)
         self._run(work, "forward", lambda sweeps, schedule: self._forward(work, sweeps, schedule))
@@ -132,7 +133,10 @@ class DeviceModel:
         return like(q, self._poses(work, out), self.backend)
 
     def body_twists(self, q: Any, v: Any, frame: str = "body") -> Any:
-        """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6) or (batch, n, 6); axes of "body" or "world"."""
+        """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6) or (batch, n, 6).
+
+        frame: axes the components refer to, "body" or "world".
+        """
         if frame not in ("body", "world"):
             raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
         work, out = self._load(q, v)
@@ -154,7 +158,7 @@ class DeviceModel:
         sums = sums[:, 0] if out is None else sums
         return DeviceEnergy(like(q, sums[0], self.backend), like(q, sums[1], self.backend))
 
-    # ------------------------------------------------------------------------------------------------------------ simulation
+    # ------------------------------------------------------------------------------------------------------- simulation
 
     def set_state(
         self, q: Any, v: Any, effort: Any = None, wrenches: Any = None, gravity: Any = None, inertias: Any = None
@@ -190,7 +194,7 @@ class DeviceModel:
         return self._present("v")
 
     def check(self) -> None:
-        """Waits for the last call and raises StateError if a joint could not be solved in it (or in a step since set_state)."""
+        """Waits for the last call and raises StateError if a joint could not be solved in it (or in a step since then)."""
         body = self.failed_body()
         if body >= 0:
             raise explain_failure(self.model, "gpu", body, {}, NO_WRENCHES)
@@ -206,7 +210,7 @@ class DeviceModel:
         chosen = schedule or self._schedule(batch)
         return self._sizes(batch).bytes_needed(batch, self.dtype.itemsize, chosen)
 
-    # ---------------------------------------------------------------------------------------------------------------- inside
+    # ----------------------------------------------------------------------------------------------------------- inside
 
     def _present(self, name: str) -> Any:
         if self._simulated is None:
@@ -225,7 +229,7 @@ class DeviceModel:
         return Sizes(self.model.n_bodies, slots, self.model.nq, self.model.nv)
 
     def _schedule(self, batch: int) -> str:
-        return self.schedule or choose_schedule(self.model.n_bodies, self._depths, self._plan(batch)[0].count, batch)
+        return self.schedule or choose_schedule(self.model.n_bodies, self._depths, self._plan(batch)[0].height, batch)
 
     def _workspace(self, batch: int, own_inertias: bool, own: bool) -> Workspace:
         kept = self._simulated if own else self._work
@@ -293,7 +297,12 @@ class DeviceModel:
         self.backend.launch("invert_inertias", work.tables, 0, n)
 
     def _run(
-        self, work: Workspace, name: str, act: Callable[[Sweeps, str], None], schedule: str | None = None, times: int = 1
+        self,
+        work: Workspace,
+        name: str,
+        act: Callable[[Sweeps, str], None],
+        schedule: str | None = None,
+        times: int = 1,
     ) -> None:
         """Does `act` on a workspace, `times` over: launch by launch at first, then as a recorded graph."""
         self._last = work
@@ -336,7 +345,7 @@ class DeviceModel:
             sweeps.bodies("twists_to_world")
 
     def _result(self, table: Any, samples: int | None) -> Any:
-        """A copy of a table (entries, batch) as the caller sees it: (entries,), or (batch, entries) with samples innermost."""
+        """A copy of a table (entries, batch) as the caller sees it: (entries,), or (batch, entries), samples innermost."""
         copy = table.copy()
         return copy[:, 0] if samples is None else copy.T
 
@@ -347,7 +356,11 @@ class DeviceModel:
 
     def _poses(self, work: Workspace, samples: int | None) -> Any:
         n = self.model.n_bodies
-        flat = self._by_body(work.arrays["world"], samples) if n else self.backend.empty((*_lead(samples), 0, 12), self.dtype)
+        flat = (
+            self._by_body(work.arrays["world"], samples)
+            if n
+            else self.backend.empty((*_lead(samples), 0, 12), self.dtype)
+        )
         T = self.backend.xp.zeros((*flat.shape[:-1], 4, 4), dtype=self.dtype)
         T[..., :3, :3] = flat[..., :9].reshape(*flat.shape[:-1], 3, 3)
         T[..., :3, 3] = flat[..., 9:]

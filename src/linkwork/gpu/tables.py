@@ -25,14 +25,15 @@ STATE = ("q", "v", "effort", "wrenches", "qdd")
 OF_BODIES = ("pose", "rate", "twist", "force", "total", "world", "energy", "moved")
 OF_SLOTS = ("top", "bottom", "cross", "keep", "input")
 POINTERS = (
-    *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *TAKEN, *STATE, *OF_BODIES, *OF_SLOTS, "articulated", "status",
+    *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *TAKEN, *STATE, *OF_BODIES, *OF_SLOTS,
+    "articulated", "status",
 )  # fmt: skip
 
 
 class Tables(ctypes.Structure):
     """The struct of `tables.cuh`; pointers are addresses in the memory of the device."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         *((name, ctypes.c_longlong) for name in NUMBERS),
         ("h", ctypes.c_double),
         *((name, ctypes.c_void_p) for name in POINTERS),
@@ -73,7 +74,7 @@ def body_tables(model: Model, order: NDArray[np.int64]) -> dict[str, NDArray[Any
 
 
 def slot_tables(levels: Levels) -> dict[str, NDArray[np.int32]]:
-    return {"node": levels.code, "left": levels.left, "right": levels.right, "index": levels.index}
+    return {"node": levels.code, "left": levels.left, "right": levels.right, "index": levels.body}
 
 
 def depth_tables(parent: NDArray[np.int64], place: NDArray[np.int64]) -> dict[str, NDArray[np.int32]]:
@@ -89,5 +90,11 @@ def depth_tables(parent: NDArray[np.int64], place: NDArray[np.int64]) -> dict[st
     inner = np.flatnonzero(parent_here >= 0)
     child = inner[np.argsort(parent_here[inner], kind="stable")]
     child_first = np.append(0, np.cumsum(np.bincount(parent_here[inner], minlength=n)))
-    found = {"depth_first": first, "by_depth": by_depth, "parent": parent_here, "child_first": child_first, "child": child}
+    found = {
+        "depth_first": first,
+        "by_depth": by_depth,
+        "parent": parent_here,
+        "child_first": child_first,
+        "child": child,
+    }
     return {name: np.ascontiguousarray(array, dtype=np.int32) for name, array in found.items()}

@@ -34,19 +34,32 @@ class Sizes:
 class Workspace:
     """Tables of one linkage for `batch` samples. Groups of tables are made when a sweep first needs them."""
 
-    def __init__(self, backend: Any, model_tables: dict[str, Any], sizes: Sizes, batch: int, dtype: Any, own_inertias: bool):
+    def __init__(
+        self, backend: Any, model_tables: dict[str, Any], sizes: Sizes, batch: int, dtype: Any, own_inertias: bool
+    ):
         self.backend, self.sizes, self.batch, self.dtype = backend, sizes, batch, np.dtype(dtype)
         self.own_inertias = own_inertias
         self.has_model_gravity = False  # whether its gravity is the model's
         self.arrays: dict[str, Any] = dict(model_tables)
         self.recorded: dict[Any, Callable[[], None]] = {}
         self.tables = Tables()
-        numbers = {"bodies": sizes.bodies, "slots": sizes.slots, "freedoms": sizes.nv, "batch": batch, "coordinates": sizes.nq}
+        numbers = {
+            "bodies": sizes.bodies,
+            "slots": sizes.slots,
+            "freedoms": sizes.nv,
+            "batch": batch,
+            "coordinates": sizes.nq,
+        }
         numbers |= {"inertia_batch": batch if own_inertias else 1, "gravity_batch": batch}
         for name, value in numbers.items():
             setattr(self.tables, name, value)
         n = sizes.bodies
-        shapes = {"q": (sizes.nq, batch), "v": (sizes.nv, batch), "effort": (sizes.nv, batch), "qdd": (sizes.nv, batch)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "q": (sizes.nq, batch),
+            "v": (sizes.nv, batch),
+            "effort": (sizes.nv, batch),
+            "qdd": (sizes.nv, batch),
+        }
         shapes |= {"total": (sizes.nv, batch), "gravity": (3, batch)}
         shapes |= {name: (rows, n, batch) for name, rows in ROWS_OF_BODY.items()}
         if own_inertias:
@@ -130,12 +143,12 @@ class Sweeps:
 
     def leaf_to_root(self, kernel: str) -> None:
         first = self.levels.first.tolist()
-        for k in range(self.levels.count):
+        for k in range(self.levels.height):
             self.backend.launch(kernel, self.tables, first[k], first[k + 1] - first[k])
 
     def root_to_leaf(self, kernel: str) -> None:
         first = self.levels.first.tolist()
-        for k in range(self.levels.count - 1, -1, -1):
+        for k in range(self.levels.height - 1, -1, -1):
             self.backend.launch(kernel, self.tables, first[k], first[k + 1] - first[k])
 
     def _by_freedoms(self, kernel: str, levels: range) -> None:
@@ -167,9 +180,9 @@ class Sweeps:
     def forward_dynamics(self) -> None:
         self.twists(with_efforts=True)
         self.bodies("biases")
-        self._by_freedoms("assemble", range(self.levels.count))
+        self._by_freedoms("assemble", range(self.levels.height))
         self.at_root("start_gravity")
-        self._by_freedoms("substitute", range(self.levels.count - 1, -1, -1))
+        self._by_freedoms("substitute", range(self.levels.height - 1, -1, -1))
 
     def inverse_dynamics(self) -> None:
         """Efforts into `total`, from the accelerations in `qdd`."""
