@@ -81,7 +81,8 @@ class DeviceModel:
         }
         self._depth_tables = depth_tables(model.parent, plan.place)
         self._depths = self._depth_tables["depth_first"].size - 1
-        self._widest = int(np.diff(self._depth_tables["depth_first"]).max(initial=0))
+        self._widths = np.diff(self._depth_tables["depth_first"]).astype(np.int64)
+        self._most_children = int(np.diff(self._depth_tables["child_first"]).max(initial=0))
         self._depth_arrays: dict[str, Any] | None = None
         self._phi: Any = None
         self._work: Workspace | None = None
@@ -229,7 +230,7 @@ class DeviceModel:
         return Sizes(self.model.n_bodies, slots, self.model.nq, self.model.nv)
 
     def _schedule(self, batch: int) -> str:
-        return self.schedule or choose_schedule(self.model.n_bodies, self._depths, self._plan(batch)[0].height, batch)
+        return self.schedule or choose_schedule(self._widths, self._most_children, self._plan(batch)[0].height, batch)
 
     def _workspace(self, batch: int, own_inertias: bool, own: bool) -> Workspace:
         kept = self._simulated if own else self._work
@@ -332,7 +333,7 @@ class DeviceModel:
 
     def _forward(self, work: Workspace, sweeps: Sweeps, schedule: str) -> None:
         if schedule == "bodies":
-            threads = self.threads or choose_threads(self._widest, work.batch)
+            threads = self.threads or choose_threads(int(self._widths.max(initial=0)), work.batch)
             self.backend.launch_bodies(work.tables, threads)
         else:
             sweeps.forward_dynamics()

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.sweeps import is_singular
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.memory import load10
 
+IntArray = NDArray[np.int64]
+
 SCHEDULES = ("levels", "bodies")
 
-# A model of the time both ways take, measured on one H200 in float64 [s].
-LEVEL = 10e-6  # one level of the four sweeps over the assembly tree
-BODY_OF_LEVELS = 2.5e-9  # one body of one sample in them
-DEPTH = 12e-6  # one depth of the three sweeps body by body
-BODY_OF_BODIES = 0.6e-9
+# A model of the time both ways take, measured on one H200 in float64 with linkages of 20 to 4,096 bodies [s].
+LEVEL = 15e-6  # one level of the four sweeps over the assembly tree
+BODY_OF_LEVELS = 1.35e-9  # one body of one sample in them
+STEP = 4.4e-6  # one body after the other in the three sweeps body by body
+CHILD = 0.3 * STEP  # one child after the other
+BODY_OF_BODIES = 0.42e-9
 MANY_SAMPLES = 65_536  # fill the machine with one thread each
 
 
-def choose_schedule(bodies: int, depths: int, levels: int, batch: int) -> str:
-    """The schedule that takes less time by the model above."""
+def choose_schedule(widths: IntArray, most_children: int, levels: int, batch: int) -> str:
+    """The schedule that takes less time by the model above.
+
+    widths: bodies of each depth. most_children: of one body. levels: of the assembly tree.
+    """
+    bodies = int(widths.sum())
     by_levels = LEVEL * levels + BODY_OF_LEVELS * bodies * batch
-    # Blocks of 32 samples: a wide tree with few samples leaves most of the machine idle.
-    waves = max(1.0, batch / MANY_SAMPLES)
-    by_bodies = DEPTH * depths * waves + BODY_OF_BODIES * bodies * max(batch, 32)
-    few = bodies / max(depths, 1) / 8.0 * DEPTH * depths if batch < 1024 else 0.0
-    return "bodies" if by_bodies + few < by_levels else "levels"
+    threads = choose_threads(int(widths.max(initial=0)), batch)
+    one_after_the_other = int((-(-widths // threads)).sum())
+    by_bodies = STEP * one_after_the_other + CHILD * most_children + BODY_OF_BODIES * bodies * batch
+    return "bodies" if by_bodies < by_levels else "levels"
 
 
 def choose_threads(widest: int, batch: int) -> int:
