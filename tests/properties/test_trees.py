@@ -132,7 +132,7 @@ def inertia_spread(model):
     return np.max(values) / np.min(values) if values else 1.0
 
 
-INVERTS_INERTIAS = {"dca", "virtual_work", "virtual_work_unsplit"}
+INVERTS_INERTIAS = {"dca", "gpu", "virtual_work", "virtual_work_unsplit"}
 
 
 def rounding(algorithm, model, state):
