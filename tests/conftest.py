@@ -6,6 +6,7 @@ builds its own input cannot be fooled by the library it tests.
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 
@@ -15,6 +16,50 @@ import pytest
 import linkwork as lw
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.errors import LinkworkWarning
+from linkwork.gpu.cuda import CudaBackend, load_cupy
+from linkwork.gpu.front import CHOICE
+from linkwork.gpu.host import HostBackend, compiler
+from linkwork.model import layout
+
+
+def missing_gpu() -> str | None:
+    """Why nothing can run on a GPU here, or None where it can."""
+    try:
+        load_cupy()
+    except lw.LinkworkError as error:
+        return str(error)
+    return None
+
+
+NO_GPU = missing_gpu()
+if NO_GPU:  # algorithm "gpu" then runs the same kernels on the CPU, as plain C++; without a compiler it is left out
+    os.environ.setdefault(CHOICE, "host")
+    if compiler() is None:
+        del ALGORITHMS["gpu"]
+
+
+@pytest.fixture(params=["host", "cuda"])
+def device_backend(request):
+    """Where kernels of the device run: compiled as plain C++ for the CPU, and on a GPU where there is one."""
+    if request.param == "cuda":
+        if NO_GPU:
+            pytest.skip(reason=f"no GPU: {NO_GPU}")
+        return CudaBackend
+    if compiler() is None:
+        pytest.skip(reason="no C++ compiler on this machine")
+    return HostBackend
+
+
+def inverts_inertias(model: lw.Model) -> str | None:
+    """The limit of algorithms that begin with the inverse of every body's inertia: point masses and rods have none."""
+    for ten in model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]:
+        m, h, (xx, xy, xz, yy, yz, zz) = ten[0], ten[1:4], ten[4:]
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        moments = np.linalg.eigvalsh(about_origin - (h @ h * np.eye(3) - np.outer(h, h)) / m)
+        if moments[0] <= 1e-12 * np.trace(about_origin):  # what is left of zero after moving between points
+            return "inverts the inertia of every body; one here is singular"
+    return None
+
 
 # One joint of every kind, with axes off the coordinate axes and points off the origin.
 JOINTS: dict[str, lw.Joint] = {
@@ -139,6 +184,9 @@ def solve():
     """`lw.forward_dynamics`; that an algorithm hands points and needles over to aba is no news here."""
 
     def accelerations(model, state, effort=None, wrenches=None, algorithm="aba"):
+        limit = inverts_inertias(model) if algorithm == "gpu" else None
+        if limit:
+            pytest.skip(reason=f"{algorithm}: {limit}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinkworkWarning)
             return lw.forward_dynamics(model, state, effort, wrenches, algorithm=algorithm)

@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from linkwork import gpu
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 from linkwork.dynamics.front import (
@@ -23,7 +24,7 @@ from linkwork.dynamics.front import (
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
-from linkwork.errors import FormatError, LinkworkError, MissingExtraError, ModelError, StateError
+from linkwork.errors import DeviceError, FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics, FullReport
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
@@ -81,6 +82,7 @@ __all__ = [
     "Compound",
     "Cylinder",
     "Cylindrical",
+    "DeviceError",
     "Energy",
     "Fixed",
     "FormatError",
@@ -132,6 +134,7 @@ __all__ = [
     "constrained_dynamics",
     "energy",
     "forward_dynamics",
+    "gpu",
     "hybrid_dynamics",
     "inverse_dynamics",
     "joint_reactions",

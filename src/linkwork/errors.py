@@ -46,5 +46,9 @@ class MissingExtraError(LinkworkError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
 
+class DeviceError(LinkworkError):
+    """A GPU that is missing, does not answer or has too little memory."""
+
+
 class LinkworkWarning(UserWarning):
     """Something works, but not as well as was asked."""

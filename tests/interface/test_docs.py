@@ -23,6 +23,7 @@ PAGES = {str(path.relative_to(DOCS).as_posix()): path.read_text(encoding="utf-8"
 # Why not is said here; every other page with code runs.
 FRAGMENTS = {
     "formats.md": "arm.urdf and cat.xml are the reader's; files of both kinds are read in test_urdf.py and test_mjcf.py",
+    "gpu.md": "it needs a GPU and PyTorch; the same calls run in tests/laws/test_gpu.py and tests/interface/test_gpu.py",
     "theory/rerooting.md": "so are x, y, z and walk.bvh; the same steps run in examples/mocap_inverse_dynamics.py",
 }
 WITH_CODE = sorted(name for name, text in PAGES.items() if pages.blocks(text, "python", "sh"))

@@ -135,7 +135,7 @@ def inertia_spread(model):
     return values.max() / values.min() if values.size else 1.0
 
 
-INVERTS_INERTIAS = {"dca", "virtual_work", "virtual_work_unsplit"}
+INVERTS_INERTIAS = {"dca", "gpu", "virtual_work", "virtual_work_unsplit"}
 
 
 def rounding(algorithm, model, state):

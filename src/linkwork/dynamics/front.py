@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -207,10 +208,18 @@ def _forward_virtual_work_unsplit(
     return _by_virtual_work(model, False, q, v, effort, wrenches)
 
 
+def _forward_gpu(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
+    """By name, because that room builds on this one."""
+    gpu = importlib.import_module("linkwork.gpu.front")
+    qdd: FloatArray = gpu.forward_gpu(model, q, v, effort, wrenches)
+    return qdd
+
+
 ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]] = {
     "aba": _forward_aba,
     "dca": _forward_dca,
     "dense": _forward_dense,
+    "gpu": _forward_gpu,
     "unit_vector": _forward_unit_vector,
     "virtual_work": _forward_virtual_work,
     "virtual_work_unsplit": _forward_virtual_work_unsplit,
@@ -229,8 +238,9 @@ def forward_dynamics(
     effort: joint efforts [N·m or N], shape (nv,); none by default. Springs and dampers of the model act besides.
     wrenches: external wrenches [n; f] [N·m, N], each in its body's frame at its origin, shape (n, 6).
     algorithm: "aba" (O(n), fastest), "dca" (divide and conquer: O(n) work, O(log n) depth, several cores), "dense" (O(n³),
-    the judge), "unit_vector" (Walker and Orin 1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the
-    way), "virtual_work_unsplit" (the same without link splitting: O(k³) for k joints on one body).
+    the judge), "gpu" (on an NVIDIA GPU, extra `gpu`; `lw.gpu` for arrays that stay there), "unit_vector" (Walker and Orin
+    1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the way), "virtual_work_unsplit" (the same
+    without link splitting: O(k³) for k joints on one body).
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """
     solve = ALGORITHMS.get(algorithm) if type(algorithm) is str else None

@@ -1,0 +1,129 @@
+"""The assembly plan level by level, for machines that do all nodes of a level at once: index arrays only.
+
+A node stands one level above the higher of its children; bodies without branches stand below all levels and need no
+slot. In a level, nodes of one kind stand together, and within a kind first the upper clusters of the joints above, then the
+lower ones, each in the order of those joints. So the children of neighbouring nodes are neighbours, on both sides. On a
+chain of 2^k bodies this is the bit-reversed order of the leaves: the first half are the upper clusters of the first level.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP, UP, Assembly
+from linkwork.core.jit import kernel
+
+IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+
+SEVERAL, IS_TOP = 4, 8  # flags beside the kind in `Levels.code`
+NO_NODE = -1
+GROUPS = 8  # kinds, and kinds whose joint has several freedoms
+
+
+class Levels(NamedTuple):
+    """Slots of nodes, level by level, lowest first. A level's nodes with joints of several freedoms come last in it."""
+
+    code: Int32Array  # (slots,)  kind | SEVERAL | IS_TOP; NO_NODE where alignment leaves a slot empty
+    left: Int32Array  # (slots,)  slot of the child, or -1 - its body (in `order`) when it is a body without branches
+    right: Int32Array  # (slots,)
+    body: Int32Array  # (slots,)  body, or body the joint carries, in `order`
+    first: IntArray  # (levels + 1,)  first slot of each level
+    several: IntArray  # (levels,)  where its nodes with joints of several freedoms begin
+    slot: IntArray  # (nodes,)  slot of each node of the assembly; NO_NODE for bodies without branches
+    order: IntArray  # (n,)  bodies in the order of their first use: those without branches, then the others
+    place: IntArray  # (n,)  its inverse
+
+    @property
+    def height(self) -> int:
+        """How many levels there are."""
+        return self.several.size
+
+    @property
+    def root(self) -> int:
+        """Slot of the node that hangs on the world."""
+        return int(self.slot[-1])
+
+
+def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) -> Levels:
+    """Levels of an assembly tree.
+
+    several: whether the joint of each body has two degrees of freedom or more, shape (n,).
+    align: every group of a level begins at a multiple of it, so that threads of one warp do the same.
+    Cost: O(n log n).
+    """
+    nodes = assembly.nodes
+    kind, role = nodes[:, NODE_KIND], nodes[:, ROLE]
+    height = node_heights(nodes)
+    levels = int(height.max(initial=0))
+    has_joint = (kind == JOIN) | (kind == HANG)
+    flag = np.zeros(kind.size, dtype=np.int64)
+    flag[has_joint] = np.asarray(several, dtype=bool)[nodes[has_joint, INDEX]]
+    group = flag * (GROUPS // 2) + kind
+    counts = np.bincount((height - 1)[height > 0] * GROUPS + group[height > 0], minlength=levels * GROUPS)
+    padded = -(-counts // align) * align
+    starts = np.cumsum(padded) - padded
+    total = int(padded.sum())
+    slot = np.full(kind.size, NO_NODE, dtype=np.int64)
+    by_height = np.argsort(height, kind="stable")
+    ends = np.searchsorted(height[by_height], np.arange(levels + 2))
+    for level in range(levels, 0, -1):
+        members = by_height[ends[level] : ends[level + 1]]
+        members = members[np.lexsort((_slot_above(nodes, slot, members), role[members], group[members]))]
+        before = (
+            np.cumsum(counts[(level - 1) * GROUPS : level * GROUPS]) - counts[(level - 1) * GROUPS : level * GROUPS]
+        )
+        of = group[members]
+        slot[members] = starts[(level - 1) * GROUPS + of] + np.arange(members.size) - before[of]
+    order, place = _body_order(nodes, slot, height)
+    first = np.append(starts[::GROUPS], total).astype(np.int64)
+    middle = starts[GROUPS // 2 :: GROUPS].astype(np.int64)
+    code, left, right, index = (np.full(total, NO_NODE, dtype=np.int32) for _ in range(4))
+    inner = np.flatnonzero(height > 0)
+    at = slot[inner]
+    code[at] = kind[inner] | flag[inner] * SEVERAL | np.where(role[inner] == TOP, IS_TOP, 0)
+    left[at] = _child(nodes, slot, place, nodes[inner, LEFT])
+    right[at] = _child(nodes, slot, place, nodes[inner, RIGHT])
+    body = nodes[inner, INDEX]
+    index[at] = np.where(body >= 0, place[body], 0) if place.size else 0
+    return Levels(code, left, right, index, first, middle, slot, order, place)
+
+
+def _slot_above(nodes: IntArray, slot: IntArray, members: IntArray) -> IntArray:
+    up = nodes[members, UP]
+    return np.where(up >= 0, slot[up], 0)
+
+
+def _body_order(nodes: IntArray, slot: IntArray, height: IntArray) -> tuple[IntArray, IntArray]:
+    """Bodies in the order in which the lowest levels use them, and the inverse."""
+    leaves = np.flatnonzero(height == 0)
+    leaves = leaves[np.lexsort((_slot_above(nodes, slot, leaves), nodes[leaves, ROLE]))]
+    fat = np.flatnonzero((nodes[:, NODE_KIND] == BODY) & (height > 0))
+    fat = fat[np.argsort(slot[fat], kind="stable")]
+    order = nodes[np.concatenate([leaves, fat]), INDEX]
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return order, place
+
+
+def _child(nodes: IntArray, slot: IntArray, place: IntArray, child: IntArray) -> IntArray:
+    """How a node refers to a child: its slot, or -1 - body; NO_NODE where there is none (never read)."""
+    is_there = child >= 0
+    at = np.where(is_there, slot[child], NO_NODE)
+    is_leaf = is_there & (at < 0)
+    return np.where(is_leaf, -1 - place[nodes[child, INDEX]], at)
+
+
+@kernel(allocates=True)
+def node_heights(nodes):
+    """Levels below each node: 0 for a body without branches."""
+    height = np.zeros(nodes.shape[0], dtype=np.int64)
+    for k in range(nodes.shape[0]):
+        if nodes[k, LEFT] >= 0:
+            height[k] = height[nodes[k, LEFT]] + 1
+        if nodes[k, RIGHT] >= 0:
+            height[k] = max(height[k], height[nodes[k, RIGHT]] + 1)
+    return height
