@@ -43,11 +43,11 @@ from linkwork.model.joints import (
     Spherical,
     Universal,
 )
-from linkwork.model.linkage import Body, Linkage
+from linkwork.model.linkage import Body, Linkage, Obstacle
 from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
-from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
@@ -88,6 +88,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "HeightField",
     "Inertia",
     "Joint",
     "Linkage",
@@ -102,7 +103,9 @@ __all__ = [
     "ModelError",
     "Momentum",
     "Motion",
+    "Obstacle",
     "Planar",
+    "Plane",
     "Pose",
     "Prismatic",
     "QuasiStatics",

@@ -51,7 +51,15 @@ JOINT_KINDS = {
 }
 SHAPE_KINDS = {
     kind.__name__: kind
-    for kind in (shape_kinds.Box, shape_kinds.Sphere, shape_kinds.Capsule, shape_kinds.Cylinder, shape_kinds.Mesh)
+    for kind in (
+        shape_kinds.Box,
+        shape_kinds.Sphere,
+        shape_kinds.Capsule,
+        shape_kinds.Cylinder,
+        shape_kinds.Mesh,
+        shape_kinds.Plane,
+        shape_kinds.HeightField,
+    )
 }
 
 
@@ -93,6 +101,8 @@ def read_model(group: Any) -> Model:
             for name, joint, a, b, at_a, at_b in text["loops"]
         ),
         rank=rank,
+        obstacles=tuple((name, _shape(item)) for name, item in text.get("obstacles", ())),
+        ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
     )
 
 
@@ -110,6 +120,8 @@ def _description(model: Model) -> dict[str, Any]:
         "joints": [_joint_fields(joint) for joint in model.joints],
         "frames": [[name, frame.body, _pose_numbers(frame.pose)] for name, frame in model.frames.items()],
         "shapes": [[body, _shape_fields(shape)] for body, shape in model.shapes],
+        "obstacles": [[name, _shape_fields(shape)] for name, shape in model.obstacles],
+        "ignore_contact": model.ignore_contact,
         "warnings": model.warnings,
         "vanished": model.vanished,
         "joint_parts": model.joint_parts,
@@ -181,7 +193,10 @@ def _shape_fields(shape: Shape) -> dict[str, Any]:
 def _shape(item: dict[str, Any]) -> Shape:
     kind = SHAPE_KINDS[item["kind"]]
     shape = kind.__new__(kind)
-    for name in _field_names(kind):
-        value = _pose(item["placement"]) if name == "placement" else _tuples(item[name])
-        object.__setattr__(shape, name, value)
+    for field in fields(kind):
+        if field.name == "placement":
+            value = _pose(item["placement"])
+        else:  # recordings made before shapes had materials lack some fields
+            value = _tuples(item[field.name]) if field.name in item else field.default
+        object.__setattr__(shape, field.name, value)
     return shape

@@ -116,8 +116,22 @@ def distances(vertices, kinds, poses, sizes, spans, scratch, out):
     out (m, 10): gap, normal from B to A, nearest point of A, of B.
     """
     for i in range(kinds.shape[0]):
-        A = (kinds[i, 0], load9(poses[i], 0, 0), load3(poses[i], 0, 9), load3(sizes[i], 0, 0), spans[i, 0, 0], spans[i, 0, 1])
-        B = (kinds[i, 1], load9(poses[i], 1, 0), load3(poses[i], 1, 9), load3(sizes[i], 1, 0), spans[i, 1, 0], spans[i, 1, 1])
+        A = (
+            kinds[i, 0],
+            load9(poses[i], 0, 0),
+            load3(poses[i], 0, 9),
+            load3(sizes[i], 0, 0),
+            spans[i, 0, 0],
+            spans[i, 0, 1],
+        )
+        B = (
+            kinds[i, 1],
+            load9(poses[i], 1, 0),
+            load3(poses[i], 1, 9),
+            load3(sizes[i], 1, 0),
+            spans[i, 1, 0],
+            spans[i, 1, 1],
+        )
         gap, n, a, b = signed_distance(vertices, A, B, scratch)
         out[i, 0] = gap
         for c in range(3):

@@ -35,24 +35,26 @@ def epa(vertices, A, B, count, scratch):
         return False, (0.0, 0.0, 1.0), 0.0, A[2], B[2]
     n_faces = first_faces(work, faces, planes, scale)
     n_points = 4
-    best = nearest_face(planes, n_faces)
+    least = math.inf  # width along the best normal so far: A moved by this is free, whatever the polytope looks like
+    answer = (0.0, 0.0, 1.0)
+    a, b = A[2], B[2]
     while n_points < MAX_POINTS:
-        normal = (planes[best, 0], planes[best, 1], planes[best, 2])
+        best = nearest_face(planes, n_faces)
+        normal, depth = (planes[best, 0], planes[best, 1], planes[best, 2]), planes[best, 3]
         add_point(vertices, A, B, normal, work, n_points)
         w = load3(work, n_points, 0)
-        if dot3(normal, w) - planes[best, 3] <= GAIN * scale or is_known(work, n_points, w):
+        width = dot3(normal, w)
+        if width < least:
+            least, answer = width, normal
+            a, b = face_witness(work, faces, best, normal, depth)
+        if least - depth <= GAIN * scale or is_known(work, n_points, w):
             break
-        depth = planes[best, 3]
-        grown = expand(work, faces, planes, horizon, n_faces, n_points, scale)
-        if grown < 0:
-            planes[best, 3] = depth
+        n_faces = expand(work, faces, planes, horizon, n_faces, best, n_points, scale)
+        if n_faces < 0:
             break
-        n_faces, n_points = grown, n_points + 1
-        best = nearest_face(planes, n_faces)
-    normal = (planes[best, 0], planes[best, 1], planes[best, 2])
-    a, b = face_witness(work, faces, best, normal, planes[best, 3])
-    # The boundary point nearest to the origin is normal * depth = a - b: A goes the other way.
-    return True, scale3(-1.0, normal), planes[best, 3], a, b
+        n_points += 1
+    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way.
+    return True, scale3(-1.0, answer), least, a, b
 
 
 @routine
@@ -169,39 +171,64 @@ def set_face(work, faces, planes, f, i, j, k, scale):
         planes[f, 3] = math.inf
 
 
+@inlined
+def sees(work, faces, planes, f, w, scale):
+    """Whether point w lies on the outer side of face f."""
+    if planes[f, 3] < math.inf:
+        height = planes[f, 0] * w[0] + planes[f, 1] * w[1] + planes[f, 2] * w[2] - planes[f, 3]
+        return height > 1e-15 * scale
+    i, j, k = load3(work, faces[f, 0], 0), load3(work, faces[f, 1], 0), load3(work, faces[f, 2], 0)
+    return dot3(cross3(sub3(j, i), sub3(k, i)), sub3(w, i)) > 0.0
+
+
+@inlined
+def touches_rim(faces, f, horizon, edges):
+    """Whether face f shares an edge with the rim."""
+    found = False
+    for side in range(3):
+        i, j = faces[f, side], faces[f, (side + 1) % 3]
+        for e in range(edges):
+            if horizon[e, 0] == j and horizon[e, 1] == i:
+                found = True
+    return found
+
+
 @routine
-def expand(work, faces, planes, horizon, n_faces, new, scale):
-    """Replaces the faces that see point `new` by a fan over their rim; the number of faces, or -1 where there is no room."""
-    w = load3(work, new, 0)
-    edges = 0
-    for f in range(n_faces):
-        if planes[f, 3] == -math.inf:
-            continue
-        if planes[f, 3] == math.inf:
-            i, j, k = load3(work, faces[f, 0], 0), load3(work, faces[f, 1], 0), load3(work, faces[f, 2], 0)
-            n = cross3(sub3(j, i), sub3(k, i))
-            seen = dot3(n, sub3(w, i)) > 0.0
+def take_out(faces, planes, f, horizon, edges):
+    """Removes face f; its edges join the rim, or leave it where the face beyond is gone already."""
+    for side in range(3):
+        i, j = faces[f, side], faces[f, (side + 1) % 3]
+        twin = -1
+        for e in range(edges):
+            if horizon[e, 0] == j and horizon[e, 1] == i:
+                twin = e
+        if twin >= 0:
+            edges -= 1
+            horizon[twin, 0], horizon[twin, 1] = horizon[edges, 0], horizon[edges, 1]
         else:
-            seen = planes[f, 0] * w[0] + planes[f, 1] * w[1] + planes[f, 2] * w[2] > planes[f, 3] + 1e-15 * scale
-        if not seen:
-            continue
-        for side in range(3):
-            i, j = faces[f, side], faces[f, (side + 1) % 3]
-            twin = -1
-            for e in range(edges):
-                if horizon[e, 0] == j and horizon[e, 1] == i:
-                    twin = e
-            if twin >= 0:
-                edges -= 1
-                horizon[twin, 0], horizon[twin, 1] = horizon[edges, 0], horizon[edges, 1]
-            else:
-                if edges >= horizon.shape[0]:
-                    return -1
-                horizon[edges, 0], horizon[edges, 1] = i, j
-                edges += 1
-        planes[f, 3] = -math.inf
-    if edges == 0:
-        return -1
+            horizon[edges, 0], horizon[edges, 1] = i, j
+            edges += 1
+    planes[f, 3] = -math.inf
+    return edges
+
+
+@routine
+def expand(work, faces, planes, horizon, n_faces, best, new, scale):
+    """Replaces the faces that see point `new` by a fan over their rim; the number of faces, or -1 where there is no room.
+
+    The faces are taken out outward from the nearest one, so that rounding on coplanar faces cannot tear the polytope.
+    """
+    w = load3(work, new, 0)
+    edges = take_out(faces, planes, best, horizon, 0)
+    changed = True
+    while changed:
+        changed = False
+        for f in range(n_faces):
+            if planes[f, 3] == -math.inf or edges + 3 > horizon.shape[0]:
+                continue
+            if sees(work, faces, planes, f, w, scale) and touches_rim(faces, f, horizon, edges):
+                edges = take_out(faces, planes, f, horizon, edges)
+                changed = True
     f = 0
     for e in range(edges):
         while f < n_faces and planes[f, 3] != -math.inf:
@@ -219,9 +246,7 @@ def face_witness(work, faces, f, normal, depth):
     """Points of A and B above the boundary point normal * depth of face f."""
     i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
     x = scale3(depth, normal)
-    wi, wj, wk, _ = triangle_weights(
-        sub3(load3(work, i, 0), x), sub3(load3(work, j, 0), x), sub3(load3(work, k, 0), x)
-    )
+    wi, wj, wk, _ = triangle_weights(sub3(load3(work, i, 0), x), sub3(load3(work, j, 0), x), sub3(load3(work, k, 0), x))
     a = add3(scale3(wi, load3(work, i, 3)), add3(scale3(wj, load3(work, j, 3)), scale3(wk, load3(work, k, 3))))
     b = add3(scale3(wi, load3(work, i, 6)), add3(scale3(wj, load3(work, j, 6)), scale3(wk, load3(work, k, 6))))
     return a, b

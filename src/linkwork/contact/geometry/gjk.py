@@ -17,6 +17,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 MAX_ROUNDS = 100  # curved cores gain about a digit in three rounds
 GAIN = 1e-14  # relative gain of v² below which the search ends
 ROUNDING = 4e-16  # of a support point, relative to the size of the solids
+NEEDLE = 1e-24  # squared sine at a corner below which a triangle is taken for its edges
 TOUCHING = 1e-8  # distance, relative to the size, below which the direction of v is not to be trusted
 
 APART, OVERLAP = 0, 1
@@ -146,13 +147,13 @@ def triangle_weights(a, b, c):
     ab, ac = sub3(b, a), sub3(c, a)
     n = cross3(ab, ac)
     nn = dot3(n, n)
-    wa = dot3(n, cross3(b, c))
-    wb = dot3(n, cross3(c, a))
-    wc = dot3(n, cross3(a, b))
-    if nn > 0.0 and wa > 0.0 and wb > 0.0 and wc > 0.0:
-        total = wa + wb + wc
-        wa, wb, wc = wa / total, wb / total, wc / total
-        x = add3(scale3(wa, a), add3(scale3(wb, b), scale3(wc, c)))
+    wb = dot3(n, cross3(ac, a))
+    wc = dot3(n, cross3(a, ab))
+    wa = nn - wb - wc
+    if nn > NEEDLE * dot3(ab, ab) * dot3(ac, ac) and wa > 0.0 and wb > 0.0 and wc > 0.0:
+        wb, wc = wb / nn, wc / nn
+        wa = 1.0 - wb - wc
+        x = add3(a, add3(scale3(wb, ab), scale3(wc, ac)))
         return wa, wb, wc, dot3(x, x)
     best = math.inf
     ra, rb, rc = 1.0, 0.0, 0.0
