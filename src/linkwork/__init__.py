@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
+from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
+from linkwork.contact.settings import Contact
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -78,7 +80,10 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Closest",
+    "Collisions",
     "Compound",
+    "Contact",
     "Cylinder",
     "Cylindrical",
     "Energy",
@@ -128,11 +133,14 @@ __all__ = [
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "clearance",
     "close_loops",
+    "closest",
     "constrained_dynamics",
     "energy",
     "forward_dynamics",
     "hybrid_dynamics",
+    "in_collision",
     "inverse_dynamics",
     "joint_reactions",
     "library",

@@ -1,8 +1,8 @@
 """Which bodies may touch: the assembly tree against itself, and against the obstacles of the world.
 
-Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their reaches.
-Inside a rigid node nothing is tested against itself. The pose and twist of a node travel with it on the stack, so that only
-what is visited is ever placed in the world.
+Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
+reaches. Inside a rigid node nothing is tested against itself. The pose and twist of a node travel with it on the stack, so
+that only what is visited is ever placed in the world.
 """
 
 from __future__ import annotations
@@ -324,6 +324,4 @@ def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                touch_shapes(
-                    table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, Va, t, Rb, pb, Vb, reach
-                )
+                touch_shapes(table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, Va, t, Rb, pb, Vb, reach)

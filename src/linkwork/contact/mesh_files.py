@@ -29,7 +29,9 @@ def read_triangles(path: str | Path, scale: tuple[float, float, float] = (1.0, 1
     elif suffix == ".obj":
         corners = _obj(data, file)
     else:
-        raise FormatError(f"mesh '{file}' is of kind '{suffix}'; contact reads .stl and .obj. Convert it to one of them.")
+        raise FormatError(
+            f"mesh '{file}' is of kind '{suffix}'; contact reads .stl and .obj. Convert it to one of them."
+        )
     corners = corners * np.asarray(scale, dtype=float)
     if not len(corners):
         raise FormatError(f"mesh '{file}' holds no triangle.")
@@ -50,7 +52,9 @@ def _stl(data: bytes, file: Path) -> FloatArray:
         numbers = np.array([[float(x) for x in words[i + 1 : i + 4]] for i in at], dtype=float)
         return numbers.reshape(-1, 3, 3)
     except ValueError:
-        raise FormatError(f"mesh '{file}': a vertex of the text STL file is not three numbers, or a facet not three.") from None
+        raise FormatError(
+            f"mesh '{file}': a vertex of the text STL file is not three numbers, or a facet not three."
+        ) from None
 
 
 def _obj(data: bytes, file: Path) -> FloatArray:
@@ -97,7 +101,9 @@ def closed_faults(corners: FloatArray) -> list[str]:
     backward = np.sort(edges[:, 1] * n + edges[:, 0])
     if forward.shape != backward.shape or (forward != backward).any():
         open_edges = len(np.setxor1d(forward, backward))
-        return [f"is not closed: {max(open_edges, 1)} edges have no matching neighbour (holes, or faces turned the wrong way)"]
+        return [
+            f"is not closed: {max(open_edges, 1)} edges have no matching neighbour (holes, or faces turned the wrong way)"
+        ]
     volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0
     size = np.ptp(corners.reshape(-1, 3), axis=0).max()
     if abs(volume) <= 1e-12 * size**3:

@@ -169,7 +169,7 @@ def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face
 
 @routine
 def drop_doubles(contacts, first):
-    """Neighbouring triangles see the same point: of contacts at one place with one normal the nearest stays; at most eight."""
+    """Neighbouring triangles see the same point: of contacts at one place the nearest stays; at most eight are kept."""
     data, number = contacts.data, contacts.number
     count = number[COUNT]
     kept = first

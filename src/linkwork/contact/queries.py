@@ -206,9 +206,15 @@ def nearest(finder, poses, run_a, run_b):
     table, query = finder.table, finder.query
     query[MODE], query[LEAST] = CLEARANCE, np.inf
     for s in run_a:
-        Ra, pa = (load9(poses, table.body[s], 0), load3(poses, table.body[s], 9)) if table.body[s] >= 0 else (IDENTITY3, ZERO3)
+        Ra, pa = (
+            (load9(poses, table.body[s], 0), load3(poses, table.body[s], 9))
+            if table.body[s] >= 0
+            else (IDENTITY3, ZERO3)
+        )
         for t in run_b:
-            Rb, pb = (load9(poses, table.body[t], 0), load3(poses, table.body[t], 9)) if table.body[t] >= 0 else (IDENTITY3, ZERO3)
-            touch_shapes(
-                table, finder.contacts, finder.scratch, query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0
+            Rb, pb = (
+                (load9(poses, table.body[t], 0), load3(poses, table.body[t], 9))
+                if table.body[t] >= 0
+                else (IDENTITY3, ZERO3)
             )
+            touch_shapes(table, finder.contacts, finder.scratch, query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0)

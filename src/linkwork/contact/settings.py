@@ -50,7 +50,11 @@ class Contact:
         _number(self.rest_speed, 0.0, math.inf, "rest_speed", "a finite number ≥ 0")
         if self.margin is not None:
             _number(self.margin, 0.0, math.inf, "margin", "a finite number > 0, or None", open_below=True)
-        if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int | np.integer) or self.max_sweeps < 1:
+        if (
+            isinstance(self.max_sweeps, bool)
+            or not isinstance(self.max_sweeps, int | np.integer)
+            or self.max_sweeps < 1
+        ):
             raise StateError(f"contact: max_sweeps is {self.max_sweeps!r}; it must be a whole number ≥ 1.")
         if self.law not in LAWS:
             raise StateError(f"contact: law is {self.law!r}; it must be one of {', '.join(map(repr, LAWS))}.")

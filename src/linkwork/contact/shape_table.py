@@ -215,4 +215,6 @@ def _field_triangles(field: HeightField) -> FloatArray:
     y = np.linspace(-0.5, 0.5, rows) * field.size[1]
     points = np.stack([np.broadcast_to(x, z.shape), np.broadcast_to(y[:, None], z.shape), z], axis=-1)
     a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
-    return np.concatenate([np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)])
+    return np.concatenate(
+        [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)]
+    )

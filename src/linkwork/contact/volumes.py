@@ -1,8 +1,8 @@
 """Bounding volumes on the assembly tree, refitted only where something moved.
 
-Every node has a box in the frame of its top body (a branch: of the body that carries it). Volume k < N is node k, volume N + i is
-the shapes of body i alone. A node is *rigid* while all its joints stand still: its box, and the places of everything inside
-it, then need no refit. The nodes that are not rigid (*open*) form the top of the tree.
+Every node has a box in the frame of its top body (a branch: of the body that carries it). Volume k < N is node k, volume
+N + i is the shapes of body i alone. A node is *rigid* while all its joints stand still: its box, and the places of
+everything inside it, then need no refit. The nodes that are not rigid (*open*) form the top of the tree.
 
     JOIN, SUM   box(left) ∪ X box(right)      HANG   X box(cluster)      BODY   own shapes ∪ branches          (1)
     reach       h (|v| + |ω| (|c| + |half|)): how far a point of a rigid node can move in a step               (2)
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM, Assembly
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, Assembly
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, VOLUME, box_to_parent, union
 from linkwork.contact.shape_table import ShapeTable
 from linkwork.core.jit import inlined, kernel, routine
@@ -177,8 +177,3 @@ def carried_twist(V, p, q):
 def is_own(volumes, k):
     """Whether volume k is the shapes of one body."""
     return k >= volumes.nodes.shape[0]
-
-
-@inlined
-def is_pair_of_clusters(kind):
-    return kind == JOIN or kind == SUM

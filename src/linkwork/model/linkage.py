@@ -293,8 +293,8 @@ class Linkage:
                 self.add_obstacle(name, obstacle.shape, pose, source=obstacle.source)
         elif other._obstacles:
             self.warnings.append(
-                f"{prefix}{other.name}: its {len(other._obstacles)} obstacles stand in the world and are left out, since it "
-                f"hangs from '{parent}'"
+                f"{prefix}{other.name}: its {len(other._obstacles)} obstacles stand in the world and are left out, since "
+                f"it hangs from '{parent}'"
             )
         self.ignore_contact += [(prefix + a, prefix + b) for a, b in list(other.ignore_contact)]
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]

@@ -1,7 +1,7 @@
 """Distances that need no search: between points, segments, planes, and from a point to a box or a cylinder.
 
-Each function gives `(gap, normal, a, b)`: signed distance [m], unit normal from B to A, nearest points of both surfaces, all in
-the world. A negative gap is the depth of penetration.
+Each function gives `(gap, normal, a, b)`: signed distance [m], unit normal from B to A, nearest points of both surfaces,
+all in the world. A negative gap is the depth of penetration.
 """
 
 import math

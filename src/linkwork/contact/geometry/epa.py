@@ -8,7 +8,7 @@ distances of faces are signed, so that cores that just touch or miss by rounding
 import math
 
 from linkwork.contact.geometry.gjk import add_point, is_known, triangle_weights
-from linkwork.contact.geometry.solids import core_reach
+from linkwork.contact.geometry.solids import core_reach, core_support
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
@@ -53,8 +53,20 @@ def epa(vertices, A, B, count, scratch):
         if n_faces < 0:
             break
         n_points += 1
-    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way.
+    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way. Where coplanar faces share
+    # that point the witness may stand beside it: both points are put on one line along the normal.
+    a, b = on_one_line(vertices, A, B, answer, a, b)
     return True, scale3(-1.0, answer), least, a, b
+
+
+@inlined
+def on_one_line(vertices, A, B, n, a, b):
+    """Both points over their middle, each on the plane that supports its solid across n."""
+    middle = scale3(0.5, add3(a, b))
+    height = dot3(n, middle)
+    top = dot3(n, core_support(vertices, A, n))
+    low = dot3(n, core_support(vertices, B, scale3(-1.0, n)))
+    return add3(middle, scale3(top - height, n)), add3(middle, scale3(low - height, n))
 
 
 @routine

@@ -1,4 +1,4 @@
-"""Contact points of two solids: one where a corner or a curved side touches, up to four where edges or faces rest on each other.
+"""Contact points of two solids: one where a corner or a curved side touches, up to four where edges or faces rest.
 
 The feature of A is cut by the sides of the feature of B, seen along the normal; each point left has its own gap.
 """

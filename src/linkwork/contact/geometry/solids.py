@@ -4,8 +4,8 @@ A *solid* is a tuple `(kind, R, p, size, first, count)`: the pose of the shape i
 vertex table. The core of a sphere is its centre, of a capsule its segment; boxes, cylinders, hulls and triangles are their
 own core, with no radius. All distances are distances of cores less the radii.
 
-size by kind: SPHERE (radius, -, -); CAPSULE and CYLINDER (radius, half length, -); BOX half edges; HULL, TRIANGLE (reach of the
-vertices from the origin, -, -); PLANE none, its outside is z > 0; MESH and FIELD are sets of triangles.
+size by kind: SPHERE (radius, -, -); CAPSULE and CYLINDER (radius, half length, -); BOX half edges; HULL, TRIANGLE (reach of
+the vertices from the origin, -, -); PLANE none, its outside is z > 0; MESH (a height field too) is a set of triangles.
 """
 
 import math
