@@ -34,8 +34,8 @@ from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, dot3
 from linkwork.spatial.vectors import ZERO6
 
-# numbers of a pair on the stack: pose and twist of a, then of b
-SIDE, WIDTH = 18, 36
+# numbers of a pair on the stack: pose, twist and reach of a, then of b
+SIDE, WIDTH = 19, 38
 STACK_FULL = -1
 
 
@@ -47,7 +47,7 @@ class Finder(NamedTuple):
     contacts: Contacts
     scratch: Scratch
     pairs: NDArray[np.int64]  # (k, 2)  stack of volumes; second -1: against itself
-    numbers: NDArray[np.float64]  # (k, 36) their poses and twists
+    numbers: NDArray[np.float64]  # (k, 38) their poses, twists and reaches
     query: NDArray[np.float64]  # (24,)   see narrow_phase
 
 
@@ -116,17 +116,19 @@ def margin_now(query):
 
 
 @inlined
-def put(finder, row, side, k, R, p, V):
+def put(finder, row, side, k, R, p, V, reach):
     finder.pairs[row, side] = k
     store9(finder.numbers, row, SIDE * side, R)
     store3(finder.numbers, row, SIDE * side + 9, p)
     store6(finder.numbers, row, SIDE * side + 12, V)
+    finder.numbers[row, SIDE * side + 18] = reach
 
 
 @inlined
 def take(finder, row, side):
     o = SIDE * side
-    return load9(finder.numbers, row, o), load3(finder.numbers, row, o + 9), load6(finder.numbers, row, o + 12)
+    numbers = finder.numbers
+    return load9(numbers, row, o), load3(numbers, row, o + 9), load6(numbers, row, o + 12), numbers[row, o + 18]
 
 
 @inlined
@@ -142,14 +144,16 @@ def children(volumes, k):
 
 
 @inlined
-def place_child(volumes, k, child, R, p, V):
-    """Pose and twist of a child of node k."""
+def place_child(volumes, k, child, R, p, V, reach):
+    """Pose, twist and reach of a child of node k; what is inside a rigid node moves with it, and no farther."""
+    if not volumes.rigid[k]:
+        reach = volumes.volume[child, REACH]
     if is_own(volumes, child):
-        return R, p, V
+        return R, p, V, reach
     Rc, pc = child_pose(volumes, child, R, p)
     if volumes.rigid[k]:
-        return Rc, pc, carried_twist(V, p, pc)
-    return Rc, pc, load6(volumes.twist, child, 0)
+        return Rc, pc, carried_twist(V, p, pc), reach
+    return Rc, pc, load6(volumes.twist, child, 0), reach
 
 
 @inlined
@@ -164,21 +168,20 @@ def body_of(volumes, k):
 def search_world(finder, root):
     table, volumes = finder.table, finder.volumes
     for i in range(table.planes.shape[0]):
-        put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6)
+        put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
         if not descend_plane(finder, table.planes[i]):
             return False
     if table.world_links.shape[0] == 0:
         return True
-    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6)
+    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
     finder.pairs[0, 1] = 0
     top = 0
     while top >= 0:
         if is_decided(finder.query):
             return True
         k, w = finder.pairs[top, 0], finder.pairs[top, 1]
-        R, p, V = take(finder, top, 0)
+        R, p, V, reach = take(finder, top, 0)
         top -= 1
-        reach = volumes.volume[k, REACH]
         centre, half = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
         box_c, box_h = load3(table.world_boxes, w, 0), load3(table.world_boxes, w, 3)
         if boxes_apart(R, p, centre, half, IDENTITY3, ZERO3, box_c, box_h, margin_now(finder.query) + reach):
@@ -191,15 +194,15 @@ def search_world(finder, root):
         elif is_own(volumes, k) or (not is_leaf and dot3(box_h, box_h) > dot3(half, half)):
             for c in range(2):
                 top += 1
-                put(finder, top, 0, k, R, p, V)
+                put(finder, top, 0, k, R, p, V, reach)
                 finder.pairs[top, 1] = table.world_links[w, c]
         else:
             first, second = children(volumes, k)
             for child in (first, second):
                 if child >= 0:
-                    Rc, pc, Vc = place_child(volumes, k, child, R, p, V)
+                    Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
                     top += 1
-                    put(finder, top, 0, child, Rc, pc, Vc)
+                    put(finder, top, 0, child, Rc, pc, Vc, rc)
                     finder.pairs[top, 1] = w
     return True
 
@@ -216,9 +219,8 @@ def descend_plane(finder, plane):
         if is_decided(finder.query):
             return True
         k = finder.pairs[top, 0]
-        R, p, V = take(finder, top, 0)
+        R, p, V, reach = take(finder, top, 0)
         top -= 1
-        reach = volumes.volume[k, REACH]
         c, h = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
         if h[0] < 0.0:
             continue
@@ -234,9 +236,9 @@ def descend_plane(finder, plane):
         first, second = children(volumes, k)
         for child in (first, second):
             if child >= 0:
-                Rc, pc, Vc = place_child(volumes, k, child, R, p, V)
+                Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
                 top += 1
-                put(finder, top, 0, child, Rc, pc, Vc)
+                put(finder, top, 0, child, Rc, pc, Vc, rc)
     return True
 
 
@@ -258,15 +260,15 @@ def touch_body(finder, body, R, p, V, t, reach):
 def search_itself(finder, root):
     """The tree against itself."""
     volumes = finder.volumes
-    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6)
+    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
     finder.pairs[0, 1] = -1
     top = 0
     while top >= 0:
         if is_decided(finder.query):
             return True
         a, b = finder.pairs[top, 0], finder.pairs[top, 1]
-        Ra, pa, Va = take(finder, top, 0)
-        Rb, pb, Vb = take(finder, top, 1)
+        Ra, pa, Va, reach_a = take(finder, top, 0)
+        Rb, pb, Vb, reach_b = take(finder, top, 1)
         top -= 1
         if top + 4 > finder.pairs.shape[0]:
             return False
@@ -274,20 +276,20 @@ def search_itself(finder, root):
             if is_own(volumes, a) or volumes.rigid[a] or volumes.volume[a, HALF] < 0.0:
                 continue
             first, second = children(volumes, a)
-            R1, p1, V1 = place_child(volumes, a, first, Ra, pa, Va)
+            R1, p1, V1, r1 = place_child(volumes, a, first, Ra, pa, Va, reach_a)
             top += 1
-            put(finder, top, 0, first, R1, p1, V1)
+            put(finder, top, 0, first, R1, p1, V1, r1)
             finder.pairs[top, 1] = -1
             if second >= 0:
-                R2, p2, V2 = place_child(volumes, a, second, Ra, pa, Va)
+                R2, p2, V2, r2 = place_child(volumes, a, second, Ra, pa, Va, reach_a)
                 top += 1
-                put(finder, top, 0, second, R2, p2, V2)
+                put(finder, top, 0, second, R2, p2, V2, r2)
                 finder.pairs[top, 1] = -1
                 top += 1
-                put(finder, top, 0, first, R1, p1, V1)
-                put(finder, top, 1, second, R2, p2, V2)
+                put(finder, top, 0, first, R1, p1, V1, r1)
+                put(finder, top, 1, second, R2, p2, V2, r2)
             continue
-        reach = volumes.volume[a, REACH] + volumes.volume[b, REACH]
+        reach = reach_a + reach_b
         ca, ha = load3(volumes.volume, a, CENTRE), load3(volumes.volume, a, HALF)
         cb, hb = load3(volumes.volume, b, CENTRE), load3(volumes.volume, b, HALF)
         if boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin_now(finder.query) + reach):
@@ -298,18 +300,18 @@ def search_itself(finder, root):
             first, second = children(volumes, a)
             for child in (first, second):
                 if child >= 0:
-                    Rc, pc, Vc = place_child(volumes, a, child, Ra, pa, Va)
+                    Rc, pc, Vc, rc = place_child(volumes, a, child, Ra, pa, Va, reach_a)
                     top += 1
-                    put(finder, top, 0, child, Rc, pc, Vc)
-                    put(finder, top, 1, b, Rb, pb, Vb)
+                    put(finder, top, 0, child, Rc, pc, Vc, rc)
+                    put(finder, top, 1, b, Rb, pb, Vb, reach_b)
         else:
             first, second = children(volumes, b)
             for child in (first, second):
                 if child >= 0:
-                    Rc, pc, Vc = place_child(volumes, b, child, Rb, pb, Vb)
+                    Rc, pc, Vc, rc = place_child(volumes, b, child, Rb, pb, Vb, reach_b)
                     top += 1
-                    put(finder, top, 0, a, Ra, pa, Va)
-                    put(finder, top, 1, child, Rc, pc, Vc)
+                    put(finder, top, 0, a, Ra, pa, Va, reach_a)
+                    put(finder, top, 1, child, Rc, pc, Vc, rc)
     return True
 
 

@@ -7,10 +7,11 @@ from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import MESH, TRIANGLE, core_support
-from linkwork.contact.swept import time_of_impact
+from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.vectors import ZERO6
 
 # What a search is after, in query[MODE]; the numbers of a search, query (24,)
 CONTACTS, CLEARANCE, COLLISION = 0.0, 1.0, 2.0
@@ -82,11 +83,21 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
         add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
-        hit, _, n, point, gap = time_of_impact(
-            table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch
-        )
-        if hit:
-            add_contact(table, contacts, s, t, Ra, pa, point, n, gap)
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb)
+
+
+@routine
+def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb):
+    """Contacts of two solids that are apart now and touch within the step, at points where these are now."""
+    margin = query[MARGIN]
+    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch)
+    if hit:
+        later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
+        count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
+        for k in range(count):
+            a = moved_back(load3(scratch.manifold, k, 0), A, later_a)
+            b = moved_back(load3(scratch.manifold, k, 3), B, later_b)
+            add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, dot3(n, sub3(a, b)))
 
 
 @inlined
@@ -159,12 +170,7 @@ def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
         add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
-        still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        hit, _, n, point, gap = time_of_impact(
-            table.vertices, A, pa, Va, T, T[2], still, query[STEP], TARGET * margin, scratch
-        )
-        if hit:
-            add_contact(table, contacts, s, t, Ra, pa, point, n, gap)
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6)
 
 
 @routine

@@ -3,6 +3,8 @@
 The distance along the normal cannot shrink faster than `rate`, so that a step of gap / rate passes nothing:
 
     t ← t + gap / rate      rate = -n·(v_a - v_b) + |ω_a| r_a + |ω_b| r_b                                     (4)
+
+The contact points are those of the moment of touch, taken back to where they are now.
 """
 
 import math
@@ -49,29 +51,19 @@ def spin_radius(solid, origin):
 
 @routine
 def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, scratch):
-    """(hit, time, normal, point, gap): the first touch within the time h.
-
-    pa, pb: origins of the bodies. point and gap: of the two points that will touch, where they are now.
-    """
-    ra, rb = spin_radius(A, pa), spin_radius(B, pb)
-    turning = norm3((Va[0], Va[1], Va[2])) * ra + norm3((Vb[0], Vb[1], Vb[2])) * rb
+    """(hit, time): when the solids first come within `target` [m] of each other in the time h. pa, pb: origins of the bodies."""
+    turning = norm3((Va[0], Va[1], Va[2])) * spin_radius(A, pa) + norm3((Vb[0], Vb[1], Vb[2])) * spin_radius(B, pb)
     v = (Va[3] - Vb[3], Va[4] - Vb[4], Va[5] - Vb[5])
     t = 0.0
-    zero = (0.0, 0.0, 0.0)
     for _ in range(MAX_ADVANCES):
-        later_a, later_b = moved(A, pa, Va, t), moved(B, pb, Vb, t)
-        gap, n, a, b = signed_distance(vertices, later_a, later_b, scratch)
+        gap, n, _a, _b = signed_distance(vertices, moved(A, pa, Va, t), moved(B, pb, Vb, t), scratch)
         if gap <= target:
-            xa, xb = moved_back(a, A, later_a), moved_back(b, B, later_b)
-            return True, t, n, scale3(0.5, add3(xa, xb)), dot3(n, sub3(xa, xb))
+            return True, t
         rate = -dot3(n, v) + turning
         if rate <= 0.0:
-            return False, h, n, zero, gap
+            return False, h
         t += (gap - 0.5 * target) / rate
         if t >= h:
-            return False, h, n, zero, gap
+            return False, h
     # Still closing in after so many advances: a grazing touch; taken as one, since to miss it would be worse.
-    later_a, later_b = moved(A, pa, Va, t), moved(B, pb, Vb, t)
-    gap, n, a, b = signed_distance(vertices, later_a, later_b, scratch)
-    xa, xb = moved_back(a, A, later_a), moved_back(b, B, later_b)
-    return True, t, n, scale3(0.5, add3(xa, xb)), dot3(n, sub3(xa, xb))
+    return True, t

@@ -1,7 +1,7 @@
 """One sweep over all constraints, each solved exactly against the rest.   (10)
 
-Diagonal blocks are stiffened by a hair (`SOFT` of their mean). A sweep keeps the impulse it starts from as its reference, so
-that this does not move the solution; it makes blocks without response in some direction (planar linkages) and doubled
+Diagonal blocks are stiffened by a hair (`SOFT` of their mean). A sweep keeps the impulse it starts from as its reference,
+so that this does not move the solution; it makes blocks without response in some direction (planar linkages) and doubled
 contacts solvable.
 """
 
