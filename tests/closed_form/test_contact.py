@@ -164,17 +164,20 @@ def test_joint_limits_act(restitution):
         assert rebound == pytest.approx(0.5, rel=0.02)  # acceleration over one step, some 6 rad/s² · h, against 1 rad/s
 
 
+THIN = {  # a plate hit at four corners, one after the other, starts to spin: that is not for the law of impacts
+    "plate": (lw.Box((0.001, 0.05, 0.05)), lw.Inertia.box(0.01, (0.001, 0.05, 0.05)), 0.0005, ("coupled",)),
+    "rod": (lw.Capsule(0.0005, 0.05), lw.Inertia.box(0.01, (0.001, 0.001, 0.05)), 0.0005, ("coupled",)),
+    "ball": (lw.Sphere(0.0005), lw.Inertia.sphere(0.01, 0.0005), 0.0005, LAWS),
+}
+
+
 @pytest.mark.parametrize("speed", [30.0, 100.0, 1000.0])
-@pytest.mark.parametrize("law", LAWS)
-def test_thin_bodies_do_not_tunnel(speed, law):
+@pytest.mark.parametrize(("thing", "law"), [(name, law) for name, (*_, laws) in THIN.items() for law in laws])
+def test_thin_bodies_do_not_tunnel(speed, thing, law):
     """A 1 mm link fired at a 1 mm wall, a hundred times its thickness in one step."""
+    shape, inertia, half, _ = THIN[thing]
     linkage = lw.Linkage("shot", gravity=(0, 0, 0))
-    linkage.add_body(
-        "plate",
-        joint=lw.Free(),
-        inertia=lw.Inertia.box(0.01, (0.001, 0.05, 0.05)),
-        shapes=[lw.Box((0.001, 0.05, 0.05))],
-    )
+    linkage.add_body("link", joint=lw.Free(), inertia=inertia, shapes=[shape])
     linkage.add_obstacle("wall", lw.Box((0.001, 1.0, 1.0)), lw.Pose((0.25, 0, 0)))
     model = linkage.compile()
     v = np.zeros(6)
@@ -182,7 +185,7 @@ def test_thin_bodies_do_not_tunnel(speed, law):
     sim = PlainContact(model, lw.State(model.neutral().q, v), lw.Contact(law=law))
     for _ in range(20):
         sim.step(1e-3)
-        assert sim.q[0] < 0.249 + 1e-6
+        assert sim.q[0] < 0.2495 - half + 1e-6
     assert abs(world_twist(sim)[3]) < 1e-6 * speed
 
 

@@ -193,7 +193,7 @@ def test_bad_mesh_files(tmp_path, name, content, words):
 
 def test_meshes_with_holes_are_refused(tmp_path):
     model = ball(("rock", lw.Mesh(write_obj(tmp_path / "open.obj", faces=FACES[:-1])))).compile()
-    with pytest.raises(lw.ModelError, match="'rock'.*not closed"):
+    with pytest.raises(lw.ModelError, match=r"'rock'.*not closed"):
         shape_table(model, lw.Contact())
 
 
@@ -296,9 +296,10 @@ def test_queries_refuse_what_is_not_there():
 
 def test_pairs_can_be_ignored():
     """By name in the model, by name in the settings, by groups, by being drawn only; joined bodies always."""
-    inside = lambda model, **options: bool(
-        lw.Collisions(model, lw.Contact(**options)).collide(model.neutral().q[None])[0]
-    )  # noqa: E731
+
+    def inside(model, **options):
+        return bool(lw.Collisions(model, lw.Contact(**options)).collide(model.neutral().q[None])[0])
+
     box = ("box", lw.Box((1, 1, 1)))
     assert inside(ball(box).compile())
     assert not inside(ball(box, ignore_contact=[("box", "ball")]).compile())
@@ -329,6 +330,6 @@ def test_recordings_keep_obstacles(tmp_path):
     pytest.importorskip("zarr")
     model = ball(("floor", lw.Plane(friction=0.9)), ("hills", lw.HeightField([[0, 1], [1, 0]], (1, 2)))).compile()
     sim = lw.FullDynamics(model, model.neutral())
-    kept = sim.run(1e-3, 2, record=tmp_path / "run").model
+    kept = sim.run(steps=2, h=1e-3, record=tmp_path / "run").model
     assert kept.obstacles == model.obstacles
     assert kept.shapes == model.shapes

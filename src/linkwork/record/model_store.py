@@ -194,6 +194,7 @@ def _shape(item: dict[str, Any]) -> Shape:
     kind = SHAPE_KINDS[item["kind"]]
     shape = kind.__new__(kind)
     for field in fields(kind):
+        value: Any
         if field.name == "placement":
             value = _pose(item["placement"])
         else:  # recordings made before shapes had materials lack some fields

@@ -62,7 +62,7 @@ class PlainContact:
         acceleration = forward_dynamics(model, before, self.effort)
         v_free = self._seen_from_old_frames(self.v + h * acceleration, h)
         self.find(State(self.q, v_free), h)
-        M = np.linalg.inv(mass_matrix(model, before))
+        M = np.asarray(np.linalg.inv(mass_matrix(model, before)), dtype=np.float64)
         J = self.pose_problem(before, v_free, M, h)
         self.solve(h)
         self.v = v_free + M @ (J.T @ self.problem.impulse)
