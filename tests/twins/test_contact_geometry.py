@@ -134,10 +134,10 @@ def test_the_normal_is_that_of_a_supporting_plane(sample, measured):
 
 
 def test_no_other_direction_is_less_deep(sample, measured, rng):
-    """Overlapping: the depth is the least width over 2,000 directions near and far, up to rounding of sizes (some 1)."""
+    """Overlapping: the depth is the least width over 200 directions near and far, up to rounding of sizes (some 1)."""
     overlap = measured[:, GAP] < 0
     least = np.full(PAIRS, np.inf)
-    for k in range(2000):
+    for k in range(200):
         d = rng.normal(size=(PAIRS, 3))
         if k % 2:
             d = -measured[:, NORMAL] + 0.05 * d
