@@ -24,7 +24,7 @@ from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impuls
 from linkwork.core.jit import inlined, kernel, routine
 
 CALM = 3  # sweeps without a change of sets after which Newton is tried
-WAIT = 25  # sweeps until it is tried again
+WAIT = 25  # sweeps until it is tried again; twice as many after every failure
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
 GROWTH = 1.0  # an accelerated step is kept only where the residual does not grow by more than this factor
 PUSH_SWEEPS = 50
@@ -70,7 +70,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
     copy(y, x, rows)
     change, largest = sweep(contacts, count, problem, system, rows, y)
     residual = relative(change, largest)
-    sweeps, steps, depth, used, calm, next_try = 1, 0, 0, 0, 0, 0
+    sweeps, steps, depth, used, calm, next_try, wait = 1, 0, 0, 0, 0, 0, WAIT
     sets = fingerprint(system, count)
     while residual > tolerance and sweeps < most:
         used = push_history(system, rows, x, y, depth, used)
@@ -98,7 +98,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
             taken, residual = finish(contacts, count, problem, system, rows, tolerance, residual)
             steps += taken
             sweeps += 1
-            depth, used, calm, next_try = 0, 0, 0, sweeps + WAIT
+            depth, used, calm, next_try, wait = 0, 0, 0, sweeps + wait, 2 * wait
     system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, sweeps, steps
     system.report[CONVERGED] = 1.0 if residual <= tolerance else 0.0
     return residual <= tolerance
@@ -110,12 +110,15 @@ def finish(contacts, count, problem, system, rows, tolerance, residual):
     x, y = system.x, system.y
     copy(system.best, y, rows)
     copy(x, y, rows)
-    steps = 0
+    steps, last = 0, math.inf
     for _ in range(MAX_STEPS):
         size = newton_step(contacts, count, problem, system, rows, x)
         steps += 1
-        if size < 0.0 or size <= 0.1 * tolerance:
+        if (
+            size < 0.0 or size <= 0.1 * tolerance or (steps > 1 and size > last)
+        ):  # singular, done, or no longer closing in
             break
+        last = size
     copy(y, x, rows)
     change, largest = sweep(contacts, count, problem, system, rows, y)
     new = relative(change, largest)
