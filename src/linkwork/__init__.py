@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
-from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
 from linkwork.contact.settings import Contact
 from linkwork.dynamics.front import (
     Energy,
@@ -60,7 +59,20 @@ from linkwork.spatial.pose import Pose
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
+
 __version__ = "0.1.0"
+
+
+_DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
+
+
+def __getattr__(name: str) -> Any:
+    if name in _DISTANCES:
+        from linkwork.contact import queries
+
+        return getattr(queries, name)
+    raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 
 def load(path: "str | Path", **options: Any) -> Linkage:
