@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork import gpu
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
+from linkwork.contact.settings import Contact
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -43,11 +44,11 @@ from linkwork.model.joints import (
     Spherical,
     Universal,
 )
-from linkwork.model.linkage import Body, Linkage
+from linkwork.model.linkage import Body, Linkage, Obstacle
 from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
-from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
@@ -59,7 +60,20 @@ from linkwork.spatial.pose import Pose
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
+
 __version__ = "0.1.0"
+
+
+_DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
+
+
+def __getattr__(name: str) -> Any:
+    if name in _DISTANCES:
+        from linkwork.contact import queries
+
+        return getattr(queries, name)
+    raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 
 def load(path: "str | Path", **options: Any) -> Linkage:
@@ -79,7 +93,10 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Closest",
+    "Collisions",
     "Compound",
+    "Contact",
     "Cylinder",
     "Cylindrical",
     "DeviceError",
@@ -90,6 +107,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "HeightField",
     "ImpactLoss",
     "Inertia",
     "Joint",
@@ -104,7 +122,9 @@ __all__ = [
     "ModelError",
     "Momentum",
     "Motion",
+    "Obstacle",
     "Planar",
+    "Plane",
     "Pose",
     "Prismatic",
     "QuasiStatics",
@@ -130,12 +150,15 @@ __all__ = [
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "clearance",
     "close_loops",
+    "closest",
     "constrained_dynamics",
     "energy",
     "forward_dynamics",
     "gpu",
     "hybrid_dynamics",
+    "in_collision",
     "inverse_dynamics",
     "joint_reactions",
     "library",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.model import layout
-from linkwork.model.faults import contact_faults, label, name_faults, parent_faults, placement_table, value_faults
+from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
@@ -52,7 +52,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults += parent_faults(bodies, parent)
     faults += value_faults(linkage, bodies)
     faults += loop_faults(linkage._loops, index.__contains__)
-    faults += contact_faults(linkage, index.__contains__)
+    faults += obstacle_faults(linkage)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -223,6 +223,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         warnings=(*linkage.warnings, *lost),
         merged_into=draft.merged_into,
         joint_parts=_joint_parts(draft, kept),
+        obstacles=tuple((one.name, _placed(one.shape, one.pose, "")) for one in linkage.obstacles),
         ignore_contact=tuple((str(a), str(b)) for a, b in linkage.ignore_contact),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
@@ -90,21 +89,38 @@ def value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
     return faults
 
 
+def obstacle_faults(linkage: Linkage) -> list[str]:
+    """Why obstacles cannot stand in the world, and pairs that ignore what is not there."""
+    faults: list[str] = []
+    names = Counter(obstacle.name for obstacle in linkage.obstacles)
+    for obstacle in linkage.obstacles:
+        source = f"{obstacle.source}: " if obstacle.source else ""
+        named = f"{source}obstacle '{obstacle.name}'"
+        faults += [f"{named}: {fault}" for fault in (*obstacle.shape.faults(), *obstacle.shape.volume_faults())]
+        if not obstacle.pose.is_finite:
+            faults.append(f"{named}: pose has a number that is not finite: {obstacle.pose}")
+        if obstacle.name in linkage or obstacle.name == WORLD:
+            faults.append(f"{named}: the name is taken by {'the ground' if obstacle.name == WORLD else 'a body'}")
+    faults += [
+        f"obstacle name '{name}' is used {count} times; names must be unique"
+        for name, count in names.items()
+        if count > 1
+    ]
+    for pair in linkage.ignore_contact:
+        faults += [
+            f"ignore_contact names '{name}', which is neither a body nor an obstacle"
+            for name in pair
+            if name not in linkage and name not in names and name != WORLD
+        ]
+    return faults
+
+
 def _seen_once(shape: Shape, seen: dict[int, list[str]]) -> list[str]:
     """Faults of a shape; shapes shared by many bodies are checked once."""
     if id(shape) not in seen:
         seen[id(shape)] = shape.faults()
         return seen[id(shape)]
     return []
-
-
-def contact_faults(linkage: Linkage, known: Callable[[str], bool]) -> list[str]:
-    return [
-        f"ignore_contact names '{name}', which is not a body"
-        for pair in linkage.ignore_contact
-        for name in pair
-        if not known(name)
-    ]
 
 
 def _reaches(bodies: list[Body]) -> FloatArray:

@@ -13,7 +13,7 @@ from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
 from linkwork.model.motion import Motion
-from linkwork.model.shapes import Shape
+from linkwork.model.shapes import HeightField, Plane, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
 if TYPE_CHECKING:
@@ -39,6 +39,16 @@ class Body:
     source: str = ""  # "file:line" when a file brought it; errors show it
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A shape that stands in the world and never moves."""
+
+    name: str
+    shape: Shape
+    pose: Pose
+    source: str = ""  # "file:line" when a file brought it
+
+
 @dataclass
 class Linkage:
     """A mechanism of named bodies. Faults are reported together, by name, when it compiles.
@@ -51,11 +61,12 @@ class Linkage:
     gravity: Vector3 = EARTH_GRAVITY
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
     motion: Motion | None = None  # what a motion-capture file recorded
-    ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # bodies whose shapes pass through each other
+    ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # pairs of bodies or obstacles that never touch
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
     _loops: list[Loop] = field(default_factory=list, repr=False)
+    _obstacles: list[Obstacle] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = vector3(self.gravity, f"gravity of linkage '{self.name}'")
@@ -85,6 +96,10 @@ class Linkage:
             raise ModelError(f"body '{name}': shapes must be a sequence of shapes, not {shown(shapes)}.")
         for shape in shapes:
             _expect(shape, Shape, name, "every shape", "a shape such as lw.Sphere(0.1)")
+            if isinstance(shape, Plane | HeightField):
+                raise ModelError(
+                    f"body '{name}': a {type(shape).__name__} has no end and cannot move; add it with add_obstacle."
+                )
         if not isinstance(name, str) or not name:
             raise ModelError(f"linkage '{self.name}': a body's name must be a non-empty string, not {name!r}.")
         body = Body(name, parent, joint, placement, inertia, joint_name or name, tuple(shapes), source)
@@ -128,6 +143,33 @@ class Linkage:
         loop = Loop(label, joint, body_a, body_b, in_a, in_b, source)
         self._loops.append(loop)
         return loop
+
+    def add_obstacle(self, name: str, shape: Shape, pose: Pose = _HERE, *, source: str = "") -> Obstacle:
+        """Puts a shape into the world, for bodies to touch.
+
+        pose: of the shape's frame in the world; the shape's own placement comes after it.
+        """
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"linkage '{self.name}': an obstacle's name must be a non-empty string, not {name!r}.")
+        if not isinstance(shape, Shape):
+            raise ModelError(f"obstacle '{name}': shape must be a shape such as lw.Box((1, 1, 1)), not {shape!r}.")
+        if not isinstance(pose, Pose):
+            raise ModelError(f"obstacle '{name}': pose must be a lw.Pose, not {pose!r}.")
+        obstacle = Obstacle(name, shape, pose, source)
+        self._obstacles.append(obstacle)
+        return obstacle
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """What stands in the world, in the order it was added."""
+        return tuple(self._obstacles)
+
+    def remove_obstacle(self, name: str) -> None:
+        """Takes an obstacle away."""
+        kept = [obstacle for obstacle in self._obstacles if obstacle.name != name]
+        if len(kept) == len(self._obstacles):
+            raise ModelError(f"linkage '{self.name}' has no obstacle '{name}'.")
+        self._obstacles = kept
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -251,6 +293,15 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        if parent == WORLD:
+            for obstacle in list(other._obstacles):
+                name, pose = prefix + obstacle.name, placement @ obstacle.pose
+                self.add_obstacle(name, obstacle.shape, pose, source=obstacle.source)
+        elif other._obstacles:
+            self.warnings.append(
+                f"{prefix}{other.name}: its {len(other._obstacles)} obstacles stand in the world and are left out, since "
+                f"it hangs from '{parent}'"
+            )
         self.ignore_contact += [
             tuple(WORLD if name == WORLD else prefix + name for name in pair)  # type: ignore[misc]
             for pair in list(other.ignore_contact)

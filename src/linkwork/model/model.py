@@ -71,7 +71,8 @@ class Model:
         default_factory=dict
     )  # joints inside compounds → body, first, size
     loops: tuple[LoopClosure, ...] = ()  # joints beside the tree
-    ignore_contact: tuple[tuple[str, str], ...] = ()  # bodies of the linkage whose shapes pass through each other
+    obstacles: tuple[tuple[str, Shape], ...] = ()  # names and shapes that stand in the world, placed in its frame
+    ignore_contact: tuple[tuple[str, str], ...] = ()  # names of bodies or obstacles that never touch each other
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property

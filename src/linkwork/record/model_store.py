@@ -52,7 +52,15 @@ JOINT_KINDS = {
 }
 SHAPE_KINDS = {
     kind.__name__: kind
-    for kind in (shape_kinds.Box, shape_kinds.Sphere, shape_kinds.Capsule, shape_kinds.Cylinder, shape_kinds.Mesh)
+    for kind in (
+        shape_kinds.Box,
+        shape_kinds.Sphere,
+        shape_kinds.Capsule,
+        shape_kinds.Cylinder,
+        shape_kinds.Mesh,
+        shape_kinds.Plane,
+        shape_kinds.HeightField,
+    )
 }
 _NOTHING = object()
 # What a shape says of its surface is written only where it says something: recordings of before hold none of it.
@@ -98,8 +106,9 @@ def read_model(group: Any) -> Model:
             LoopClosure(name, _joint(joint), a, b, _pose(at_a), _pose(at_b))
             for name, joint, a, b, at_a, at_b in text["loops"]
         ),
-        ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
         rank=rank,
+        obstacles=tuple((name, _shape(item)) for name, item in text.get("obstacles", ())),
+        ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
     )
 
 
@@ -117,10 +126,11 @@ def _description(model: Model) -> dict[str, Any]:
         "joints": [_joint_fields(joint) for joint in model.joints],
         "frames": [[name, frame.body, _pose_numbers(frame.pose)] for name, frame in model.frames.items()],
         "shapes": [[body, _shape_fields(shape)] for body, shape in model.shapes],
+        "obstacles": [[name, _shape_fields(shape)] for name, shape in model.obstacles],
+        "ignore_contact": model.ignore_contact,
         "warnings": model.warnings,
         "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
-        "ignore_contact": model.ignore_contact,
         "loops": [
             [
                 loop.name,

@@ -1,0 +1,329 @@
+"""Which bodies may touch: the assembly tree against itself, and against the obstacles of the world.
+
+Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
+reaches. Inside a rigid node nothing is tested against itself. The pose and twist of a node travel with it on the stack, so
+that only what is visited is ever placed in the world.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly.plan import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
+from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
+from linkwork.contact.geometry.distance import Scratch, make_scratch
+from linkwork.contact.narrow_phase import (
+    COLLISION,
+    CONTACTS,
+    LEAST,
+    MARGIN,
+    MODE,
+    QUERY,
+    STEP,
+    may_touch,
+    touch_shapes,
+)
+from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.volumes import Volumes, carried_twist, child_pose, is_own, place_nodes, refit
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, dot3
+from linkwork.spatial.vectors import ZERO6
+
+# numbers of a pair on the stack: pose, twist and reach of a, then of b
+SIDE, WIDTH = 19, 38
+STACK_FULL = -1
+
+
+class Finder(NamedTuple):
+    """All that the search for contacts reads and writes; one per thread."""
+
+    table: ShapeTable
+    volumes: Volumes
+    contacts: Contacts
+    scratch: Scratch
+    pairs: NDArray[np.int64]  # (k, 2)  stack of volumes; second -1: against itself
+    numbers: NDArray[np.float64]  # (k, 38) their poses, twists and reaches
+    query: NDArray[np.float64]  # (24,)   see narrow_phase
+
+
+def make_finder(table: ShapeTable, volumes: Volumes, depth: int, capacity: int = 256) -> Finder:
+    """depth: of the assembly tree; capacity: contacts at first."""
+    rows = 8 * depth + 4 * (len(table.world_links).bit_length() + 8) + 64
+    return Finder(
+        table,
+        volumes,
+        make_contacts(capacity),
+        make_scratch(),
+        np.zeros((rows, 2), dtype=np.int64),
+        np.zeros((rows, WIDTH)),
+        np.zeros(QUERY),
+    )
+
+
+@routine
+def find_contacts(finder, open_nodes, margin, h, self_contact):
+    """Lists the contacts of this moment; volumes' places and twists are up to date.
+
+    open_nodes: nodes with moving joints, children before parents. h: step over which bodies are followed [s]; 0: none.
+    Returns the number of contacts, or -1 where the stack was too short.
+    """
+    refit(finder.volumes, open_nodes, h)
+    begin_list(finder.contacts)
+    query = finder.query
+    query[MODE], query[MARGIN], query[STEP] = CONTACTS, margin, h
+    if not search(finder, self_contact):
+        return STACK_FULL
+    warm_start(finder.contacts)
+    return finder.contacts.number[0]
+
+
+@kernel
+def find_all_contacts(finder, open_nodes, poses, twists, margin, h, self_contact):
+    """The same for a linkage whose joints all move: world poses (n, 12), twists (n, 6; world axes, at body origins)."""
+    place_nodes(finder.volumes, poses, twists)
+    return find_contacts(finder, open_nodes, margin, h, self_contact)
+
+
+@routine
+def search(finder, self_contact):
+    """Visits all pairs of shapes that may be near; False where the stack was too short."""
+    root = finder.volumes.nodes.shape[0] - 1
+    if root < 0:
+        return True
+    if not search_world(finder, root):
+        return False
+    if self_contact and not is_decided(finder.query):
+        return search_itself(finder, root)
+    return True
+
+
+@inlined
+def is_decided(query):
+    return query[MODE] == COLLISION and query[LEAST] < 0.0
+
+
+@inlined
+def margin_now(query):
+    """Distance beyond which nothing matters: for queries the smallest one found so far."""
+    if query[MODE] == CONTACTS:
+        return query[MARGIN]
+    return max(query[LEAST], 0.0)
+
+
+@inlined
+def put(finder, row, side, k, R, p, V, reach):
+    finder.pairs[row, side] = k
+    store9(finder.numbers, row, SIDE * side, R)
+    store3(finder.numbers, row, SIDE * side + 9, p)
+    store6(finder.numbers, row, SIDE * side + 12, V)
+    finder.numbers[row, SIDE * side + 18] = reach
+
+
+@inlined
+def take(finder, row, side):
+    o = SIDE * side
+    numbers = finder.numbers
+    return load9(numbers, row, o), load3(numbers, row, o + 9), load6(numbers, row, o + 12), numbers[row, o + 18]
+
+
+@inlined
+def children(volumes, k):
+    """The two volumes that make up node k, the second -1 where there is one only."""
+    nodes = volumes.nodes
+    kind = nodes[k, NODE_KIND]
+    if kind == BODY:
+        return nodes.shape[0] + nodes[k, INDEX], nodes[k, LEFT]
+    if kind == HANG:
+        return nodes[k, LEFT], -1
+    return nodes[k, LEFT], nodes[k, RIGHT]
+
+
+@inlined
+def place_child(volumes, k, child, R, p, V, reach):
+    """Pose, twist and reach of a child of node k; what is inside a rigid node moves with it, and no farther."""
+    if not volumes.rigid[k]:
+        reach = volumes.volume[child, REACH]
+    if is_own(volumes, child):
+        return R, p, V, reach
+    Rc, pc = child_pose(volumes, child, R, p)
+    if volumes.rigid[k]:
+        return Rc, pc, carried_twist(V, p, pc), reach
+    return Rc, pc, load6(volumes.twist, child, 0), reach
+
+
+@inlined
+def body_of(volumes, k):
+    return k - volumes.nodes.shape[0]
+
+
+# ------------------------------------------------------------------------------------------------------------------ world
+
+
+@routine
+def search_world(finder, root):
+    table, volumes = finder.table, finder.volumes
+    for i in range(table.planes.shape[0]):
+        put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
+        if not descend_plane(finder, table.planes[i]):
+            return False
+    if table.world_links.shape[0] == 0:
+        return True
+    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
+    finder.pairs[0, 1] = 0
+    top = 0
+    while top >= 0:
+        if is_decided(finder.query):
+            return True
+        k, w = finder.pairs[top, 0], finder.pairs[top, 1]
+        R, p, V, reach = take(finder, top, 0)
+        top -= 1
+        centre, half = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
+        box_c, box_h = load3(table.world_boxes, w, 0), load3(table.world_boxes, w, 3)
+        if boxes_apart(R, p, centre, half, IDENTITY3, ZERO3, box_c, box_h, margin_now(finder.query) + reach):
+            continue
+        is_leaf = table.world_links[w, 0] < 0
+        if top + 3 > finder.pairs.shape[0]:
+            return False
+        if is_own(volumes, k) and is_leaf:
+            touch_body(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
+        elif is_own(volumes, k) or (not is_leaf and dot3(box_h, box_h) > dot3(half, half)):
+            for c in range(2):
+                top += 1
+                put(finder, top, 0, k, R, p, V, reach)
+                finder.pairs[top, 1] = table.world_links[w, c]
+        else:
+            first, second = children(volumes, k)
+            for child in (first, second):
+                if child >= 0:
+                    Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
+                    top += 1
+                    put(finder, top, 0, child, Rc, pc, Vc, rc)
+                    finder.pairs[top, 1] = w
+    return True
+
+
+@routine
+def descend_plane(finder, plane):
+    """The tree against one plane; the root is in row 0 of the stack."""
+    table, volumes = finder.table, finder.volumes
+    R0, p0 = load9(table.pose, plane, 0), load3(table.pose, plane, 9)
+    n = (R0[2], R0[5], R0[8])
+    level = dot3(n, p0)
+    top = 0
+    while top >= 0:
+        if is_decided(finder.query):
+            return True
+        k = finder.pairs[top, 0]
+        R, p, V, reach = take(finder, top, 0)
+        top -= 1
+        c, h = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
+        if h[0] < 0.0:
+            continue
+        m = (dot3(n, (R[0], R[3], R[6])), dot3(n, (R[1], R[4], R[7])), dot3(n, (R[2], R[5], R[8])))
+        low = dot3(n, p) + dot3(m, c) - abs(m[0]) * h[0] - abs(m[1]) * h[1] - abs(m[2]) * h[2] - level
+        if low > margin_now(finder.query) + reach:
+            continue
+        if is_own(volumes, k):
+            touch_body(finder, body_of(volumes, k), R, p, V, plane, reach)
+            continue
+        if top + 3 > finder.pairs.shape[0]:
+            return False
+        first, second = children(volumes, k)
+        for child in (first, second):
+            if child >= 0:
+                Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
+                top += 1
+                put(finder, top, 0, child, Rc, pc, Vc, rc)
+    return True
+
+
+@routine
+def touch_body(finder, body, R, p, V, t, reach):
+    """All shapes of a body against shape t of the world."""
+    table = finder.table
+    for s in range(table.first[body + 1], table.first[body + 2]):
+        if may_touch(table, s, t):
+            touch_shapes(
+                table, finder.contacts, finder.scratch, finder.query, s, R, p, V, t, IDENTITY3, ZERO3, ZERO6, reach
+            )
+
+
+# ----------------------------------------------------------------------------------------------------------------- itself
+
+
+@routine
+def search_itself(finder, root):
+    """The tree against itself."""
+    volumes = finder.volumes
+    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
+    finder.pairs[0, 1] = -1
+    top = 0
+    while top >= 0:
+        if is_decided(finder.query):
+            return True
+        a, b = finder.pairs[top, 0], finder.pairs[top, 1]
+        Ra, pa, Va, reach_a = take(finder, top, 0)
+        Rb, pb, Vb, reach_b = take(finder, top, 1)
+        top -= 1
+        if top + 4 > finder.pairs.shape[0]:
+            return False
+        if b < 0:
+            if is_own(volumes, a) or volumes.rigid[a] or volumes.volume[a, HALF] < 0.0:
+                continue
+            first, second = children(volumes, a)
+            R1, p1, V1, r1 = place_child(volumes, a, first, Ra, pa, Va, reach_a)
+            top += 1
+            put(finder, top, 0, first, R1, p1, V1, r1)
+            finder.pairs[top, 1] = -1
+            if second >= 0:
+                R2, p2, V2, r2 = place_child(volumes, a, second, Ra, pa, Va, reach_a)
+                top += 1
+                put(finder, top, 0, second, R2, p2, V2, r2)
+                finder.pairs[top, 1] = -1
+                top += 1
+                put(finder, top, 0, first, R1, p1, V1, r1)
+                put(finder, top, 1, second, R2, p2, V2, r2)
+            continue
+        reach = reach_a + reach_b
+        ca, ha = load3(volumes.volume, a, CENTRE), load3(volumes.volume, a, HALF)
+        cb, hb = load3(volumes.volume, b, CENTRE), load3(volumes.volume, b, HALF)
+        if boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin_now(finder.query) + reach):
+            continue
+        if is_own(volumes, a) and is_own(volumes, b):
+            touch_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
+        elif is_own(volumes, b) or (not is_own(volumes, a) and dot3(ha, ha) >= dot3(hb, hb)):
+            first, second = children(volumes, a)
+            for child in (first, second):
+                if child >= 0:
+                    Rc, pc, Vc, rc = place_child(volumes, a, child, Ra, pa, Va, reach_a)
+                    top += 1
+                    put(finder, top, 0, child, Rc, pc, Vc, rc)
+                    put(finder, top, 1, b, Rb, pb, Vb, reach_b)
+        else:
+            first, second = children(volumes, b)
+            for child in (first, second):
+                if child >= 0:
+                    Rc, pc, Vc, rc = place_child(volumes, b, child, Rb, pb, Vb, reach_b)
+                    top += 1
+                    put(finder, top, 0, a, Ra, pa, Va, reach_a)
+                    put(finder, top, 1, child, Rc, pc, Vc, rc)
+    return True
+
+
+@routine
+def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
+    """All shapes of one body against those of another, unless a joint connects the two. Body a is the lower one."""
+    table = finder.table
+    if table.parent[a] == b or table.parent[b] == a:
+        return
+    if a > b:
+        a, Ra, pa, Va, b, Rb, pb, Vb = b, Rb, pb, Vb, a, Ra, pa, Va
+    for s in range(table.first[a + 1], table.first[a + 2]):
+        for t in range(table.first[b + 1], table.first[b + 2]):
+            if may_touch(table, s, t):
+                touch_shapes(table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, Va, t, Rb, pb, Vb, reach)

@@ -1,0 +1,129 @@
+"""The list of contacts of a step, and what is kept of the last one for a warm start."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.jit import inlined, routine
+from linkwork.spatial.memory import load3, store3
+from linkwork.spatial.rotations import dot3, sub3
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# columns of ids
+BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4
+# columns of data
+POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE, DATA = 0, 3, 6, 7, 8, 9, 12, 13
+SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
+COUNT, NEEDED, OLD = 0, 1, 2
+
+
+class Contacts(NamedTuple):
+    """Contacts of one step, `number[COUNT]` of them; the normal points from b to a."""
+
+    number: IntArray  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
+    ids: IntArray  # (c, 4)  body a, body b (-1: the world), shape a, shape b
+    data: FloatArray  # (c, 13) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size
+    impulse: FloatArray  # (c, 3)  on body a, world axes [N·s]
+    old_ids: IntArray  # (c, 4)  of the step before
+    old_local: FloatArray  # (c, 3)
+    old_impulse: FloatArray  # (c, 3)
+    table: IntArray  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
+
+
+def make_contacts(capacity: int) -> Contacts:
+    size = 1 << (2 * max(capacity, 8) - 1).bit_length()
+    return Contacts(
+        np.zeros(3, dtype=np.int64),
+        np.zeros((capacity, IDS), dtype=np.int64),
+        np.zeros((capacity, DATA)),
+        np.zeros((capacity, 3)),
+        np.zeros((capacity, IDS), dtype=np.int64),
+        np.zeros((capacity, 3)),
+        np.zeros((capacity, 3)),
+        np.zeros(size, dtype=np.int64),
+    )
+
+
+@routine
+def begin_list(contacts):
+    """Puts the contacts aside as old ones and empties the list."""
+    count = contacts.number[COUNT]
+    for i in range(count):
+        for c in range(IDS):
+            contacts.old_ids[i, c] = contacts.ids[i, c]
+        store3(contacts.old_local, i, 0, load3(contacts.data, i, LOCAL))
+        store3(contacts.old_impulse, i, 0, load3(contacts.impulse, i, 0))
+    contacts.number[OLD] = count
+    contacts.number[COUNT] = 0
+    contacts.number[NEEDED] = 0
+    table = contacts.table
+    for k in range(table.shape[0]):
+        table[k] = -1
+    for i in range(count):
+        if i > 0 and same_pair(contacts.old_ids, i, contacts.old_ids, i - 1):
+            continue
+        slot = hash_of(contacts.old_ids, i, table.shape[0])
+        while table[slot] >= 0:
+            slot = (slot + 1) & (table.shape[0] - 1)
+        table[slot] = i
+
+
+@inlined
+def hash_of(ids, i, size):
+    key = ids[i, SHAPE_A] * 1_000_003 + ids[i, SHAPE_B]
+    key = key ^ (key >> 15)
+    return (key * 2_654_435_761) & (size - 1)
+
+
+@inlined
+def same_pair(a, i, b, j):
+    return a[i, SHAPE_A] == b[j, SHAPE_A] and a[i, SHAPE_B] == b[j, SHAPE_B]
+
+
+@inlined
+def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
+    """Adds a contact; one too many is only counted. material: friction, restitution."""
+    number = contacts.number
+    number[NEEDED] += 1
+    i = number[COUNT]
+    if i < contacts.ids.shape[0]:
+        ids, data = contacts.ids, contacts.data
+        ids[i, BODY_A], ids[i, BODY_B], ids[i, SHAPE_A], ids[i, SHAPE_B] = a, b, s, t
+        store3(data, i, POINT, point)
+        store3(data, i, NORMAL, normal)
+        data[i, GAP], data[i, FRICTION], data[i, RESTITUTION] = gap, material[0], material[1]
+        store3(data, i, LOCAL, local)
+        data[i, SIZE] = size
+        store3(contacts.impulse, i, 0, (0.0, 0.0, 0.0))
+        number[COUNT] = i + 1
+
+
+@routine
+def warm_start(contacts):
+    """Gives every contact the impulse of the old contact of the same shapes whose point is nearest on the body."""
+    table, old = contacts.table, contacts.number[OLD]
+    for i in range(contacts.number[COUNT]):
+        slot = hash_of(contacts.ids, i, table.shape[0])
+        first = -1
+        while table[slot] >= 0 and first < 0:
+            if same_pair(contacts.ids, i, contacts.old_ids, table[slot]):
+                first = table[slot]
+            slot = (slot + 1) & (table.shape[0] - 1)
+        if first < 0:
+            continue
+        best, least = -1, SAME_POINT * contacts.data[i, SIZE]
+        k = first
+        while k < old and same_pair(contacts.ids, i, contacts.old_ids, k):
+            d = sub3(load3(contacts.data, i, LOCAL), load3(contacts.old_local, k, 0))
+            far = math.sqrt(dot3(d, d))
+            if far < least:
+                best, least = k, far
+            k += 1
+        if best >= 0:
+            store3(contacts.impulse, i, 0, load3(contacts.old_impulse, best, 0))

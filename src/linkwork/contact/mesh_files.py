@@ -1,0 +1,134 @@
+"""Triangles of mesh files (STL, binary and text; OBJ), and whether they close a volume."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import FormatError, MissingExtraError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+STL_HEADER = 84  # bytes before the first triangle of a binary file
+STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_triangles(path: str | Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> FloatArray:
+    """Corners of all triangles of a file [m], shape (m, 3, 3)."""
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise FormatError(f"mesh '{file}' cannot be read: {error.strerror or error}.") from None
+    suffix = file.suffix.lower()
+    if suffix == ".stl":
+        corners = _stl(data, file)
+    elif suffix == ".obj":
+        corners = _obj(data, file)
+    else:
+        raise FormatError(
+            f"mesh '{file}' is of kind '{suffix}'; contact reads .stl and .obj. Convert it to one of them."
+        )
+    corners = corners * np.asarray(scale, dtype=float)
+    if not len(corners):
+        raise FormatError(f"mesh '{file}' holds no triangle.")
+    if not np.isfinite(corners).all():
+        raise FormatError(f"mesh '{file}' has a corner that is not finite.")
+    return corners
+
+
+def _stl(data: bytes, file: Path) -> FloatArray:
+    count = int.from_bytes(data[80:84], "little") if len(data) >= STL_HEADER else -1
+    if count >= 0 and len(data) == STL_HEADER + count * STL_TRIANGLE.itemsize:
+        return np.frombuffer(data, STL_TRIANGLE, count, STL_HEADER)["corners"].astype(float)
+    if not data.lstrip().startswith(b"solid"):
+        raise FormatError(f"mesh '{file}' is neither a text nor a whole binary STL file.")
+    words = data.split()
+    at = [i for i, word in enumerate(words) if word == b"vertex"]
+    try:
+        numbers = np.array([[float(x) for x in words[i + 1 : i + 4]] for i in at], dtype=float)
+        return numbers.reshape(-1, 3, 3)
+    except ValueError:
+        raise FormatError(
+            f"mesh '{file}': a vertex of the text STL file is not three numbers, or a facet not three."
+        ) from None
+
+
+def _obj(data: bytes, file: Path) -> FloatArray:
+    points: list[list[float]] = []
+    faces: list[tuple[int, int, int]] = []
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        word, *rest = line.split() or [""]
+        try:
+            if word == "v":
+                points.append([float(x) for x in rest[:3]])
+            elif word == "f":
+                corners = [int(item.split("/")[0]) for item in rest]
+                corners = [c - 1 if c > 0 else len(points) + c for c in corners]
+                if min(corners) < 0 or max(corners) >= len(points) or len(corners) < 3:
+                    raise ValueError
+                faces += [(corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1)]
+        except ValueError:
+            raise FormatError(f"{file}:{number}: '{line.strip()}' is not a vertex or face of an OBJ file.") from None
+    return np.array(points, dtype=float).reshape(-1, 3)[np.array(faces, dtype=np.int64).reshape(-1, 3)]
+
+
+def merged_corners(corners: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Distinct points (v, 3) and triangles (m, 3) that refer to them; points nearer than rounding of a file are one."""
+    size = np.ptp(corners.reshape(-1, 3), axis=0).max()
+    grid = np.round(corners.reshape(-1, 3) / (1e-6 * size if size > 0 else 1.0))
+    _, first, index = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    return corners.reshape(-1, 3)[first], index.reshape(-1, 3).astype(np.int64)
+
+
+def without_slivers(corners: FloatArray) -> FloatArray:
+    """Triangles that have an area."""
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.ptp(corners.reshape(-1, 3), axis=0).max()
+    return corners[np.linalg.norm(normal, axis=1) > 1e-14 * size * size]
+
+
+def closed_faults(corners: FloatArray) -> list[str]:
+    """Why triangles do not enclose a volume: holes, edges that turn both ways, no volume, inside out."""
+    _, triangles = merged_corners(corners)
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    n = int(edges.max(initial=0)) + 1
+    forward = np.sort(edges[:, 0] * n + edges[:, 1])
+    backward = np.sort(edges[:, 1] * n + edges[:, 0])
+    if forward.shape != backward.shape or (forward != backward).any():
+        open_edges = len(np.setxor1d(forward, backward))
+        return [
+            f"is not closed: {max(open_edges, 1)} edges have no matching neighbour (holes, or faces turned the wrong way)"
+        ]
+    volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0
+    size = np.ptp(corners.reshape(-1, 3), axis=0).max()
+    if abs(volume) <= 1e-12 * size**3:
+        return ["encloses no volume"]
+    return ["is turned inside out: its faces point inward"] if volume < 0 else []
+
+
+def hull_corners(corners: FloatArray, what: str) -> FloatArray:
+    """Vertices of the convex hull of a mesh, by Coal (extra `contact`)."""
+    try:
+        import coal
+    except ImportError:
+        raise MissingExtraError(
+            f"{what}: the hull of a moving mesh needs Coal; install linkwork[contact], or give the body simple shapes."
+        ) from None
+    points, triangles = merged_corners(corners)
+    model = coal.BVHModelOBBRSS()
+    model.beginModel(len(triangles), len(points))
+    vertices, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for point in points:
+        vertices.append(point)
+    for triangle in triangles.tolist():
+        faces.append(coal.Triangle(*triangle))
+    model.addSubModel(vertices, faces)
+    model.endModel()
+    model.buildConvexHull(True, "Qt")
+    hull = model.convex
+    return np.array([hull.point(i) for i in range(hull.num_points)], dtype=float).reshape(-1, 3)

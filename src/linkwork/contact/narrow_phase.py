@@ -1,0 +1,207 @@
+"""Two shapes that may touch: their contacts, or their distance."""
+
+import math
+
+from linkwork.contact.contact_list import COUNT, GAP, POINT, SIZE, append
+from linkwork.contact.geometry.boxes import boxes_apart
+from linkwork.contact.geometry.distance import signed_distance, triangle_normal
+from linkwork.contact.geometry.manifold import contact_points
+from linkwork.contact.geometry.solids import MESH, TRIANGLE, core_support
+from linkwork.contact.swept import moved, moved_back, time_of_impact
+from linkwork.core.jit import inlined, routine
+from linkwork.spatial.memory import load3, load9
+from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.vectors import ZERO6
+
+# What a search is after, in query[MODE]; the numbers of a search, query (24,)
+CONTACTS, CLEARANCE, COLLISION = 0.0, 1.0, 2.0
+MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B, QUERY = 0, 1, 2, 3, 4, 5, 6, 9, 12, 24
+TARGET = 0.1  # part of the margin at which a body that comes from afar counts as touching
+MESH_POINTS = 8  # contacts kept of one shape with one mesh
+
+
+@inlined
+def solid_of(table, s, R, p):
+    """Shape s of a body at pose R, p as a solid in the world."""
+    return (
+        table.kind[s],
+        matmul3(R, load9(table.pose, s, 0)),
+        add3(matvec3(R, load3(table.pose, s, 9)), p),
+        load3(table.size, s, 0),
+        table.span[s, 0],
+        table.span[s, 1],
+    )
+
+
+@inlined
+def may_touch(table, s, t):
+    """Whether groups, masks and the list of pairs to ignore allow two shapes to touch."""
+    allowed = (table.filter[s, 0] & table.filter[t, 1]) != 0 or (table.filter[t, 0] & table.filter[s, 1]) != 0
+    if allowed and table.ignored.shape[0] > 0:
+        a, b = table.entity[s], table.entity[t]
+        allowed = not is_ignored(table, min(a, b), max(a, b))
+    return allowed
+
+
+@routine
+def is_ignored(table, a, b):
+    keys = table.ignored
+    low, high = 0, keys.shape[0]
+    key = a * table.stride[0] + b
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < keys.shape[0] and keys[low] == key
+
+
+@routine
+def touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, reach):
+    """Contacts (or the distance) of shape s with shape t; the bodies have these poses and twists.
+
+    reach: how far the two can come nearer in the step [m].
+    """
+    A = solid_of(table, s, Ra, pa)
+    B = solid_of(table, t, Rb, pb)
+    if B[0] == MESH:
+        touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach)
+    else:
+        touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach)
+
+
+@routine
+def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach):
+    if query[MODE] != CONTACTS:
+        gap, n, a, b = signed_distance(table.vertices, A, B, scratch)
+        remember(query, s, t, gap, n, a, b)
+        return
+    margin = query[MARGIN]
+    count, n, gap = contact_points(table.vertices, A, B, margin, scratch)
+    for k in range(count):
+        a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
+        add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+    if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb)
+
+
+@routine
+def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb):
+    """Contacts of two solids that are apart now and touch within the step, at points where these are now."""
+    margin = query[MARGIN]
+    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch)
+    if hit:
+        later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
+        count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
+        for k in range(count):
+            a = moved_back(load3(scratch.manifold, k, 0), A, later_a)
+            b = moved_back(load3(scratch.manifold, k, 3), B, later_b)
+            add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, dot3(n, sub3(a, b)))
+
+
+@inlined
+def add_contact(table, contacts, s, t, Ra, pa, point, n, gap):
+    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution."""
+    friction = math.sqrt(table.material[s, 0] * table.material[t, 0])
+    material = (friction, max(table.material[s, 1], table.material[t, 1]))
+    local = tmatvec3(Ra, sub3(point, pa))
+    size = max(table.box[s, 3], max(table.box[s, 4], table.box[s, 5]))
+    append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size)
+
+
+@inlined
+def remember(query, s, t, gap, n, a, b):
+    """Keeps the smallest distance found."""
+    if gap < query[LEAST]:
+        query[LEAST] = gap
+        query[SHAPE_S], query[SHAPE_T] = s, t
+        for c in range(3):
+            query[FOUND_NORMAL + c], query[FOUND_A + c], query[FOUND_B + c] = n[c], a[c], b[c]
+
+
+# ----------------------------------------------------------------------------------------------------------------- meshes
+
+
+@routine
+def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
+    """Shape s against the triangles of mesh t, which stands in the world."""
+    first = contacts.number[COUNT]
+    stack = scratch.stack
+    stack[0] = table.span[t, 0]
+    top = 0
+    centre, half = load3(table.box, s, 0), load3(table.box, s, 3)
+    while top >= 0:
+        k = stack[top]
+        top -= 1
+        margin = query[MARGIN] if query[MODE] == CONTACTS else max(query[LEAST], 0.0)
+        box_c, box_h = load3(table.mesh_boxes, k, 0), load3(table.mesh_boxes, k, 3)
+        if boxes_apart(Ra, pa, centre, half, B[1], B[2], box_c, box_h, margin + reach):
+            continue
+        if table.mesh_links[k, 0] >= 0:
+            stack[top + 1], stack[top + 2] = table.mesh_links[k, 0], table.mesh_links[k, 1]
+            top += 2
+            continue
+        T = (TRIANGLE, B[1], B[2], B[3], table.mesh_links[k, 2], 3)
+        face = triangle_normal(table.vertices, T)
+        if query[MODE] == CONTACTS:
+            touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach)
+        else:
+            gap, n, a, b = signed_distance(table.vertices, A, T, scratch)
+            remember(query, s, t, gap, n, a, b)
+    drop_doubles(contacts, first)
+
+
+@routine
+def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach):
+    """One triangle: it pushes outward only; what comes from behind belongs to another triangle."""
+    margin = query[MARGIN]
+    count, n, gap = contact_points(table.vertices, A, T, margin, scratch)
+    if count > 0 and dot3(n, face) <= 0.0:
+        corner = add3(matvec3(T[1], load3(table.vertices, T[4], 0)), T[2])
+        if dot3(face, sub3(A[2], corner)) < 0.0:
+            return
+        # The solid has crossed the triangle while its centre is still outside: out along the face.
+        down = core_support(table.vertices, A, scale3(-1.0, face))
+        depth = dot3(face, sub3(down, corner))
+        add_contact(table, contacts, s, t, Ra, pa, sub3(down, scale3(0.5 * depth, face)), face, depth)
+        return
+    for k in range(count):
+        a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
+        add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+    if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6)
+
+
+@routine
+def drop_doubles(contacts, first):
+    """Neighbouring triangles see the same point: of contacts at one place the nearest stays; at most eight are kept."""
+    data, number = contacts.data, contacts.number
+    count = number[COUNT]
+    kept = first
+    for i in range(first, count):
+        double = -1
+        for j in range(first, kept):
+            d = sub3(load3(data, i, POINT), load3(data, j, POINT))
+            if dot3(d, d) < 1e-6 * data[i, SIZE] * data[i, SIZE]:
+                double = j
+        if double < 0 and kept - first >= MESH_POINTS:  # the list is full: the farthest makes room
+            double = first
+            for j in range(first, kept):
+                if data[j, GAP] > data[double, GAP]:
+                    double = j
+        if double < 0:
+            copy_contact(contacts, i, kept)
+            kept += 1
+        elif data[i, GAP] < data[double, GAP]:
+            copy_contact(contacts, i, double)
+    number[COUNT] = kept
+
+
+@inlined
+def copy_contact(contacts, i, j):
+    if i != j:
+        for c in range(contacts.ids.shape[1]):
+            contacts.ids[j, c] = contacts.ids[i, c]
+        for c in range(contacts.data.shape[1]):
+            contacts.data[j, c] = contacts.data[i, c]

@@ -1,0 +1,220 @@
+"""Questions of planners: how far apart are two bodies, how much room is there, does anything overlap."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.assembly.plan import assemble
+from linkwork.contact.broad_phase import Finder, make_finder, search
+from linkwork.contact.geometry.solids import PLANE
+from linkwork.contact.narrow_phase import (
+    CLEARANCE,
+    COLLISION,
+    FOUND_A,
+    FOUND_B,
+    FOUND_NORMAL,
+    LEAST,
+    MODE,
+    SHAPE_S,
+    SHAPE_T,
+    touch_shapes,
+)
+from linkwork.contact.settings import Contact
+from linkwork.contact.shape_table import shape_table
+from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
+from linkwork.core.jit import kernel
+from linkwork.dynamics.inputs import as_finite_state
+from linkwork.errors import ModelError, StateError
+from linkwork.model.joint_kernels import body_pose
+from linkwork.model.layout import PARENT
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.spatial.memory import load3, load9, store3, store9
+from linkwork.spatial.rotations import IDENTITY3, ZERO3
+from linkwork.spatial.vectors import ZERO6, compose_pose
+
+FloatArray = NDArray[np.float64]
+
+STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of Linkwork, please report the model"
+
+
+class Closest(NamedTuple):
+    """Where two things come nearest."""
+
+    distance: float  # [m]; negative: depth of penetration
+    point_a: FloatArray  # (3,) nearest point of a in the world [m]
+    point_b: FloatArray  # (3,)
+    normal: FloatArray  # (3,) unit vector from b to a
+    names: tuple[str, str]  # bodies or obstacles
+
+
+class Collisions:
+    """Answers for many states of one model: memory and tables are made once.
+
+    settings: which pairs count (`self_contact`, `ignore`); friction and the like do not matter here.
+    """
+
+    def __init__(self, model: Model, settings: Contact | None = None):
+        self.model, self.settings = model, settings or Contact()
+        self.table = shape_table(model, self.settings)
+        assembly = assemble(model.parent)
+        self.volumes = make_volumes(assembly, self.table)
+        self.open_nodes = all_open(self.volumes)
+        self.finder: Finder = make_finder(self.table, self.volumes, assembly.depth)
+        self._poses = np.zeros((model.n_bodies, 12))
+        self._still = np.zeros((model.n_bodies, 6))
+
+    def clearance(self, state: State) -> Closest | None:
+        """The smallest distance between anything that may touch; None where there is nothing to touch."""
+        self._ask(as_finite_state(self.model, state)[0][None], CLEARANCE)
+        query = self.finder.query
+        if math.isinf(query[LEAST]):
+            return None
+        return self._closest(self._name(int(query[SHAPE_S])), self._name(int(query[SHAPE_T])))
+
+    def collide(self, q: ArrayLike) -> NDArray[np.bool_]:
+        """Whether anything overlaps in each of many states, shape (m,); q: coordinates, shape (m, nq)."""
+        states = np.ascontiguousarray(q, dtype=float)
+        if states.ndim != 2 or states.shape[1] != self.model.nq or not np.isfinite(states).all():
+            raise StateError(f"q must be finite numbers of shape (m, {self.model.nq}), not {states.shape}.")
+        return self._ask(states, COLLISION) < 0.0
+
+    def clearances(self, q: ArrayLike) -> FloatArray:
+        """The smallest distance in each of many states [m], shape (m,); q: coordinates, shape (m, nq)."""
+        states = np.ascontiguousarray(q, dtype=float)
+        if states.ndim != 2 or states.shape[1] != self.model.nq or not np.isfinite(states).all():
+            raise StateError(f"q must be finite numbers of shape (m, {self.model.nq}), not {states.shape}.")
+        return self._ask(states, CLEARANCE)
+
+    def closest(self, state: State, a: str, b: str) -> Closest:
+        """The nearest points of two bodies or obstacles, whether or not they may touch."""
+        q, _ = as_finite_state(self.model, state)
+        place_bodies(self.model.arrays.tree, self.model.arrays.body, self.model.arrays.screws, q, self._poses)
+        run_a, run_b = self._shapes_of(a), self._shapes_of(b)
+        if all(self.table.kind[s] == PLANE for s in (*run_a, *run_b)):
+            raise ModelError(f"'{a}' and '{b}' are planes; the distance of planes is not defined.")
+        nearest(self.finder, self._poses, np.array(run_a, dtype=np.int64), np.array(run_b, dtype=np.int64))
+        return self._closest(a, b)
+
+    def _ask(self, states: FloatArray, mode: float) -> FloatArray:
+        out = np.empty(len(states))
+        tree, body, screws, *_ = self.model.arrays
+        done = least_distances(
+            tree, body, screws, states, self.finder, self.open_nodes, self._poses, self._still,
+            mode, self.settings.self_contact, out,
+        )  # fmt: skip
+        if not done:
+            raise StateError(STACK_TOO_SHORT)
+        return out
+
+    def _closest(self, a: str, b: str) -> Closest:
+        query = self.finder.query
+        return Closest(
+            float(query[LEAST]),
+            query[FOUND_A : FOUND_A + 3].copy(),
+            query[FOUND_B : FOUND_B + 3].copy(),
+            query[FOUND_NORMAL : FOUND_NORMAL + 3].copy(),
+            (a, b),
+        )
+
+    def _name(self, shape: int) -> str:
+        entity, n = int(self.table.entity[shape]), self.model.n_bodies
+        if entity < n:
+            return self.model.body_names[entity]
+        return self.model.obstacles[entity - n][0] if entity - n < len(self.model.obstacles) else "world"
+
+    def _shapes_of(self, name: str) -> list[int]:
+        obstacles = [one for one, _ in self.model.obstacles]
+        n = self.model.n_bodies
+        if name in obstacles:
+            entity = n + obstacles.index(name)
+        else:
+            body = self.model.body(name)
+            entity = body if body >= 0 else n + len(obstacles)
+        found = np.flatnonzero(self.table.entity == entity).tolist()
+        if not found:
+            raise ModelError(f"'{name}' has no shape that can touch; give it shapes, or ask for another body.")
+        return found
+
+
+def _collisions(model: Model) -> Collisions:
+    """One answerer per model and thread."""
+    kept = model.workspaces.__dict__
+    if "collisions" not in kept:
+        kept["collisions"] = Collisions(model)
+    found: Collisions = kept["collisions"]
+    return found
+
+
+def closest(model: Model, state: State, a: str, b: str) -> Closest:
+    """The nearest points of two bodies or obstacles, by name.
+
+    Cost: O(n) for the poses, then one distance per pair of shapes.
+    """
+    return _collisions(model).closest(state, a, b)
+
+
+def clearance(model: Model, state: State) -> Closest | None:
+    """The smallest distance between anything that may touch: bodies and obstacles, and bodies with each other.
+
+    Bodies joined to each other and pairs in `ignore_contact` do not count. None where there is nothing to touch.
+    """
+    return _collisions(model).clearance(state)
+
+
+def in_collision(model: Model, state: State) -> bool:
+    """Whether anything overlaps. For many states, `Collisions(model).collide(q)` asks once."""
+    q, _ = as_finite_state(model, state)
+    return bool(_collisions(model).collide(q[None])[0])
+
+
+@kernel
+def place_bodies(tree, body, screws, q, poses):
+    """Writes the world poses of all bodies into poses (n, 12)."""
+    for i in range(tree.shape[0]):
+        R, p = body_pose(tree, body, screws, i, q)
+        parent = tree[i, PARENT]
+        if parent >= 0:
+            R, p = compose_pose(load9(poses, parent, 0), load3(poses, parent, 9), R, p)
+        store9(poses, i, 0, R)
+        store3(poses, i, 9, p)
+
+
+@kernel
+def least_distances(tree, body, screws, states, finder, open_nodes, poses, still, mode, self_contact, out):
+    """Smallest distance in each state (m, nq); in mode COLLISION the search ends at the first overlap."""
+    query = finder.query
+    for m in range(states.shape[0]):
+        place_bodies(tree, body, screws, states[m], poses)
+        place_nodes(finder.volumes, poses, still)
+        refit(finder.volumes, open_nodes, 0.0)
+        query[MODE] = mode
+        query[LEAST] = 1e-300 if mode == COLLISION else np.inf
+        if not search(finder, self_contact):
+            return False
+        out[m] = query[LEAST]
+    return True
+
+
+@kernel
+def nearest(finder, poses, run_a, run_b):
+    """The smallest distance between two sets of shapes."""
+    table, query = finder.table, finder.query
+    query[MODE], query[LEAST] = CLEARANCE, np.inf
+    for s in run_a:
+        Ra, pa = (
+            (load9(poses, table.body[s], 0), load3(poses, table.body[s], 9))
+            if table.body[s] >= 0
+            else (IDENTITY3, ZERO3)
+        )
+        for t in run_b:
+            Rb, pb = (
+                (load9(poses, table.body[t], 0), load3(poses, table.body[t], 9))
+                if table.body[t] >= 0
+                else (IDENTITY3, ZERO3)
+            )
+            touch_shapes(table, finder.contacts, finder.scratch, query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0)

@@ -1,0 +1,220 @@
+"""From the shapes of a model to the table that kernels read."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.contact import mesh_files
+from linkwork.contact.geometry import solids
+from linkwork.contact.geometry.boxes import build_tree
+from linkwork.contact.settings import Contact
+from linkwork.errors import ModelError
+from linkwork.model.model import Model
+from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class ShapeTable(NamedTuple):
+    """All shapes that can touch: those of the world first, then body by body."""
+
+    kind: IntArray  # (s,)    see geometry.solids
+    body: IntArray  # (s,)    body that carries the shape; -1 stands in the world
+    entity: IntArray  # (s,)    body, or n + number of the obstacle, for pairs to ignore
+    pose: FloatArray  # (s, 12) rotation and position in the body's frame [m]
+    size: FloatArray  # (s, 3)  lengths by kind [m]
+    span: IntArray  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
+    box: FloatArray  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
+    material: FloatArray  # (s, 2)  friction, restitution
+    filter: IntArray  # (s, 2)  group, mask
+    vertices: FloatArray  # (v, 3)  of hulls; of triangles three by three [m]
+    mesh_boxes: FloatArray  # (k, 6)  trees over the triangles of meshes, in the shape's frame
+    mesh_links: IntArray  # (k, 3)  left, right; first vertex of the triangle of a leaf
+    first: IntArray  # (n+2,)  shapes of body i are first[i+1] to first[i+2]; of the world first[0] to first[1]
+    planes: IntArray  # (p,)    shapes that are planes
+    world_boxes: FloatArray  # (2w-1, 6) tree over the bounded shapes of the world
+    world_links: IntArray  # (2w-1, 3) left, right; shape
+    ignored: IntArray  # (g,)    sorted keys entity · stride + entity of pairs that never touch
+    stride: IntArray  # (1,)    of those keys
+    parent: IntArray  # (n,)    of each body
+
+
+def shape_table(model: Model, settings: Contact) -> ShapeTable:
+    """The table of a model; raises one ModelError with every fault of its shapes.
+
+    Shapes that are only drawn are left out. A mesh on a body counts as its convex hull; a mesh in the world must be closed.
+    """
+    rows = [(-1, model.n_bodies + j, f"obstacle '{name}'", shape) for j, (name, shape) in enumerate(model.obstacles)]
+    rows += [
+        (body, body if body >= 0 else model.n_bodies + len(model.obstacles), _owner(model, body), shape)
+        for body, shape in model.shapes
+    ]
+    rows = sorted((row for row in rows if not row[3].visual_only), key=lambda row: row[0])
+    faults = [f"{what}: {fault}" for _, _, what, shape in rows for fault in (*shape.faults(), *shape.volume_faults())]
+    if faults:
+        raise ModelError(f"model '{model.name}' has shapes that cannot touch:", faults)
+    builder = _Builder()
+    for body, entity, what, shape in rows:
+        builder.add(body, entity, what, shape, settings)
+    return builder.finish(model, settings)
+
+
+def _owner(model: Model, body: int) -> str:
+    return f"body '{model.body_names[body]}'" if body >= 0 else "the world"
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int]] = []
+        self.pose: list[list[float]] = []
+        self.size: list[tuple[float, float, float]] = []
+        self.span: list[tuple[int, int]] = []
+        self.box: list[list[float]] = []
+        self.material: list[tuple[float, float]] = []
+        self.filter: list[tuple[int, int]] = []
+        self.vertices: list[FloatArray] = []
+        self.mesh_boxes: list[FloatArray] = []
+        self.mesh_links: list[IntArray] = []
+        self.n_vertices = self.n_nodes = 0
+
+    def add(self, body: int, entity: int, what: str, shape: Shape, settings: Contact) -> None:
+        kind, size, span, half, middle = self._geometry(body, what, shape)
+        R = np.reshape(shape.placement.rotation, (3, 3))
+        centre = R @ np.asarray(middle, dtype=float) + shape.placement.xyz
+        self.rows.append((kind, body, entity))
+        self.pose.append([*shape.placement.rotation, *shape.placement.xyz])
+        self.size.append(size)
+        self.span.append(span)
+        self.box.append([*centre, *(np.abs(R) @ half if kind != solids.PLANE else [math.inf] * 3)])
+        friction = settings.friction if shape.friction is None else shape.friction
+        restitution = settings.restitution if shape.restitution is None else shape.restitution
+        self.material.append((friction, restitution))
+        self.filter.append((shape.group, shape.mask))
+
+    def _geometry(self, body: int, what: str, shape: Shape):  # type: ignore[no-untyped-def]
+        """Kind, lengths, span, half edges of the box around it and its middle, in the shape's frame."""
+        zero = (0.0, 0.0, 0.0)
+        if isinstance(shape, Sphere):
+            r = float(shape.radius)
+            return solids.SPHERE, (r, 0.0, 0.0), (0, 0), (r, r, r), zero
+        if isinstance(shape, Capsule):
+            r, h = float(shape.radius), 0.5 * shape.length
+            return solids.CAPSULE, (r, h, 0.0), (0, 0), (r, r, r + h), zero
+        if isinstance(shape, Cylinder):
+            r, h = float(shape.radius), 0.5 * shape.length
+            return solids.CYLINDER, (r, h, 0.0), (0, 0), (r, r, h), zero
+        if isinstance(shape, Box):
+            half = tuple(0.5 * edge for edge in shape.size)
+            return solids.BOX, half, (0, 0), half, zero
+        if isinstance(shape, Plane):
+            return solids.PLANE, zero, (0, 0), zero, zero
+        if isinstance(shape, HeightField):
+            return self._mesh(_field_triangles(shape))
+        if isinstance(shape, Mesh):
+            corners = mesh_files.without_slivers(mesh_files.read_triangles(shape.file, shape.scale))
+            if body >= 0:
+                return self._hull(mesh_files.hull_corners(corners, what))
+            faults = mesh_files.closed_faults(corners)
+            if faults:
+                raise ModelError(f"{what}: mesh '{shape.file}' {'; '.join(faults)}. Mend it, or use simple shapes.")
+            return self._mesh(corners)
+        raise ModelError(f"{what}: a shape of kind {type(shape).__name__} cannot touch anything.")
+
+    def _hull(self, points: FloatArray):  # type: ignore[no-untyped-def]
+        span = (self.n_vertices, len(points))
+        low, high = points.min(axis=0), points.max(axis=0)
+        # The origin of the shape may be far from its points; size is the reach from the origin, for tolerances.
+        reach = float(np.linalg.norm(points, axis=1).max())
+        self._put(points)
+        return solids.HULL, (reach, 0.0, 0.0), span, tuple(0.5 * (high - low)), tuple(0.5 * (high + low))
+
+    def _mesh(self, corners: FloatArray):  # type: ignore[no-untyped-def]
+        low, high = corners.min(axis=1), corners.max(axis=1)
+        boxes, links = build_tree(np.hstack([0.5 * (low + high), 0.5 * (high - low)]))
+        inner = links[:, 0] >= 0
+        links[inner, :2] += self.n_nodes
+        links[~inner, 2] = self.n_vertices + 3 * links[~inner, 2]
+        span = (self.n_nodes, self.n_nodes + len(links))
+        self.mesh_boxes.append(boxes)
+        self.mesh_links.append(links)
+        self.n_nodes += len(links)
+        self._put(corners.reshape(-1, 3))
+        reach = float(np.linalg.norm(corners.reshape(-1, 3), axis=1).max())
+        box = boxes[0]
+        return solids.MESH, (reach, 0.0, 0.0), span, tuple(box[3:]), tuple(box[:3])
+
+    def _put(self, points: FloatArray) -> None:
+        self.vertices.append(points)
+        self.n_vertices += len(points)
+
+    def finish(self, model: Model, settings: Contact) -> ShapeTable:
+        s, n = len(self.rows), model.n_bodies
+        kind, body, entity = np.array(self.rows, dtype=np.int64).reshape(s, 3).T.copy()
+        box = np.array(self.box, dtype=float).reshape(s, 6)
+        still = np.flatnonzero((body < 0) & (kind != solids.PLANE))
+        world_boxes, world_links = build_tree(box[still])
+        leaf = world_links[:, 2] >= 0
+        world_links[leaf, 2] = still[world_links[leaf, 2]]
+        return ShapeTable(
+            np.ascontiguousarray(kind),
+            np.ascontiguousarray(body),
+            np.ascontiguousarray(entity),
+            np.array(self.pose, dtype=float).reshape(s, 12),
+            np.array(self.size, dtype=float).reshape(s, 3),
+            np.array(self.span, dtype=np.int64).reshape(s, 2),
+            box,
+            np.array(self.material, dtype=float).reshape(s, 2),
+            np.array(self.filter, dtype=np.int64).reshape(s, 2),
+            np.concatenate([np.zeros((0, 3)), *self.vertices]),
+            np.concatenate([np.zeros((0, 6)), *self.mesh_boxes]),
+            np.concatenate([np.zeros((0, 3), dtype=np.int64), *self.mesh_links]),
+            np.searchsorted(body, np.arange(-1, n + 1)).astype(np.int64),
+            np.flatnonzero(kind == solids.PLANE).astype(np.int64),
+            world_boxes,
+            world_links,
+            _ignored(model, settings),
+            np.array([key_stride(n, len(model.obstacles))], dtype=np.int64),
+            np.ascontiguousarray(model.parent),
+        )
+
+
+def _ignored(model: Model, settings: Contact) -> IntArray:
+    entities = {name: model.n_bodies + j for j, (name, _) in enumerate(model.obstacles)}
+    stride = key_stride(model.n_bodies, len(model.obstacles))
+    keys = set()
+    for a, b in (*model.ignore_contact, *settings.ignore):
+        i, j = (entities[name] if name in entities else model.body(name) for name in (a, b))
+        if i == j:
+            continue
+        i, j = (x if x >= 0 else model.n_bodies + len(model.obstacles) for x in (i, j))
+        keys.add(min(i, j) * stride + max(i, j))
+    return np.array(sorted(keys), dtype=np.int64)
+
+
+def key_stride(n_bodies: int, n_obstacles: int) -> int:
+    return n_bodies + n_obstacles + 1
+
+
+def mean_size(table: ShapeTable) -> float:
+    """Mean half size of the shapes that move [m]; of all shapes where none does."""
+    moving = table.box[table.body >= 0, 3:]
+    chosen = moving if len(moving) else table.box[table.kind != solids.PLANE, 3:]
+    return float(chosen.max(axis=1).mean()) if len(chosen) else 1.0
+
+
+def _field_triangles(field: HeightField) -> FloatArray:
+    """Two triangles per cell, turned upward, shape (m, 3, 3)."""
+    z = np.array(field.heights, dtype=float)
+    rows, columns = z.shape
+    x = np.linspace(-0.5, 0.5, columns) * field.size[0]
+    y = np.linspace(-0.5, 0.5, rows) * field.size[1]
+    points = np.stack([np.broadcast_to(x, z.shape), np.broadcast_to(y[:, None], z.shape), z], axis=-1)
+    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
+    return np.concatenate(
+        [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)]
+    )

@@ -1,0 +1,272 @@
+"""law="coupled": all contacts, limits and loops together.
+
+Sweeps with warm start, accelerated; Newton's finish once the sets stand still; then, apart from velocities, the pseudo
+impulses that take penetration back.
+"""
+
+import math
+
+from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
+from linkwork.contact.solver.anderson import combine, push_history
+from linkwork.contact.solver.gauss_seidel import row_dot, solve_loop, sweep
+from linkwork.contact.solver.newton import MAX_STEPS, newton_step
+from linkwork.contact.solver.problem import (
+    CONTACTS,
+    CONVERGED,
+    ENERGY,
+    LIMIT_GAP,
+    NEWTON_STEPS,
+    PENETRATION,
+    RESIDUAL,
+    SWEEPS,
+)
+from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, load_warm_start, store_impulses
+from linkwork.core.jit import inlined, kernel, routine
+
+CALM = 3  # sweeps without a change of sets after which Newton is tried
+WAIT = 25  # sweeps until it is tried again; twice as many after every failure
+NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
+GROWTH = 1.0  # an accelerated step is kept only where the residual does not grow by more than this factor
+PUSH_SWEEPS = 50
+PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
+
+
+@routine
+def solve_coupled(contacts, problem, system, h, settings):
+    """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report.
+
+    settings (5,): tolerance, most sweeps, rest speed [m/s], part of a penetration taken back per step, unused.
+    Returns whether the residual came below the tolerance.
+    """
+    tolerance, most, rest_speed, part = settings[0], int(settings[1]), settings[2], settings[3]
+    count = contacts.number[COUNT]
+    rows = fill_rows(contacts, count, problem, system, h, rest_speed)
+    fill_delassus(problem, system, rows)
+    load_warm_start(contacts, count, problem, system.x)
+    good = iterate(contacts, count, problem, system, rows, tolerance, most)
+    energy = energy_change(system, rows, system.y)
+    if energy > 0.0 and has_restitution(contacts, count, problem, system):
+        energy = blend(contacts, count, problem, system, rows, tolerance, most)
+    if energy > 0.0:  # only where the sweeps did not converge
+        energy = shorten(system, rows, system.y)
+    store_impulses(contacts, count, problem, system.y)
+    gather_impulses(system, rows, system.y, problem.impulse)
+    system.report[ENERGY] = energy
+    system.report[CONTACTS] = count
+    push_apart(contacts, count, problem, system, rows, h, part)
+    return good
+
+
+@kernel
+def solve_coupled_step(contacts, problem, system, h, settings):
+    """`solve_coupled` as an entry from Python."""
+    return solve_coupled(contacts, problem, system, h, settings)
+
+
+@routine
+def iterate(contacts, count, problem, system, rows, tolerance, most):
+    """From system.x to system.y; residual, sweeps and Newton steps in the report.   (10), (11), (12)"""
+    x, y = system.x, system.y
+    copy(y, x, rows)
+    change, largest = sweep(contacts, count, problem, system, rows, y)
+    residual = relative(change, largest)
+    sweeps, steps, depth, used, calm, next_try, wait = 1, 0, 0, 0, 0, 0, WAIT
+    sets = fingerprint(system, count)
+    while residual > tolerance and sweeps < most:
+        used = push_history(system, rows, x, y, depth, used)
+        depth += 1
+        copy(system.best, y, rows)
+        accelerated = used > 0 and combine(system, rows, used, x)
+        if not accelerated:
+            copy(x, y, rows)
+        copy(y, x, rows)
+        change, largest = sweep(contacts, count, problem, system, rows, y)
+        sweeps += 1
+        new = relative(change, largest)
+        if accelerated and not new <= GROWTH * residual:
+            copy(x, system.best, rows)
+            copy(y, x, rows)
+            change, largest = sweep(contacts, count, problem, system, rows, y)
+            sweeps += 1
+            new = relative(change, largest)
+            depth, used = 0, 0
+        residual = new
+        now = fingerprint(system, count)
+        calm = calm + 1 if now == sets else 0
+        sets = now
+        if residual > tolerance and calm >= CALM and sweeps >= next_try and rows <= NEWTON_ROWS:
+            taken, residual = finish(contacts, count, problem, system, rows, tolerance, residual)
+            steps += taken
+            sweeps += 1
+            depth, used, calm, next_try, wait = 0, 0, 0, sweeps + wait, 2 * wait
+    system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, sweeps, steps
+    system.report[CONVERGED] = 1.0 if residual <= tolerance else 0.0
+    return residual <= tolerance
+
+
+@routine
+def finish(contacts, count, problem, system, rows, tolerance, residual):
+    """Newton steps from system.y; taken back where a sweep afterwards moves more than one before."""
+    x, y = system.x, system.y
+    copy(system.best, y, rows)
+    copy(x, y, rows)
+    steps, last = 0, math.inf
+    for _ in range(MAX_STEPS):
+        size = newton_step(contacts, count, problem, system, rows, x)
+        steps += 1
+        if (
+            size < 0.0 or size <= 0.1 * tolerance or (steps > 1 and size > last)
+        ):  # singular, done, or no longer closing in
+            break
+        last = size
+    copy(y, x, rows)
+    change, largest = sweep(contacts, count, problem, system, rows, y)
+    new = relative(change, largest)
+    if not new < residual:
+        copy(x, system.best, rows)
+        copy(y, system.best, rows)
+        return steps, residual
+    return steps, new
+
+
+@inlined
+def relative(change, largest):
+    return change / largest if largest > 0.0 else change
+
+
+@inlined
+def copy(to, source, rows):
+    for i in range(rows):
+        to[i] = source[i]
+
+
+@inlined
+def fingerprint(system, count):
+    """A number that changes when a contact changes between free, stick and slide."""
+    total = 0
+    for i in range(count):
+        total = (total * 31 + system.state[i] + 1) & 0xFFFFFFFFFFFF
+    return total
+
+
+# ----------------------------------------------------------------------------------------------------------------- energy
+
+
+@routine
+def energy_change(system, rows, x):
+    """Change of kinetic energy by the impulses x [J]: xᵀ u_free + ½ xᵀ G x.   (13)"""
+    total = 0.0
+    for i in range(rows):
+        total += x[i] * (system.u_free[i] + 0.5 * row_dot(system.G, i, x, rows))
+    return total
+
+
+@inlined
+def has_restitution(contacts, count, problem, system):
+    found = False
+    for i in range(count):
+        if contacts.data[i, RESTITUTION] > 0.0 and system.bias[3 * i] < 0.0:
+            found = True
+    for i in range(problem.limit_at.shape[0]):
+        if system.bias[3 * count + i] < 0.0:
+            found = True
+    return found
+
+
+@routine
+def blend(contacts, count, problem, system, rows, tolerance, most):
+    """Moves an answer that makes energy towards the one without restitution, as far as needed.   (13)
+
+    Newton's restitution can make energy where contacts are coupled by friction; without it energy is lost, and on the
+    line between the two it is a parabola.
+    """
+    keep = system.W[:, 0]  # W is not needed any more
+    copy(keep, system.y, rows)
+    residual, sweeps, steps = system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS]
+    for i in range(3 * count + problem.limit_at.shape[0]):
+        system.bias[i] = max(system.bias[i], 0.0)
+    copy(system.x, system.y, rows)
+    iterate(contacts, count, problem, system, rows, tolerance, most)
+    system.report[SWEEPS] += sweeps
+    system.report[NEWTON_STEPS] += steps
+    system.report[RESIDUAL] = max(residual, system.report[RESIDUAL])
+    dull = energy_change(system, rows, system.y)
+    slope, curve = 0.0, 0.0
+    for i in range(rows):
+        system.x[i] = keep[i] - system.y[i]
+    for i in range(rows):
+        slope += system.x[i] * (system.u_free[i] + row_dot(system.G, i, system.y, rows))
+        curve += 0.5 * system.x[i] * row_dot(system.G, i, system.x, rows)
+    # dull + slope t + curve t² ≤ 0 for the largest t in [0, 1]
+    t = 0.0
+    root = slope * slope - 4.0 * curve * min(dull, 0.0)
+    if curve > 0.0 and root >= 0.0:
+        t = min(max((-slope + math.sqrt(root)) / (2.0 * curve), 0.0), 1.0)
+    for i in range(rows):
+        system.y[i] += t * system.x[i]
+    return energy_change(system, rows, system.y)
+
+
+@routine
+def shorten(system, rows, x):
+    """Scales impulses down until they make no energy; cones keep what is scaled. Returns the change of energy."""
+    first = 0.0
+    for i in range(rows):
+        first += x[i] * system.u_free[i]
+    second = energy_change(system, rows, x) - first
+    t = min(max(-first / second, 0.0), 1.0) if second > 0.0 else 0.0
+    for i in range(rows):
+        x[i] *= t
+    return t * (first + t * second)
+
+
+# ------------------------------------------------------------------------------------------------------------ penetration
+
+
+@routine
+def push_apart(contacts, count, problem, system, rows, h, part):
+    """Pseudo impulses, normal only.   (14)
+
+    u ≥ part · depth / h for what overlaps, u ≥ -gap / h for the rest; loops stand still.
+    """
+    x, G = system.x, system.G
+    deepest = 0.0
+    for i in range(count):
+        deepest = max(deepest, -contacts.data[i, GAP])
+    system.report[PENETRATION] = deepest
+    for i in range(problem.limit_at.shape[0]):
+        deepest = max(deepest, -problem.limit[i, LIMIT_GAP])
+    for i in range(rows):
+        x[i] = 0.0
+    if deepest > 0.0 and part > 0.0:
+        limits = problem.limit_at.shape[0]
+        for _ in range(PUSH_SWEEPS):
+            moved = 0.0
+            for k in range(count + limits):
+                r = 3 * k if k < count else 2 * count + k
+                gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
+                want = -part * gap / h if gap < 0.0 else -gap / h
+                u = row_dot(G, r, x, rows) - want
+                y = max(x[r] - u / max(G[r, r], 1e-300), 0.0)
+                moved = max(moved, abs(y - x[r]) * G[r, r])
+                x[r] = y
+            for k in range(problem.loop_first.shape[0] - 1):
+                first = problem.loop_first[k]
+                moved = max(
+                    moved, hold_loop(system, 3 * count + limits + first, problem.loop_first[k + 1] - first, rows)
+                )
+            if moved <= PUSH_TOLERANCE * part * deepest / h:
+                break
+    gather_impulses(system, rows, x, problem.push)
+
+
+@routine
+def hold_loop(system, row, size, rows):
+    """A loop block of the pseudo impulses: no motion of its rows."""
+    for i in range(size):
+        system.last_g[i] = system.u_free[row + i] + system.bias[row + i]
+        system.bias[row + i] = -system.u_free[row + i]
+    moved, _ = solve_loop(system, row, size, rows, system.x)
+    for i in range(size):
+        system.bias[row + i] = system.last_g[i] - system.u_free[row + i]
+    return math.sqrt(moved) * system.G[row, row]

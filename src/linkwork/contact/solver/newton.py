@@ -1,0 +1,124 @@
+"""The finish: Newton's method for the sets of free, sticking and sliding contacts (Alart and Curnier 1991).   (12)
+
+free    λ = 0          stick   u = 0          slide   u_n = 0,  λ_t = μ λ_n d,   d along λ_t - ρ u_t
+limit   λ = 0 or u = 0                        loop    u = 0
+"""
+
+import math
+
+from linkwork.contact.contact_list import FRICTION
+from linkwork.contact.solver.gauss_seidel import SOFT, row_dot
+from linkwork.core.jit import routine
+
+MAX_STEPS = 8
+
+
+@routine
+def newton_step(contacts, count, problem, system, rows, x):
+    """One step from x, in place; its size relative to the largest impulse, or -1 where the matrix is singular."""
+    fill_system(contacts, count, problem, system, rows, x)
+    if not solve_dense(system.matrix, system.last_f, rows, system.pivot):
+        return -1.0
+    step, size = 0.0, 0.0
+    for i in range(rows):
+        x[i] += system.last_f[i]
+        step = max(step, abs(system.last_f[i]))
+        size = max(size, abs(x[i]))
+    return step / max(size, 1e-300)
+
+
+@routine
+def fill_system(contacts, count, problem, system, rows, x):
+    """Matrix and right side (in last_f) of the step."""
+    G, M, f = system.G, system.matrix, system.last_f
+    for i in range(count):
+        r = 3 * i
+        rho_n = 1.0 / max(G[r, r], 1e-300)
+        rho_t = 2.0 / max(G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300)
+        un = system.u_free[r] + system.bias[r] + row_dot(G, r, x, rows)
+        u1 = system.u_free[r + 1] + row_dot(G, r + 1, x, rows)
+        u2 = system.u_free[r + 2] + row_dot(G, r + 2, x, rows)
+        if x[r] - rho_n * un <= 0.0:
+            for k in range(3):
+                unit_row(M, r + k, rows)
+                f[r + k] = -x[r + k]
+            continue
+        velocity_row(G, M, r, rows)
+        f[r] = -un
+        s1, s2 = x[r + 1] - rho_t * u1, x[r + 2] - rho_t * u2
+        size = math.sqrt(s1 * s1 + s2 * s2)
+        mu = contacts.data[i, FRICTION]
+        if size <= mu * x[r]:
+            velocity_row(G, M, r + 1, rows)
+            velocity_row(G, M, r + 2, rows)
+            f[r + 1], f[r + 2] = -u1, -u2
+            continue
+        d1, d2 = s1 / size, s2 / size
+        slip = mu * x[r] / size  # λ_t - μ λ_n d(λ_t - ρ u_t) = 0
+        p11, p12, p22 = slip * (1.0 - d1 * d1), -slip * d1 * d2, slip * (1.0 - d2 * d2)
+        for j in range(rows):
+            M[r + 1, j] = rho_t * (p11 * G[r + 1, j] + p12 * G[r + 2, j])
+            M[r + 2, j] = rho_t * (p12 * G[r + 1, j] + p22 * G[r + 2, j])
+        M[r + 1, r] -= mu * d1
+        M[r + 2, r] -= mu * d2
+        M[r + 1, r + 1] += 1.0 - p11
+        M[r + 1, r + 2] -= p12
+        M[r + 2, r + 1] -= p12
+        M[r + 2, r + 2] += 1.0 - p22
+        f[r + 1] = -(x[r + 1] - mu * x[r] * d1)
+        f[r + 2] = -(x[r + 2] - mu * x[r] * d2)
+    limits = problem.limit_at.shape[0]
+    for r in range(3 * count, rows):
+        u = system.u_free[r] + system.bias[r] + row_dot(G, r, x, rows)
+        if r < 3 * count + limits and x[r] - u / max(G[r, r], 1e-300) <= 0.0:
+            unit_row(M, r, rows)
+            f[r] = -x[r]
+        else:
+            velocity_row(G, M, r, rows)
+            f[r] = -u
+
+
+@routine
+def unit_row(M, r, rows):
+    for j in range(rows):
+        M[r, j] = 0.0
+    M[r, r] = 1.0
+
+
+@routine
+def velocity_row(G, M, r, rows):
+    for j in range(rows):
+        M[r, j] = G[r, j]
+    M[r, r] += SOFT * G[r, r] + 1e-300
+
+
+@routine
+def solve_dense(M, f, n, pivot):
+    """Gauss elimination with row exchanges, in place; False at a singular pivot."""
+    for k in range(n):
+        best, largest = k, abs(M[k, k])
+        for i in range(k + 1, n):
+            if abs(M[i, k]) > largest:
+                best, largest = i, abs(M[i, k])
+        pivot[k] = best
+        if not largest > 0.0:
+            return False
+        if best != k:
+            for j in range(k, n):
+                M[k, j], M[best, j] = M[best, j], M[k, j]
+            f[k], f[best] = f[best], f[k]
+        inverse = 1.0 / M[k, k]
+        for i in range(k + 1, n):
+            factor = M[i, k] * inverse
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    M[i, j] -= factor * M[k, j]
+                f[i] -= factor * f[k]
+    for i in range(n - 1, -1, -1):
+        value = f[i]
+        for j in range(i + 1, n):
+            value -= M[i, j] * f[j]
+        f[i] = value / M[i, i]
+        if not math.isfinite(f[i]):
+            return False
+    return True

@@ -1,0 +1,121 @@
+"""What the contact solver is given and what it works on.
+
+The bodies that are touched are numbered 0 to m-1 (*slots*). Their twists (world axes, at a reference point of each) and the
+velocities of k joint coordinates at their limits make one vector of s = 6 m + k numbers; `Lambda` (s, s) is the change of
+these velocities per impulse on the same places. Every constraint is a few rows over this vector:
+
+    contact  normal, two tangents     limit  one coordinate, signed     loop  its closed rows     u = J v     (5)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# columns of limit
+SIGN, LIMIT_GAP, LIMIT_RESTITUTION, LIMIT_COLUMNS = 0, 1, 2, 3
+# numbers of a solve, report (8,)
+RESIDUAL, SWEEPS, NEWTON_STEPS, CONVERGED, ENERGY, PENETRATION, CONTACTS, REPORT = 0, 1, 2, 3, 4, 5, 6, 8
+
+FREE, STICK, SLIDE = 0, 1, 2  # states of a contact
+
+
+class Problem(NamedTuple):
+    """One solve: m touched bodies, c contacts (in a list of their own), l limits, r rows of loops."""
+
+    Lambda: FloatArray  # (s, s)  velocity response to impulses, symmetric [1/kg, ...]
+    v_free: FloatArray  # (s,)    velocities after the step's forces, without contact
+    v_before: FloatArray  # (s,)    velocities before the step, for restitution
+    origin: FloatArray  # (m, 3)  reference points of the touched bodies in the world [m]
+    slot: IntArray  # (c, 2)  slots of bodies a and b of each contact; -1: the world
+    limit_at: IntArray  # (l,)    place of the coordinate in the vector, 6 m or more
+    limit: (
+        FloatArray  # (l, 3)  sign (+1 lower, -1 upper limit), distance to the limit ≥ 0 inside [rad or m], restitution
+    )
+    limit_impulse: FloatArray  # (l,)    warm start and result, ≥ 0 [N·s or N·m·s]
+    loop_slot: IntArray  # (r, 2)  slots of the two bodies of each row; -1: the world
+    loop_row: FloatArray  # (r, 12) coefficients on the twists of the two
+    loop_rate: FloatArray  # (r,)    velocity that is wanted (stabilization), usually 0
+    loop_first: IntArray  # (b+1,)  rows of loop k are loop_first[k] to loop_first[k+1], at most 6
+    loop_impulse: FloatArray  # (r,)    warm start and result
+    impulse: FloatArray  # (s,)    result: impulses on the touched bodies and coordinates
+    push: FloatArray  # (s,)    result: pseudo impulses that take penetration back; they move bodies, not velocities
+
+
+class System(NamedTuple):
+    """Memory of the solver for up to R rows over s numbers; R = 3 c + l + r."""
+
+    column: IntArray  # (R, 2)  where a row's coefficients stand in the vector; -1: nowhere
+    width: IntArray  # (R,)    numbers in each place: 6, or 1 for a limit
+    J: FloatArray  # (R, 12) coefficients
+    W: FloatArray  # (R, s)  J Lambda
+    G: FloatArray  # (R, R)  Delassus matrix J Lambda Jᵀ
+    u_free: FloatArray  # (R,)    J v_free
+    bias: FloatArray  # (R,)    what the law adds to u
+    x: FloatArray  # (R,)    impulses
+    y: FloatArray  # (R,)    impulses after a sweep
+    best: FloatArray  # (R,)    impulses kept aside
+    state: IntArray  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
+    history_f: FloatArray  # (8, R)  differences of residuals, for Anderson acceleration
+    history_g: FloatArray  # (8, R)  differences of sweeps
+    last_f: FloatArray  # (R,)
+    last_g: FloatArray  # (R,)
+    matrix: FloatArray  # (R, R)  of Newton's step
+    pivot: IntArray  # (R,)
+    small: FloatArray  # (9, 9)  normal equations; blocks of loops
+    report: FloatArray  # (8,)    see the names above
+
+
+def make_problem(
+    bodies: int, contacts: int, limits: int = 0, loops: int = 0, coordinates: int | None = None
+) -> Problem:
+    """Empty arrays for so many touched bodies, contacts, limits and rows of loops (each a loop of its own)."""
+    k = limits if coordinates is None else coordinates
+    s = 6 * bodies + k
+    return Problem(
+        np.zeros((s, s)),
+        np.zeros(s),
+        np.zeros(s),
+        np.zeros((bodies, 3)),
+        np.full((contacts, 2), -1, dtype=np.int64),
+        6 * bodies + np.arange(limits, dtype=np.int64),
+        np.zeros((limits, LIMIT_COLUMNS)),
+        np.zeros(limits),
+        np.full((loops, 2), -1, dtype=np.int64),
+        np.zeros((loops, 12)),
+        np.zeros(loops),
+        np.arange(loops + 1, dtype=np.int64),
+        np.zeros(loops),
+        np.zeros(s),
+        np.zeros(s),
+    )
+
+
+def make_system(rows: int, numbers: int) -> System:
+    """Memory for so many rows over so many velocity numbers."""
+    return System(
+        np.full((rows, 2), -1, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros((rows, 12)),
+        np.zeros((rows, numbers)),
+        np.zeros((rows, rows)),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros((8, rows)),
+        np.zeros((8, rows)),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros((rows, rows)),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros((9, 9)),
+        np.zeros(REPORT),
+    )

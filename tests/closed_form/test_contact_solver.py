@@ -1,0 +1,239 @@
+"""The contact solvers on rigid bodies whose response is written down by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, make_contacts
+from linkwork.contact.solver.coupled import solve_coupled_step
+from linkwork.contact.solver.impacts import solve_impacts_step
+from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL, make_problem, make_system
+
+SOLVERS = {"coupled": solve_coupled_step, "impacts": solve_impacts_step}
+H = 1e-3
+
+
+def settings(tolerance=1e-12, sweeps=2000, rest_speed=0.0, part=0.0):
+    return np.array([tolerance, sweeps, rest_speed, part, 0.0])
+
+
+def pose(contacts, i, slots, point, normal, problem, friction=0.0, restitution=0.0, gap=0.0):
+    contacts.data[i, POINT : POINT + 3] = point
+    contacts.data[i, NORMAL : NORMAL + 3] = normal
+    contacts.data[i, [GAP, FRICTION, RESTITUTION]] = gap, friction, restitution
+    problem.slot[i] = slots
+
+
+def free_body(mass, moments):
+    """Response of a free rigid body at its mass centre, shape (6, 6)."""
+    return np.diag([*(1.0 / np.asarray(moments, dtype=float)), *([1.0 / mass] * 3)])
+
+
+def solve(law, contacts, problem, count, **options):
+    contacts.number[0] = count
+    system = make_system(3 * count + len(problem.limit_at) + len(problem.loop_row), len(problem.v_free))
+    SOLVERS[law](contacts, problem, system, H, settings(**options))
+    return problem.v_free + problem.Lambda @ problem.impulse, system
+
+
+def ball_on_floor(velocity, friction, restitution=0.0, mass=2.0, radius=0.3):
+    """A solid sphere that touches z = 0."""
+    problem, contacts = make_problem(1, 1), make_contacts(1)
+    moment = 0.4 * mass * radius**2
+    problem.Lambda[:] = free_body(mass, [moment] * 3)
+    problem.origin[0] = 0.0, 0.0, radius
+    problem.v_free[:] = problem.v_before[:] = velocity
+    pose(contacts, 0, (0, -1), (0, 0, 0), (0, 0, 1), problem, friction, restitution)
+    return problem, contacts
+
+
+@pytest.mark.parametrize("law", SOLVERS)
+@pytest.mark.parametrize("friction", [0.0, 0.05, 0.2, 1.0])
+def test_sphere_on_a_plane(law, friction, rng):
+    """|λt| = min(μ λn, 2/7 m |ut|), against the sliding; λn = (1 + e) m |un|."""
+    for restitution in (0.0, 0.5, 1.0):
+        v = rng.normal(size=6)
+        v[5] = -abs(v[5])
+        problem, contacts = ball_on_floor(v, friction, restitution)
+        solve(law, contacts, problem, 1)
+        ut = np.array([v[3] - 0.3 * v[1], v[4] + 0.3 * v[0]])  # of the touching point
+        f = contacts.impulse[0]
+        assert f[2] == pytest.approx(2.0 * (1 + restitution) * -v[5], rel=1e-9)
+        size = min(friction * f[2], 2 / 7 * 2.0 * np.linalg.norm(ut))
+        assert f[:2] == pytest.approx(-size * ut / np.linalg.norm(ut), abs=1e-8 * f[2])
+
+
+@pytest.mark.parametrize("law", SOLVERS)
+def test_what_leaves_is_left_alone(law):
+    problem, contacts = ball_on_floor([1, 2, 3, 1, 1, 0.5], 0.5)
+    v, system = solve(law, contacts, problem, 1)
+    assert not problem.impulse.any()
+    assert v.tolist() == problem.v_free.tolist()
+    assert system.report[CONVERGED] == 1
+
+
+@pytest.mark.parametrize("law", SOLVERS)
+def test_a_gap_may_be_used_up_but_no_more(law):
+    """Signorini with the gap: the ball may come nearer by its gap in the step, and is stopped there (inelastic)."""
+    problem, contacts = ball_on_floor([0, 0, 0, 0, 0, -10.0], 0.0)
+    contacts.data[0, GAP] = 0.004
+    v, _ = solve("coupled", contacts, problem, 1)
+    assert v[5] == pytest.approx(-0.004 / H, rel=1e-9)
+    contacts.data[0, GAP] = 0.02
+    v, _ = solve(law, contacts, problem, 1)
+    assert v[5] == -10.0
+
+
+def test_cradle():
+    """Five balls in a row, e = 1: the first stops, the last leaves with its speed (one impact after the other)."""
+    problem, contacts = make_problem(5, 4), make_contacts(4)
+    for k in range(5):
+        problem.Lambda[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = free_body(1.0, [0.01] * 3)
+        problem.origin[k] = 0.2 * k, 0, 0
+    for k in range(4):
+        pose(contacts, k, (k, k + 1), (0.2 * k + 0.1, 0, 0), (-1, 0, 0), problem, 0.0, 1.0)
+    problem.v_free[3] = problem.v_before[3] = 1.5
+    v, system = solve("impacts", contacts, problem, 4)
+    assert v.reshape(5, 6)[:, 3] == pytest.approx([0, 0, 0, 0, 1.5], abs=1e-9)  # tolerance of the approach: 1e-12 · 1.5
+    assert system.report[ENERGY] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_block_rests_on_four_corners_with_its_weight():
+    """Sixteen unknowns, six equations: impulses are not unique, their sum and moment are."""
+    problem, contacts = make_problem(1, 4), make_contacts(4)
+    mass, size = 3.0, np.array([0.4, 0.2, 0.1])
+    problem.Lambda[:] = free_body(
+        mass,
+        mass / 12 * np.array([size[1] ** 2 + size[2] ** 2, size[0] ** 2 + size[2] ** 2, size[0] ** 2 + size[1] ** 2]),
+    )
+    problem.v_free[5] = -9.81 * H
+    corners = [(x, y, -0.05) for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    for i, corner in enumerate(corners):
+        pose(contacts, i, (0, -1), corner, (0, 0, 1), problem, 0.6)
+    v, _ = solve("coupled", contacts, problem, 4)
+    assert np.abs(v).max() < 1e-10 * 9.81 * H * 100
+    assert contacts.impulse[:, 2].sum() == pytest.approx(mass * 9.81 * H, rel=1e-9)
+
+
+@pytest.mark.parametrize("law", SOLVERS)
+def test_limit_stops_a_joint(law):
+    """A coordinate with inertia 2 runs into its limit with e = 0.5."""
+    problem, contacts = make_problem(0, 0, limits=1), make_contacts(1)
+    problem.Lambda[0, 0], problem.v_free[0], problem.v_before[0] = 0.5, -3.0, -3.0
+    problem.limit[0] = 1.0, 0.0, 0.5
+    v, _ = solve(law, contacts, problem, 0)
+    assert v[0] == pytest.approx(1.5, rel=1e-9)
+    assert problem.limit_impulse[0] == pytest.approx(9.0, rel=1e-9)
+
+
+def test_loop_rows_hold_while_a_contact_acts():
+    """Two unit masses joined along x by a loop; one is pushed by the floor along z, the pair stays together in x."""
+    problem, contacts = make_problem(2, 1, loops=3), make_contacts(1)
+    problem.loop_first.resize(2, refcheck=False)
+    problem.loop_first[:] = 0, 3
+    for k in range(2):
+        problem.Lambda[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = free_body(1.0, [1.0] * 3)
+        problem.origin[k] = k, 0, 0
+    problem.loop_slot[:] = 0, 1
+    for r in range(3):
+        problem.loop_row[r, 3 + r], problem.loop_row[r, 9 + r] = 1.0, -1.0
+    problem.v_free[[3, 9, 5, 11]] = 1.0, -2.0, -1.0, -1.0
+    problem.v_before[:] = problem.v_free
+    pose(contacts, 0, (0, -1), (0, 0, 0), (0, 0, 1), problem)
+    v, _ = solve("coupled", contacts, problem, 1)
+    assert v[3:6] == pytest.approx(v[9:12], abs=1e-9)
+    assert v[[3, 5]] == pytest.approx([-0.5, 0.0], abs=1e-9)
+    assert contacts.impulse[0, 2] == pytest.approx(2.0, rel=1e-8)
+
+
+def test_penetration_is_taken_back_without_velocity():
+    problem, contacts = ball_on_floor([0, 0, 0, 0, 0, 0.0], 0.0)
+    contacts.data[0, GAP] = -0.01
+    v, _ = solve("coupled", contacts, problem, 1, part=0.2)
+    assert not v.any()
+    push = problem.Lambda @ problem.push
+    assert push[5] == pytest.approx(0.2 * 0.01 / H, rel=1e-3)
+
+
+def random_problem(rng, bodies=4, count=6, restitution=True):
+    """Bodies with random responses (no linkage needed: any symmetric positive matrix is one), random contacts."""
+    problem, contacts = make_problem(bodies, count), make_contacts(count)
+    A = rng.normal(size=(6 * bodies, 6 * bodies))
+    problem.Lambda[:] = A @ A.T / (6 * bodies) + 0.05 * np.eye(6 * bodies)
+    problem.origin[:] = rng.normal(size=(bodies, 3))
+    problem.v_free[:] = rng.normal(size=6 * bodies)
+    problem.v_before[:] = problem.v_free
+    for i in range(count):
+        a, b = rng.choice(bodies, 2, replace=False)
+        n = rng.normal(size=3)
+        e = rng.uniform() if restitution else 0.0
+        pose(
+            contacts,
+            i,
+            (a, b if rng.uniform() < 0.5 else -1),
+            rng.normal(size=3),
+            n / np.linalg.norm(n),
+            problem,
+            rng.uniform(0, 1.2),
+            e,
+        )
+    return problem, contacts
+
+
+@pytest.mark.parametrize("law", SOLVERS)
+def test_energy_never_rises(law, rng):
+    """Impacts on coupled bodies, e up to 1, friction up to 1.2. Rounding: 1e-12 of the energy there is."""
+    worst = -np.inf
+    for _ in range(1500):
+        problem, contacts = random_problem(rng)
+        _, system = solve(law, contacts, problem, 6, tolerance=1e-9, sweeps=300)
+        scale = np.abs(system.u_free).max() ** 2 / np.abs(np.diag(system.G)).min()
+        worst = max(worst, system.report[ENERGY] / scale)
+    assert worst < 1e-12
+
+
+def test_coupled_solution_obeys_the_laws(rng):
+    """Signorini and Coulomb at every contact of the answer: complementarity, cone, sliding against the friction."""
+    hard = 0
+    for _ in range(300):
+        problem, contacts = random_problem(rng, restitution=False)
+        _, system = solve("coupled", contacts, problem, 6, tolerance=1e-11, sweeps=2000)
+        if system.report[CONVERGED] == 0:
+            hard += 1
+            continue
+        u = (system.u_free + system.G @ system.y).reshape(6, 3)
+        x = system.y.reshape(6, 3)
+        size = np.abs(x).max() * np.abs(np.diag(system.G)).max()
+        mu = contacts.data[:6, FRICTION]
+        slack = 1e-7 * size  # residual 1e-11 times the condition of G, some 1e3, times 10
+        assert (x[:, 0] >= 0).all()
+        assert (u[:, 0] >= -slack).all()
+        assert np.abs(x[:, 0] * u[:, 0]).max() <= slack * np.abs(x).max()
+        friction = np.linalg.norm(x[:, 1:], axis=1)
+        assert (friction <= mu * x[:, 0] * (1 + 1e-9) + 1e-12).all()
+        slip = np.linalg.norm(u[:, 1:], axis=1)
+        power = np.einsum("ij,ij->i", x[:, 1:], u[:, 1:])
+        assert np.abs(power + mu * x[:, 0] * slip).max() <= slack * np.abs(x).max()
+    assert hard <= 15  # some random sets have slow sweeps; they say so
+
+
+def test_numbering_does_not_matter(rng):
+    """The same contacts in another order: the same velocities up to the residual (1e-11 times the condition, some 1e3)."""
+    for _ in range(50):
+        problem, contacts = random_problem(rng, restitution=False)
+        v, system = solve("coupled", contacts, problem, 6, tolerance=1e-11)
+        order = rng.permutation(6)
+        other = make_contacts(6)
+        other.data[:6] = contacts.data[order]
+        problem.slot[:] = problem.slot[order]
+        w, second = solve("coupled", other, problem, 6, tolerance=1e-11)
+        if system.report[CONVERGED] and second.report[CONVERGED]:
+            assert w == pytest.approx(v, abs=1e-6)
+
+
+def test_a_solve_that_gives_up_says_so(rng):
+    problem, contacts = random_problem(rng)
+    _, system = solve("coupled", contacts, problem, 6, tolerance=1e-14, sweeps=1)
+    assert system.report[CONVERGED] == 0
+    assert system.report[RESIDUAL] > 1e-14
