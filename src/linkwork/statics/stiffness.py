@@ -42,11 +42,14 @@ from linkwork.spatial.rotations import (
     sub3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import cross_motion, dot6
+from linkwork.spatial.vectors import ZERO6, cross_motion, dot6
 from linkwork.statics.forces import row_force
 from linkwork.statics.small_symmetric import absolute_value
-from linkwork.statics.workspace import D_D, IA, IB, IC, OWN, P_, R_, R_WORLD, WRENCH
+from linkwork.statics.workspace import D_D, GUARD, IA, IB, IC, OWN, P_, R_, R_WORLD, WRENCH
 
+# A force across its lever has a moment and no stiffness. The energy −r f cos φ then falls until φ = 0, a quarter turn away:
+# with this part of r f for stiffness the step r f / (GUARDED r f) is that quarter turn.
+GUARDED = 2.0 / math.pi
 SMALL_ANGLE2 = 1e-8  # of a spring's rotation squared, below which (θ/2) cot(θ/2) is 1 - θ²/12 to rounding
 
 
@@ -62,6 +65,16 @@ def lever_block(r, f):
         -0.5 * (r[1] * f[2] + r[2] * f[1]),
         d - r[2] * f[2],
     )
+
+
+@inlined
+def add_own(work, i, r, f):
+    """Adds a force f at r from the joint's centre to B, and to what guards it where f stands across r."""
+    add_to6(work.body, i, OWN, lever_block(r, f))
+    size2 = dot3(r, r)
+    across = math.sqrt(size2 * dot3(f, f)) - abs(dot3(r, f))
+    if across > 0.0 and size2 > 0.0:
+        add_to6(work.body, i, GUARD, lever_block(r, scale3(across / size2, r)))
 
 
 @inlined
@@ -121,9 +134,10 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2):
     m = inverse_time2 * ten[0]
     store6(work.body, i, IC, (m, 0.0, 0.0, m, 0.0, m))
     c = joint_center(arrays.tree, arrays.body, i)
-    own = lever_block(sub3(h, scale3(ten[0], c)), down)
-    fixed = load3(acting.wrenches, i, 3)
-    store6(work.body, i, OWN, scaled_sum6(1.0, own, -1.0, lever_block(c, fixed)))
+    store6(work.body, i, OWN, ZERO6)
+    store6(work.body, i, GUARD, ZERO6)
+    add_own(work, i, sub3(h, scale3(ten[0], c)), down)
+    add_own(work, i, scale3(-1.0, c), load3(acting.wrenches, i, 3))
 
 
 @inlined
@@ -140,7 +154,7 @@ def row_stiffness(arrays, acting, place, work, k, exact):
     add_to6(work.body, i, IA, scaled_sum6(exact, block, 1.0, inertia))
     add_to9(work.body, i, IB, half_skew(1.0, (exact * f[0] + 2.0 * h[0], exact * f[1] + 2.0 * h[1], exact * f[2] + 2.0 * h[2])))
     add_to6(work.body, i, IC, (stiffness, 0.0, 0.0, stiffness, 0.0, stiffness))
-    add_to6(work.body, i, OWN, lever_block(sub3(at, joint_center(arrays.tree, arrays.body, i)), f))
+    add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f)
 
 
 @inlined
@@ -149,7 +163,7 @@ def child_on_own(arrays, place, work, i, parent):
     R = load9(place.pose, i, R_)
     c = add3(matvec3(R, joint_center(arrays.tree, arrays.body, i)), load3(place.pose, i, P_))
     lever = sub3(c, joint_center(arrays.tree, arrays.body, parent))
-    add_to6(work.body, parent, OWN, lever_block(lever, matvec3(R, load3(work.body, i, WRENCH + 3))))
+    add_own(work, parent, lever, matvec3(R, load3(work.body, i, WRENCH + 3)))
 
 
 @inlined
@@ -163,7 +177,7 @@ def finish_own(work, i, blend, soften):
         + 2.0 * (own[1] * own[1] + own[2] * own[2] + own[4] * own[4])
     )
     if blend > 0.0 and size > 0.0:
-        add_to6(work.body, i, IA, scaled_sum6(blend, absolute_value(own), 0.0, own))
+        add_to6(work.body, i, IA, scaled_sum6(blend, absolute_value(own), blend * GUARDED, load6(work.body, i, GUARD)))
     little = soften * size
     add_to6(work.body, i, IA, (little, 0.0, 0.0, little, 0.0, little))
 

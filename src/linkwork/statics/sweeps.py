@@ -241,3 +241,51 @@ def displacement_general(tree, place, work, i, V_, x):
         x[j + d] = y
         result = add6(result, scale6(y, load6(place.S, j + d, 0)))
     return result
+
+
+@kernel
+def follow_negative_pivot(arrays, place, work, start, x):
+    """x (nv,) with xᵀ(matrix)x = the negative pivot at joint `start`: one unit there, and what hangs below follows freely.
+
+    Needs the factors of `eliminate_leaf_to_root`. Returns the largest rotation of a body [rad].
+    """
+    tree, body = arrays.tree, arrays.body
+    turn2 = 0.0
+    for i in range(tree.shape[0]):
+        parent = tree[i, PARENT]
+        j = tree[i, V]
+        for d in range(tree[i, DOF]):
+            x[j + d] = 0.0
+        V_ = ZERO6
+        if parent >= start and i > start:
+            V_ = twist_to_child(load9(place.pose, i, R_), load3(place.pose, i, P_), load6(work.body, parent, TWIST))
+        if tree[i, KIND] == HELICAL:
+            x[j] = 1.0 if i == start else -work.body[i, D_INVERSE] * dot6(load6(work.body, i, U_), V_)
+            V_ = add6(V_, scale6(x[j], helical_twist(body, i)))
+        else:
+            V_ = follow_general(tree, place, work, i, i == start, V_, x)
+        store6(work.body, i, TWIST, V_)
+        turn2 = max(turn2, dot3(angular(V_), angular(V_)))
+    return math.sqrt(turn2)
+
+
+@routine
+def follow_general(tree, place, work, i, begins, V_, x):
+    """At the joint where it begins: the direction in which D⁻¹ is most negative among its rows."""
+    j = tree[i, V]
+    nd = tree[i, DOF]
+    result = V_
+    row = 0
+    for d in range(nd):
+        if work.dof[j + d, D_D + d] < work.dof[j + row, D_D + row]:
+            row = d
+    for d in range(nd):
+        y = 0.0
+        if begins:
+            y = work.dof[j + row, D_D + d] / work.dof[j + row, D_D + row]
+        else:
+            for e in range(nd):
+                y -= work.dof[j + d, D_D + e] * dot6(load6(work.dof, j + e, U_D), V_)
+        x[j + d] = y
+        result = add6(result, scale6(y, load6(place.S, j + d, 0)))
+    return result

@@ -23,7 +23,8 @@ OWN = 27  # 6: the body's stiffness against its own rotation, B of (3)
 U_, D_INVERSE, RIGHT = 33, 39, 40  # of a joint of one degree of freedom
 BIAS, TWIST = 41, 47  # of a right side: wrench towards the parent; twist of the body
 PULL, MOMENT = 53, 54  # sums of magnitudes: of forces, and of their moments along the path to each point
-BODY_COLUMNS = 56
+GUARD = 56  # 6: what guards B where forces stand across their levers
+BODY_COLUMNS = 64
 
 # Columns of `Work.dof`, one row per degree of freedom of joints with several.
 U_D, D_D, RIGHT_D = 0, 6, 12  # U, D⁻¹ (one row of six per row), right side
@@ -50,7 +51,7 @@ class Acting(NamedTuple):
 class Work(NamedTuple):
     """Coefficients of one elimination."""
 
-    body: FloatArray  # (n, 56)
+    body: FloatArray  # (n, 64)
     dof: FloatArray  # (nv, 13)
     still: FloatArray  # (nv,)  zeros: velocities of a linkage at rest
 
