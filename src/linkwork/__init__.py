@@ -54,6 +54,8 @@ from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
+from linkwork.statics.loads import Loads
+from linkwork.statics.settle import Settled, SettleReport, settle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +94,7 @@ __all__ = [
     "Joint",
     "Linkage",
     "LinkworkError",
+    "Loads",
     "Loop",
     "LoopClosure",
     "LoopSolution",
@@ -115,6 +118,8 @@ __all__ = [
     "RunInterrupted",
     "Scene",
     "Screw",
+    "SettleReport",
+    "Settled",
     "Shape",
     "Sphere",
     "Spherical",
@@ -140,4 +145,5 @@ __all__ = [
     "reroot",
     "resume_run",
     "run_scene",
+    "settle",
 ]

@@ -105,9 +105,7 @@ def _descend(
     return Assembly(q, system, float(np.linalg.norm(system.gap)), 1)
 
 
-def _damped_step(
-    plan: LoopPlan, system: LoopSystem, q: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, float]:
+def _damped_step(plan: LoopPlan, system: LoopSystem, q: FloatArray, weight: FloatArray) -> tuple[FloatArray, float]:
     """The step −W⁻¹Jᵀ(J W⁻¹Jᵀ + μ)⁻¹ g with the least damping μ that turns no body too far, and what it would close."""
     J = _rows(plan, system, q)
     N = (J / weight) @ J.T

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
-from linkwork.model.layout import ARMATURE, INERTIA, PARENT, STIFFNESS
+from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
+from linkwork.simulation.loads import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
-from linkwork.spatial.rotations import dot3
 from linkwork.statics.energy import energy_change, potential_energy
 from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
 from linkwork.statics.sweeps import eliminate_leaf_to_root, follow_negative_pivot, solve_right_side
@@ -34,6 +34,7 @@ NO_PUSHES, NO_BODIES = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
 # far below what is asked for, and rounding (1e-16) over it stays a small motion.
 SOFTEN = 1e-9
 LEAST = 1e-10
+SLIGHT = 1e-3  # [rad or m] a spring's effort at this deflection counts as a load, where there are no others
 
 
 class Pivots(NamedTuple):
@@ -47,8 +48,7 @@ class Pivots(NamedTuple):
 class Scales(NamedTuple):
     """Sizes of the problem, which tolerances and steps are measured by."""
 
-    moment: float  # [N·m]  what loads could amount to at most about any joint, along the path from it
-    force: float  # [N]
+    effort: float  # [N·m, or N]  what loads could amount to at most about any joint, along the paths from it to them
     length: float  # [m]  longest path from the world to a body
     rate2: float  # [1/s²]  loads and springs over inertia, of the whole
 
@@ -93,14 +93,26 @@ class Balance:
 
     def _scales(self) -> Scales:
         force, moment = self.weigh()
-        length, _, inertia = sizes(self.arrays, self.place.pose, np.zeros(self.model.n_bodies))
+        length, mass, inertia = sizes(self.arrays, self.place.pose, np.zeros(self.model.n_bodies))
+        length = max(length, float(np.sqrt(inertia / mass)) if mass > 0.0 else 0.0)
         stiffness = float(self.arrays.dof[:, STIFFNESS].max(initial=0.0))
-        effort = float(np.abs(self.acting.effort).max(initial=0.0))
-        moment = max(moment, effort)
-        resisting = moment + stiffness + force * length
-        springs = float(self.acting.rows[:, 12].max(initial=0.0)) * length * length
-        rate2 = (resisting + springs) / inertia if inertia > 0.0 else 0.0
-        return Scales(moment, max(force, effort), length, rate2)
+        springs = float(self.acting.rows[:, LOAD_STIFFNESS].max(initial=0.0)) * length * length
+        rate2 = (moment + force * length + stiffness + springs) / inertia if inertia > 0.0 else 0.0
+        efforts = float(np.abs(self.acting.effort).max(initial=0.0)), float(np.abs(self.r).max(initial=0.0))
+        self.slides = self._slides()
+        effort = max(moment, *efforts, SLIGHT * stiffness, force if self.slides else 0.0)
+        return Scales(effort, length, rate2)
+
+    def _slides(self) -> bool:
+        """Whether any joint's efforts are forces."""
+        tree = self.arrays.tree
+        if (tree[:, KIND] == FREE).any():
+            return True
+        helical = tree[:, KIND] == HELICAL
+        axes = np.concatenate(
+            [self.arrays.body[helical, AXIS : AXIS + 3], self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3]]
+        )
+        return bool((np.abs(axes).max(axis=1, initial=0.0) == 0.0).any())
 
     def weigh(self) -> tuple[float, float]:
         """Unbalanced efforts at `place`; returns the largest sums of forces [N] and moments [N·m]."""
@@ -112,9 +124,7 @@ class Balance:
         self.sweeps += 1
         rate2 = LEAST * self.scales.rate2 + extra_rate2
         return Pivots(
-            *eliminate_leaf_to_root(
-                self.arrays, self.acting, self.place, self.work, blend, rate2, SOFTEN, NO_DIAGONAL
-            )
+            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, SOFTEN, NO_DIAGONAL)
         )
 
     def solve(self, r: FloatArray, x: FloatArray) -> tuple[float, float]:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.loops.frames import L_P, L_R
+from linkwork.dynamics import kinematics
+from linkwork.loops.frames import L_P
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
@@ -28,14 +29,11 @@ from linkwork.statics.newton import (
     SHORTEST,
     Outcome,
     Progress,
-    effort_scale,
     next_blend,
     not_settled,
-    runs_away,
-    RUNAWAY,
-    LINEAR,
+    stiffer,
 )
-from linkwork.statics.workspace import P_WORLD, R_WORLD
+from linkwork.statics.workspace import R_WORLD
 
 FloatArray = NDArray[np.float64]
 
@@ -75,9 +73,7 @@ class ClosedBalance:
         """λ as forces and torques in the axes of the world, on both bodies of every loop."""
         rows = self.balance.acting.rows[self.loads :]
         pose = self.balance.place.pose
-        for k, (loop, wrench) in enumerate(
-            zip(self.plan.model.loops, self.system.reactions(self.force), strict=True)
-        ):
+        for k, (loop, wrench) in enumerate(zip(self.plan.model.loops, self.system.reactions(self.force), strict=True)):
             b = loop.body_b
             R = pose[b, R_WORLD : R_WORLD + 9].reshape(3, 3) if b >= 0 else np.eye(3)
             frame = R @ loop.placement_b.matrix[:3, :3]
@@ -126,7 +122,7 @@ class ClosedBalance:
 def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int) -> Outcome:
     """Moves a balance with closed loops to an equilibrium; raises StateError where none is found."""
     balance, done = closed.balance, Progress()
-    scale = effort_scale(balance)
+    scale = max(balance.scales.effort, 1e-300)
     blend = 1.0
     closed.write_forces()
     balance.weigh()
@@ -151,8 +147,6 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int) -> O
 
 def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
     """Largest rotation [rad] and displacement [m] of a body in the step x."""
-    from linkwork.dynamics import kinematics
-
     tree, body, screws, *_ = closed.plan.model.arrays
     twists = kinematics.local_twists(tree, body, screws, closed.balance.place.q, x)
     return (
@@ -174,7 +168,7 @@ def _eliminate(closed: ClosedBalance, blend: float, as_it_is: bool) -> tuple[flo
         if blend < 1.0:
             blend = next(b for b in BLENDS if b > blend)
         else:
-            extra = max(10.0 * extra, 1e-6 * closed.balance.scales.rate2)
+            extra = stiffer(closed.balance, extra, pivots)
 
 
 def _step(

@@ -60,19 +60,29 @@ def energy_change(arrays, acting, old, new, x, scale):
         change -= dot3(g, rise)
         involved += magnitude(g) * (m * magnitude(p) + magnitude(h))
         fixed = load6(acting.wrenches, i, 0)
-        if fixed[0] != 0.0 or fixed[1] != 0.0 or fixed[2] != 0.0 or fixed[3] != 0.0 or fixed[4] != 0.0 or fixed[5] != 0.0:
+        if (
+            fixed[0] != 0.0
+            or fixed[1] != 0.0
+            or fixed[2] != 0.0
+            or fixed[3] != 0.0
+            or fixed[4] != 0.0
+            or fixed[5] != 0.0
+        ):
             R = load9(old.pose, i, R_WORLD)
             f = matvec3(R, (fixed[3], fixed[4], fixed[5]))
             change -= dot3(f, sub3(p, load3(old.pose, i, P_WORLD)))
             change -= dot3(matvec3(R, (fixed[0], fixed[1], fixed[2])), turn_between(old, new, i))
-            involved += magnitude(f) * magnitude(p)
+            involved += magnitude(f) * magnitude(p) + abs(fixed[0]) + abs(fixed[1]) + abs(fixed[2])
         j = tree[i, V]
         if tree[i, KIND] == HELICAL:
             k = tree[i, Q]
             middle = 0.5 * (new.q[k] + old.q[k]) - rest[k]
             change += dof[j, STIFFNESS] * (new.q[k] - old.q[k]) * middle - acting.effort[j] * scale * x[j]
+            involved += dof[j, STIFFNESS] * (abs(new.q[k]) + abs(rest[k])) * abs(middle) + abs(acting.effort[j] * new.q[k])
         else:
-            gain = joint_spring_energy(tree, dof, rest, i, new.q) - joint_spring_energy(tree, dof, rest, i, old.q)
+            stored = joint_spring_energy(tree, dof, rest, i, new.q)
+            gain = stored - joint_spring_energy(tree, dof, rest, i, old.q)
+            involved += stored
             for d in range(tree[i, DOF]):
                 gain -= acting.effort[j + d] * scale * x[j + d]
             change += gain
@@ -89,6 +99,7 @@ def energy_change(arrays, acting, old, new, x, scale):
             torque = load3(acting.rows, k, LOAD_TORQUE)
             if torque[0] != 0.0 or torque[1] != 0.0 or torque[2] != 0.0:
                 change -= dot3(torque, turn_between(old, new, i))
+                involved += magnitude(torque)
             involved += (magnitude(f) + stiffness * magnitude(middle)) * magnitude(after)
     return change, 8.0 * EPSILON * involved
 

@@ -1,7 +1,7 @@
 """Where bodies are, and the efforts that nothing balances: r = −∂U/∂q, by one sweep to the leaves and one back.
 
-    root to leaf   poses
-    leaf to root   F = own loads + Σ Xᵀ F_child,   r = Sᵀ F + efforts and springs of the joint          (1) theory/statics.md
+root to leaf   poses
+leaf to root   F = own loads + Σ Xᵀ F_child,   r = Sᵀ F + efforts and springs of the joint          (1) theory/statics.md
 """
 
 import math

@@ -25,6 +25,9 @@ ARMIJO = 1e-4  # part of the expected decrease of energy that a step must bring
 SHORTEN = 0.4
 SHORTEST = 1e-10  # of a step: below it no decrease can be found
 BLENDS = (0.0, 0.25, 0.5, 1.0)  # from the exact second derivative to |B|
+POOR = 0.2  # of a step: where one must be shortened more and joints slide, damped steps are tried
+FIRST_DAMPING, LAST_DAMPING = 1e-2, 1e-8  # as parts of loads over inertia of the whole
+DAMPED_TRIALS, MORE, LESS, GOOD = 8, 6.0, 0.15, 0.3
 RUNAWAY = 1e3  # lengths of the linkage in one step ...
 LINEAR = 0.9  # ... and this part of the slope gained: nothing holds it, the energy falls without end
 KICK = 0.05  # [rad] turn of the body that turns most, when a saddle is left
@@ -38,7 +41,17 @@ class Progress:
 
     sweeps: int = 0
     saddles_left: int = 0
-    history: list[float] = field(default_factory=list)  # largest unbalanced effort before every step, as part of the scale
+    history: list[float] = field(
+        default_factory=list
+    )  # largest unbalanced effort before every step, as part of the scale
+
+
+@dataclass
+class Method:
+    """How the next step is found."""
+
+    blend: float = 1.0  # stiffness of loads between exact (0) and |B| (1)
+    damping: float = 0.0  # [1/s²] inertia added to the exact second derivative; 0: none, by blends
 
 
 @dataclass
@@ -51,23 +64,11 @@ class Outcome:
     progress: Progress
 
 
-def residual(balance: Balance) -> float:
-    """Largest unbalanced effort, as a part of what loads and springs amount to."""
-    return float(np.abs(balance.r).max(initial=0.0)) / effort_scale(balance)
-
-
-def effort_scale(balance: Balance) -> float:
-    """What unbalanced efforts are measured by [N·m or N]: the largest moment (or force, for slides) loads could amount to."""
-    scales = balance.scales
-    scale = max(scales.moment, scales.force if scales.length == 0.0 else scales.moment)
-    return scale if scale > 0.0 else max(float(np.abs(balance.r).max(initial=0.0)), 1e-300)
-
-
 def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddles: bool) -> Outcome:
     """Moves `balance` to an equilibrium; raises StateError where none is found."""
     done = Progress()
-    scale = effort_scale(balance)
-    blend = 1.0
+    scale = max(balance.scales.effort, 1e-300)
+    method = Method()
     while True:
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
         if done.history[-1] <= tolerance:
@@ -80,12 +81,14 @@ def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddl
                 done.sweeps = balance.sweeps
                 return Outcome(turn, way, False, done)
             done.saddles_left += 1
-            blend = 1.0
+            method = Method()
             continue
         if balance.sweeps >= max_sweeps:
             raise not_settled(balance, done, max_sweeps, tolerance)
-        blend = _eliminate_positive(balance, blend)
-        blend = _step(balance, blend, done)
+        if method.damping > 0.0 and _damped_step(balance, method):
+            continue
+        blend = _eliminate_positive(balance, method.blend)
+        _step(balance, blend, method, done)
 
 
 def _eliminate_positive(balance: Balance, blend: float) -> float:
@@ -98,18 +101,24 @@ def _eliminate_positive(balance: Balance, blend: float) -> float:
         if blend < 1.0:
             blend = next(b for b in BLENDS if b > blend)
         else:
-            extra = max(10.0 * extra, 1e-6 * balance.scales.rate2)
-            if extra > 1e12 * balance.scales.rate2:
-                model = balance.model
-                joint = model.joint_names[max(pivots.singular, 0)]
-                raise StateError(
-                    f"joint '{joint}' of model '{model.name}' resists with neither stiffness nor inertia; "
-                    f"give body '{model.body_names[max(pivots.singular, 0)]}' mass and moments, or the joint a spring."
-                )
+            extra = stiffer(balance, extra, pivots)
 
 
-def _step(balance: Balance, blend: float, done: Progress) -> float:
-    """Takes a step along the solution for r; returns the blend to try next."""
+def stiffer(balance: Balance, extra: float, pivots: Pivots) -> float:
+    """More inertia [1/s²] against pivots that are zero or negative; raises StateError where inertia does not help."""
+    rate2 = balance.scales.rate2
+    more = max(10.0 * extra, 1e-6 * rate2)
+    if not 0.0 < more < 1e12 * rate2:
+        model, i = balance.model, max(pivots.singular, 0)
+        raise StateError(
+            f"joint '{model.joint_names[i]}' of model '{model.name}' resists with neither stiffness nor inertia; give body "
+            f"'{model.body_names[i]}' mass and moments, or the joint a spring."
+        )
+    return more
+
+
+def _step(balance: Balance, blend: float, method: Method, done: Progress) -> None:
+    """Takes a step along the solution for r, and chooses the next."""
     r, x = balance.r, balance.x
     turn, way = balance.solve(r, x)
     slope = float(r @ x)
@@ -128,7 +137,33 @@ def _step(balance: Balance, blend: float, done: Progress) -> float:
             raise not_settled(balance, done, balance.sweeps, 0.0)
     balance.accept()
     balance.weigh()
-    return next_blend(blend, scale, turn)
+    method.blend = next_blend(blend, scale, turn)
+    if scale < POOR and balance.slides:
+        method.damping = FIRST_DAMPING * balance.scales.rate2
+
+
+def _damped_step(balance: Balance, method: Method) -> bool:
+    """A step with the exact second derivative and as much inertia as makes it positive and short enough; False where that
+    takes too much. Where |B| is a poor picture (slides, screws), this gets on."""
+    r, x = balance.r, balance.x
+    for _ in range(DAMPED_TRIALS):
+        pivots = balance.eliminate(0.0, method.damping)
+        if pivots.singular < 0 and pivots.negative == 0:
+            turn, _ = balance.solve(r, x)
+            slope = float(r @ x)
+            if turn <= LARGEST_TURN:
+                balance.look(x, 1.0)
+                change, noise = balance.change(x, 1.0)
+                if change <= -ARMIJO * slope or slope <= noise:
+                    balance.accept()
+                    balance.weigh()
+                    method.damping *= LESS if change <= -GOOD * slope else 1.0
+                    if method.damping < LAST_DAMPING * balance.scales.rate2:
+                        method.damping, method.blend = 0.0, 0.0
+                    return True
+        method.damping *= MORE
+    method.damping = 0.0
+    return False
 
 
 def next_blend(blend: float, scale: float, turn: float) -> float:

@@ -152,7 +152,12 @@ def row_stiffness(arrays, acting, place, work, k, exact):
     block = lever_block(at, f)
     inertia = lever_block(at, s)  # (r·r) 1 − r rᵀ, times the stiffness
     add_to6(work.body, i, IA, scaled_sum6(exact, block, 1.0, inertia))
-    add_to9(work.body, i, IB, half_skew(1.0, (exact * f[0] + 2.0 * h[0], exact * f[1] + 2.0 * h[1], exact * f[2] + 2.0 * h[2])))
+    add_to9(
+        work.body,
+        i,
+        IB,
+        half_skew(1.0, (exact * f[0] + 2.0 * h[0], exact * f[1] + 2.0 * h[1], exact * f[2] + 2.0 * h[2])),
+    )
     add_to6(work.body, i, IC, (stiffness, 0.0, 0.0, stiffness, 0.0, stiffness))
     add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f)
 
