@@ -1,10 +1,11 @@
 """Assembling loops from rough starts: damped Gauss-Newton on the gaps, in the metric of the joint coordinates.
 
-The metric of masses, which closes small gaps, moves the light end of a long chain alone. Here every joint takes its part: the
-step δq = −W⁻¹Jᵀ(J W⁻¹Jᵀ)⁺ g is the shortest one in the coordinates (rad; metres over the size of the linkage). A stretched-out
-chain cannot be shortened by any small motion; there, and where a step leads nowhere, the joints are bent a little at random
-(always by the same numbers) and the search goes on. Attempts begin at the start itself, then bend it more and more; every
-second one first swings the chain as a whole, by the joints where the loop begins, and only then bends the rest.
+The metric of masses, which closes small gaps, moves the light end of a long chain alone. Here every joint takes its part:
+the step δq = −W⁻¹Jᵀ(J W⁻¹Jᵀ + μ)⁻¹ g is the shortest one in the coordinates (rad; metres over the size of the linkage). A
+stretched-out chain cannot be shortened by any small motion; there, and where a step leads nowhere, the joints are bent a
+little at random (always by the same numbers) and the search goes on. Attempts begin at the start itself, then bend it more
+and more; every second one first swings the chain as a whole, by the joints where the loop begins, and only then bends the
+rest. A chain that must be stretched, but is crooked, starts from the neutral state in between.
 """
 
 from __future__ import annotations
@@ -55,9 +56,12 @@ def assemble_loops(plan: LoopPlan, q: FloatArray, tolerance: float, max_steps: i
     weight = _weights(model)
     size = max(model.depth, 1)
     best: Assembly | None = None
+    straight = model.neutral().q
     kicks = KICKS if model.nv <= SMALL else KICKS[::3]
-    for attempt, kick in enumerate((0.0, 0.0, *kicks)):
-        start = q if kick == 0.0 else _bent(model, q, kick, weight, size, rng)
+    starts = [(q, 0.0), (q, 0.0), *((q, kick) for kick in kicks[:4]), (straight, 0.0), (straight, 0.0)]
+    starts += [(q, kick) for kick in kicks[4:]]
+    for attempt, (where, kick) in enumerate(starts):
+        start = where if kick == 0.0 else _bent(model, where, kick, weight, size, rng)
         if attempt % 2 == 1:
             start = _descend(plan, start, _swing_weights(plan, start, weight), (tolerance, max_steps), rng, SWINGING).q
         found = _descend(plan, start, weight, (tolerance, max_steps), rng, size)

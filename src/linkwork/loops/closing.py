@@ -58,13 +58,14 @@ def loop_gaps(model: Model, state: State) -> LoopGaps:
 def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps: int = 100) -> State:
     """The nearest state at which all loops are closed and stay so: coordinates by Newton steps, then velocities.
 
-    From a start that is nearly closed the steps are the smallest in the metric of the masses. Rough starts (another shape, a
-    stretched-out chain, a random state) are assembled first, by steps that are the smallest in the joint coordinates, near the
-    start before further away (docs/theory/loops.md).
+    From a start that is nearly closed the steps are the smallest in the metric of the masses. Rough starts (another shape,
+    a stretched-out chain, a random state) are assembled first, by steps that are the smallest in the joint coordinates,
+    near the start before further away (docs/theory/loops.md).
     tolerance: largest gap [rad or m] and slip [rad/s or m/s] that may be left.
     max_steps: of one attempt; a rough start takes several.
     Raises StateError, with the smallest gap that was found, where loops cannot be closed.
-    Cost: O(n + p² log n + p³) per step near the closed shape, O(p n + p³) far from it; a nearly closed loop takes two or three.
+    Cost: O(n + p² log n + p³) per step near the closed shape, O(p n + p³) far from it; two or three steps where a loop is
+    nearly closed.
     """
     plan = loop_plan(model)
     if not tolerance > 0.0 or max_steps < 1:

@@ -1,8 +1,8 @@
 """Potential energy, and its change along a step: what settling must never gain.
 
-Loads without a potential (wrenches that turn with their body, torques, efforts of ball joints) count with the work they would
-do if they kept their direction during the step. The change is summed body by body from displacements, so that a small one
-keeps its digits.
+Loads without a potential (wrenches that turn with their body, torques, efforts of ball joints) count with the work they
+would do if they kept their direction during the step. The change is summed body by body from displacements, so that a small
+one keeps its digits.
 """
 
 from linkwork.core.jit import inlined, kernel
@@ -78,7 +78,9 @@ def energy_change(arrays, acting, old, new, x, scale):
             k = tree[i, Q]
             middle = 0.5 * (new.q[k] + old.q[k]) - rest[k]
             change += dof[j, STIFFNESS] * (new.q[k] - old.q[k]) * middle - acting.effort[j] * scale * x[j]
-            involved += dof[j, STIFFNESS] * (abs(new.q[k]) + abs(rest[k])) * abs(middle) + abs(acting.effort[j] * new.q[k])
+            involved += dof[j, STIFFNESS] * (abs(new.q[k]) + abs(rest[k])) * abs(middle) + abs(
+                acting.effort[j] * new.q[k]
+            )
         else:
             stored = joint_spring_energy(tree, dof, rest, i, new.q)
             gain = stored - joint_spring_energy(tree, dof, rest, i, old.q)

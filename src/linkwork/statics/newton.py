@@ -1,8 +1,8 @@
 """Newton's method on the potential energy of an open tree, safe from any start.
 
 Each step solves (stiffness) x = r by one elimination. Far from equilibrium the stiffness of loads is the sum of |B| over
-bodies, which is never negative, so that x goes downhill; near it the exact second derivative; between them a mixture. A step
-that turns no body too far and brings the decrease of energy it should (Armijo) is taken, else it is shortened.
+bodies, which is never negative, so that x goes downhill; near it the exact second derivative; between them a mixture. A
+step that turns no body too far and brings the decrease of energy it should (Armijo) is taken, else it is shortened.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _leave_saddle(balance: Balance, pivots: Pivots) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------------------------------------ messages
+# ------------------------------------------------------------------------------------------------------------- messages
 
 
 def runs_away(model: Model, x: FloatArray) -> StateError:
@@ -214,8 +214,9 @@ def runs_away(model: Model, x: FloatArray) -> StateError:
             slides[first + d] = float(np.linalg.norm(screw.slide))
     worst = model.joint_of(int(np.argmax(np.abs(x) * slides)))
     return StateError(
-        f"model '{model.name}' has no equilibrium under these loads: joint '{model.joint_names[worst]}' slides on and on, and "
-        "nothing holds it. Weld it, give it a spring or hold a body by loads.attach(...), close a loop, or set gravity to zero."
+        f"model '{model.name}' has no equilibrium under these loads: joint '{model.joint_names[worst]}' slides on and on, "
+        "and nothing holds it. Weld it, give it a spring, hold a body by loads.attach(...), close a loop, or set gravity to "
+        "zero."
     )
 
 
@@ -226,7 +227,7 @@ def not_settled(balance: Balance, done: Progress, sweeps: int, tolerance: float)
     else:
         why = f"not settled after {sweeps} sweeps"
     return StateError(
-        f"{why}: unbalanced efforts are {reached:.2e} of the loads. Allow more max_sweeps or ask for less (tolerance). Under "
-        "loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on ball joints) "
-        "a linkage may have no equilibrium: run its dynamics."
+        f"{why}: unbalanced efforts are {reached:.2e} of the loads. Allow more max_sweeps or ask for less (tolerance). "
+        "Under loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on ball "
+        "joints) a linkage may have no equilibrium: run its dynamics."
     )

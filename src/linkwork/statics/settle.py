@@ -46,8 +46,8 @@ class SettleReport(NamedTuple):
     def __str__(self) -> str:
         kind = "stable" if self.stable else "unstable"
         return (
-            f"{kind} equilibrium in {self.sweeps} sweeps: unbalanced {self.unbalanced:.1e} ({self.unbalanced_part:.1e} of the "
-            f"loads), {self.turn:.1e} rad and {self.way:.1e} m away, energy {self.energy:.6g} J"
+            f"{kind} equilibrium in {self.sweeps} sweeps: unbalanced {self.unbalanced:.1e} ({self.unbalanced_part:.1e} of "
+            f"the loads), {self.turn:.1e} rad and {self.way:.1e} m away, energy {self.energy:.6g} J"
         )
 
 
@@ -77,7 +77,8 @@ def settle(
     max_sweeps: eliminations over the linkage before giving up.
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
     exactly balanced and yet not at a minimum of the energy.
-    Open loops are closed first, from the shape in which the linkage hangs without them. Dampers and limits do not act at rest.
+    Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest; joint
+    limits are not looked at.
     Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found.
     Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
     Theory: docs/theory/statics.md.

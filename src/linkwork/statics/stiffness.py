@@ -112,7 +112,7 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2):
     gravity = arrays.gravity
     down = tmatvec3(load9(place.pose, i, R_WORLD), (gravity[0], gravity[1], gravity[2]))
     h = (ten[1], ten[2], ten[3])
-    A, B, C = rigid_as_articulated(ten)
+    A, B, _ = rigid_as_articulated(ten)
     store6(work.body, i, IA, scaled_sum6(exact, lever_block(h, down), inverse_time2, A))
     skew = half_skew(exact * ten[0], down)
     store9(

@@ -1,11 +1,11 @@
 """The static elimination: (∂²U + M/s² + springs) x = r in O(n), by the sweeps of the articulated-body algorithm.
 
-    leaf to root   U = I S − ½ S x* F,   D = SᵀI S + k,   I_λ += Xᵀ(I − U D⁻¹Uᵀ)X                        (6) theory/statics.md
-    right side     u = r − Sᵀp,          p_λ += Xᵀ(p + U D⁻¹u)                                         (7)
-    root to leaf   x = D⁻¹(u − UᵀX V_λ), V = X V_λ + S x                                               (8)
+    leaf to root   U = I S − ½ S x* F,   D = SᵀI S + k,   I_λ += Xᵀ(I − U D⁻¹Uᵀ)X                 (6) theory/statics.md
+    right side     u = r − Sᵀp,          p_λ += Xᵀ(p + U D⁻¹u)                                  (7)
+    root to leaf   x = D⁻¹(u − UᵀX V_λ), V = X V_λ + S x                                        (8)
 
-`blend` chooses the stiffness of loads: 0 the exact second derivative, 1 the sum over bodies of |B| (never negative), between
-them the mixture. The exact one with s = h and `diagonal` = d/h is the matrix of a linearly implicit Euler step.
+`blend` chooses the stiffness of loads: 0 the exact second derivative, 1 the sum over bodies of |B| (never negative),
+between them the mixture. The exact one with s = h and `diagonal` = d/h is the matrix of a linearly implicit Euler step.
 """
 
 import math
