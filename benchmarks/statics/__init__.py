@@ -1,7 +1,7 @@
 """Equilibria: cables, elastic rods and closed chains settled in a few sweeps, beside MuJoCo stepped to rest.
 
-Every answer is checked first: against the catenary, the elastica, a circle, or by the efforts that are left unbalanced. Times
-are those of whole calls of `lw.settle` and `lw.close_loops`, by the wall clock, on one core.
+Every answer is checked first: against the catenary, the elastica, a circle, or by the efforts that are left unbalanced.
+Times are those of whole calls of `lw.settle` and `lw.close_loops`, by the wall clock, on one core.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REQUIRED = {5000: (30, 0.5), 100_000: (100, 15.0)}  # links: sweeps, seconds
 BALANCED = 1e-10  # unbalanced efforts as a part of the largest load moment
 CRUMPLED_LINKS, CRUMPLED_STARTS = 500, 100
 SPANS = (5.0, 1.0, -5.0, 9.9, 9.999)  # [m] of a cable of 10 m: sagging, with a deep belly, the other way, nearly taut
-MUJOCO_LINKS = 40
+MUJOCO_LINKS = 16  # longer cables do not come to rest within the time given
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,8 @@ def level(report: Report, sizes: tuple[int, ...], rounds: int) -> None:
         report.add_timings("level cable", links, timing)
         seconds, sweeps = timing["settle"].median, rest.report.sweeps
         most = REQUIRED.get(links)
-        detail = f"{seconds:.3g} s, unbalanced {rest.report.unbalanced_part:.1e}, slope error {models.slope_error(model, rest.state):.1e}"
+        error = models.slope_error(model, rest.state)
+        detail = f"{seconds:.3g} s, unbalanced {rest.report.unbalanced_part:.1e}, slope error {error:.1e}"
         good = rest.report.unbalanced_part <= BALANCED and rest.report.stable
         passed = good and (most is None or (sweeps <= most[0] and seconds <= most[1]))
         required = f"≤ {most[0]}, {most[1]:g} s, {BALANCED:g}" if most else f"unbalanced ≤ {BALANCED:g}"
@@ -207,7 +208,9 @@ def rough_starts(report: Report, links: int, four_bars: int) -> None:
 
 def beside_mujoco(report: Report, links: int) -> None:
     try:
-        from .mujoco_rest import bend, hang
+        import mujoco  # noqa: F401
+
+        from .mujoco_rest import DAMPINGS, bend, hang, left_unbalanced
     except ImportError:
         report.notes.append("MuJoCo is not installed.")
         return
@@ -218,9 +221,27 @@ def beside_mujoco(report: Report, links: int) -> None:
     began = time.perf_counter()
     lw.settle(model, model.neutral(), loads=loads)
     own = time.perf_counter() - began
-    other = hang(links, models.LENGTH, models.MASS, models.GRAVITY, models.TIP_FORCE, damping=0.05)
-    away = float(np.abs(other.points - lw.body_poses(model, rest.state)[:, :3, 3]).max())
-    _beside(report, f"cable, {links} links", own, rest.report.sweeps, other, away)
+    scale = (models.MASS * models.GRAVITY / 2 + float(np.linalg.norm(models.TIP_FORCE))) * models.LENGTH
+    shape = (links, models.LENGTH, models.MASS, models.GRAVITY, models.TIP_FORCE)
+    part = left_unbalanced(*shape, rest.state.q) / scale
+    report.requirements.append(
+        Requirement(
+            f"cable, {links} links: what MuJoCo finds unbalanced in Linkwork's equilibrium",
+            part,
+            "of the loads",
+            f"≤ {BALANCED:g}",
+            part <= BALANCED,
+        )
+    )
+    origins = lw.body_poses(model, rest.state)[:, :3, 3]
+    _beside(
+        report,
+        f"cable, {links} links",
+        own,
+        rest.report.sweeps,
+        [hang(*shape, damping) for damping in DAMPINGS],
+        origins,
+    )
     progress("MuJoCo, rod bent into a circle")
     rod = models.rod(links)
     ring = lw.Loads(rod)
@@ -240,25 +261,21 @@ def beside_mujoco(report: Report, links: int) -> None:
             detail=f"{circle.report.sweeps} sweeps",
         )
     )
-    bent = bend(links, float(links), 2 * np.pi, damping=0.05)
     points = lw.body_poses(rod, circle.state)[:, :3, 3]
     turned = np.stack([points[:, 2], points[:, 1], -points[:, 0]], axis=1)  # upright here, along x there
-    _beside(
-        report,
-        f"rod bent into a circle, {links} links",
-        own,
-        circle.report.sweeps,
-        bent,
-        float(np.abs(bent.points - turned).max()),
-    )
+    bent = [bend(links, float(links), 2 * np.pi, damping) for damping in DAMPINGS]
+    _beside(report, f"rod bent into a circle, {links} links", own, circle.report.sweeps, bent, turned)
 
 
-def _beside(report: Report, case: str, own: float, sweeps: int, other, away: float) -> None:  # type: ignore[no-untyped-def]
+def _beside(report: Report, case: str, own: float, sweeps: int, others: list, origins: np.ndarray) -> None:  # type: ignore[type-arg]
+    """The run of MuJoCo that ended closest to Linkwork's equilibrium."""
+    away, other = min(((float(np.abs(o.points - origins).max()), o) for o in others), key=lambda pair: pair[0])
     rest = "at rest" if other.still else "not at rest"
     detail = (
-        f"Linkwork {sweeps} sweeps, {own:.2g} s; MuJoCo {other.steps:,} steps, {other.seconds:.2g} s, {rest}, "
+        f"Linkwork {sweeps} sweeps, {own:.2g} s; MuJoCo at best {other.steps:,} steps, {other.seconds:.2g} s, {rest}, "
         f"{away:.1e} m from Linkwork's"
     )
+    times = other.seconds / own
     report.requirements.append(
-        Requirement(f"{case}: MuJoCo stepped to rest", other.seconds / own, "times longer", "", True, detail=detail)
+        Requirement(f"{case}: MuJoCo stepped to rest", times, "times longer", "", True, detail=detail)
     )

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-STEP = 2e-3  # [s]
-LONGEST = 20.0  # [s] of wall clock
+STEP = 5e-4  # [s] at 2 ms light links of a cable never come to rest
+LONGEST = 8.0  # [s] of wall clock
+DAMPINGS = (2e-3, 2e-2, 1e-1)  # [N·m·s] of every joint, tried in turn: which comes to rest first is not known before
 STILL = 1e-6  # [rad/s] of the fastest joint: at rest
 
 
@@ -44,6 +45,24 @@ def hang(
     joint = f'<joint type="hinge" axis="{{axis}}" damping="{damping}"/>'
     xml = _chain(links, length / links, mass / links, joint, gravity)
     return _run(xml, links, np.array(force), np.zeros(3), (length / links, 0.0, 0.0))
+
+
+def left_unbalanced(
+    links: int, length: float, mass: float, gravity: float, force: tuple[float, float, float], q: np.ndarray
+) -> float:
+    """Largest joint effort [N·m] that MuJoCo finds unbalanced in the same cable at coordinates q."""
+    import mujoco
+
+    joint = '<joint type="hinge" axis="{axis}"/>'
+    model = mujoco.MjModel.from_xml_string(_chain(links, length / links, mass / links, joint, gravity))
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, f"b{links - 1}")
+    point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ np.array([length / links, 0.0, 0.0])
+    applied = np.zeros(model.nv)
+    mujoco.mj_applyFT(model, data, np.array(force), np.zeros(3), point, body, applied)
+    return float(np.abs(applied - data.qfrc_bias).max())
 
 
 def bend(links: int, stiffness: float, moment: float, damping: float) -> Rest:

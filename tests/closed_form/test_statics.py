@@ -214,9 +214,8 @@ def test_an_end_moment_bends_a_rod_into_a_circle(joint):
 
 def test_a_pendulum_on_a_spring_solves_its_transcendental_equation():
     linkage = lw.Linkage("pendulum")
-    linkage.add_body(
-        "bar", "world", lw.Revolute((0, 1, 0), stiffness=3.0, rest=0.4), lw.Pose(), lw.Inertia.box(2.0, (0.1, 0.1, 1.0)).at(lw.Pose((0, 0, -0.5)))
-    )  # fmt: skip
+    bar = lw.Inertia.box(2.0, (0.1, 0.1, 1.0)).at(lw.Pose((0, 0, -0.5)))
+    linkage.add_body("bar", "world", lw.Revolute((0, 1, 0), stiffness=3.0, rest=0.4), lw.Pose(), bar)
     model = linkage.compile()
     rest = lw.settle(model, model.state([2.0]))
     q = fsolve(lambda q: 3.0 * (q - 0.4) + 2.0 * GRAVITY * 0.5 * np.sin(q), 0.1)[0]
@@ -280,9 +279,8 @@ def test_small_motions_away_from_rest_cost_energy(rng):
 def test_loads_fixed_in_a_body_are_balanced_where_they_point_then():
     """A pendulum pushed across its bar by a force that turns with it: 0.5 m g sin q = −F."""
     linkage = lw.Linkage("pushed")
-    linkage.add_body(
-        "bar", "world", lw.Revolute((0, 1, 0)), lw.Pose(), lw.Inertia.box(2.0, (0.1, 0.1, 1.0)).at(lw.Pose((0, 0, -0.5)))
-    )  # fmt: skip
+    bar = lw.Inertia.box(2.0, (0.1, 0.1, 1.0)).at(lw.Pose((0, 0, -0.5)))
+    linkage.add_body("bar", "world", lw.Revolute((0, 1, 0)), lw.Pose(), bar)
     model = linkage.compile()
     wrench = np.zeros((1, 6))
     wrench[0, 3:] = (4.0, 0.0, 0.0)  # at the hinge: nothing

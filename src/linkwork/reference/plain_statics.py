@@ -1,6 +1,7 @@
 """Statics in its plainest form: energy, its gradient and its second derivative as dense matrices in the world's frame.
 
-With columns s of all freedoms in the world's frame and F_j the wrench of all loads beyond joint j, along q ⊕ x (theory/statics.md):
+With columns s of all freedoms in the world's frame and F_j the wrench of all loads beyond joint j, along q ⊕ x
+(docs/theory/statics.md):
 
     ∂U_j  = −s_jᵀ F_j
     ∂²U   = −Σ_i J_iᵀ K_i J_i − ½ Σ_{a before b} F_b·(s_a x s_b) (E_ab + E_ba)                       (2)

@@ -215,8 +215,8 @@ def runs_away(model: Model, x: FloatArray) -> StateError:
     worst = model.joint_of(int(np.argmax(np.abs(x) * slides)))
     return StateError(
         f"model '{model.name}' has no equilibrium under these loads: joint '{model.joint_names[worst]}' slides on and on, "
-        "and nothing holds it. Weld it, give it a spring, hold a body by loads.attach(...), close a loop, or set gravity to "
-        "zero."
+        "and nothing holds it. Weld it, give it a spring, hold a body by loads.attach(...), close a loop, or set gravity "
+        "to zero."
     )
 
 
@@ -228,6 +228,6 @@ def not_settled(balance: Balance, done: Progress, sweeps: int, tolerance: float)
         why = f"not settled after {sweeps} sweeps"
     return StateError(
         f"{why}: unbalanced efforts are {reached:.2e} of the loads. Allow more max_sweeps or ask for less (tolerance). "
-        "Under loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on ball "
-        "joints) a linkage may have no equilibrium: run its dynamics."
+        "Under loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on "
+        "ball joints) a linkage may have no equilibrium: run its dynamics."
     )
