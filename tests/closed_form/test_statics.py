@@ -305,3 +305,41 @@ def test_trees_of_all_joint_kinds_settle(make_tree, seed):
     assert np.abs(holding).max() == pytest.approx(rest.report.unbalanced, abs=1e-9)
     assert rest.report.unbalanced_part <= 1e-10
     assert rest.report.stable
+
+
+# ---------------------------------------------------------------------------------------------------------- held by loops
+
+
+@pytest.mark.parametrize("over", [1.1, 2.0])
+def test_a_column_pinned_at_both_ends_buckles_into_half_waves_of_the_elastica(over):
+    """Its upper end slides in a guide, closed by a loop. Half of it is a clamped column of half the length."""
+    links, size = 80, 1.0 / 80
+    linkage = lw.Linkage("pinned", gravity=(0, 0, 0))
+    inertia = lw.Inertia.box(size, (0.01, 0.01, size)).at(lw.Pose((0, 0, size / 2)))
+    for i in range(links):
+        hinge = lw.Revolute((0, 1, 0), stiffness=1.0 / size) if i else lw.Revolute((0, 1, 0))
+        parent = f"b{i - 1}" if i else "world"
+        linkage.add_body(f"b{i}", parent, hinge, lw.Pose((0, 0, size if i else 0)), inertia)
+    guide = lw.Compound([lw.Prismatic((0, 0, 1)), lw.Revolute((0, 1, 0))])
+    linkage.add_loop(guide, "world", f"b{links - 1}", (lw.Pose(), lw.Pose((0, 0, size))), name="guide")
+    model = linkage.compile()
+    loads = lw.Loads(model)
+    loads.apply_wrench(links - 1, force=(0, 0, -over * np.pi**2), frame="world", at=(0, 0, size))
+    still = lw.settle(model, model.neutral(), loads=loads, leave_saddles=False)
+    assert not still.report.stable
+    rest = lw.settle(model, model.neutral(), loads=loads)
+    assert rest.report.stable
+    middle = lw.body_poses(model, rest.state)[links // 2, :3, 3]
+    assert abs(middle[0]) == pytest.approx(0.5 * elastica(over * np.pi**2 / 4)[0], abs=1e-3)
+
+
+def test_a_body_held_by_a_loop_alone_hangs_below_it():
+    linkage = lw.Linkage("hook")
+    linkage.add_body("a", "world", lw.Free(), lw.Pose(), lw.Inertia.box(2.0, (0.1, 0.2, 0.6)))
+    hook = np.array([0.02, 0.0, 0.3])
+    linkage.add_loop(lw.Spherical(), "world", "a", (lw.Pose((1, 2, 3)), lw.Pose(tuple(hook))), name="hook")
+    model = linkage.compile()
+    rest = lw.settle(model, model.neutral())
+    np.testing.assert_allclose(rest.state.q[:3], (1.0, 2.0, 3.0 - np.linalg.norm(hook)), atol=1e-8)
+    assert np.linalg.norm(rest.report.reactions[0, 3:]) == pytest.approx(2.0 * GRAVITY, rel=1e-9)
+    assert rest.report.stable

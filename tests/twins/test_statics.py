@@ -145,3 +145,32 @@ def test_a_negative_pivot_gives_a_direction_in_which_the_energy_falls(rng):
     scale = 1e-3 / balance.negative_direction(pivots.deepest, x)  # the body that turns most turns by a milliradian
     balance.look(x, scale)
     assert balance.change(x, scale)[0] < 0.0
+
+
+def test_mujoco_finds_an_equilibrium_balanced():
+    """A hanging cable with a side force: MuJoCo's own sum of efforts at the settled coordinates."""
+    mujoco = pytest.importorskip("mujoco")
+    links, size, mass = 20, 0.5, 0.05
+    bodies = "".join(
+        f'<body name="b{i}" pos="{size if i else 0} 0 0"><joint type="hinge" axis="{"0 0 1" if i % 2 else "0 1 0"}"/>'
+        f'<inertial pos="{size / 2} 0 0" mass="{mass}" diaginertia="1e-5 1e-3 1e-3"/>'
+        for i in range(links)
+    )
+    other = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}{'</body>' * links}</worldbody></mujoco>")
+    linkage = lw.Linkage("cable", gravity=tuple(other.opt.gravity))
+    inertia = lw.Inertia(mass=mass, com=(size / 2, 0, 0), moments=(1e-5, 1e-3, 1e-3))
+    for i in range(links):
+        hinge = lw.Revolute((0, 0, 1) if i % 2 else (0, 1, 0))
+        linkage.add_body(f"b{i}", f"b{i - 1}" if i else "world", hinge, lw.Pose((size if i else 0, 0, 0)), inertia)
+    model = linkage.compile()
+    loads, force = lw.Loads(model), np.array([2.0, 1.0, 0.5])
+    loads.apply_wrench("b19", force=force, frame="world", at=(size, 0, 0))
+    rest = lw.settle(model, model.neutral(), loads=loads)
+    data = mujoco.MjData(other)
+    data.qpos[:] = rest.state.q
+    mujoco.mj_forward(other, data)
+    point = data.xpos[links] + data.xmat[links].reshape(3, 3) @ np.array([size, 0.0, 0.0])
+    applied = np.zeros(links)
+    mujoco.mj_applyFT(other, data, force, np.zeros(3), point, links, applied)
+    scale = rest.report.unbalanced / rest.report.unbalanced_part
+    assert np.abs(applied - data.qfrc_bias).max() <= 2e-10 * scale  # twice the tolerance of settling

@@ -50,8 +50,8 @@ class PlainStatics:
     def energy(self, q: FloatArray) -> float:
         total = 0.0
         for _, point, force, stiffness in self.pulls(q):
-            total += 0.5 * force @ force / stiffness if stiffness > 0.0 else -force @ point
-        return float(total)
+            total += float(0.5 * force @ force / stiffness if stiffness > 0.0 else -force @ point)
+        return total
 
     def columns(self, q: FloatArray) -> list[FloatArray]:
         """Twist of each body per velocity, in the world's frame at its origin, n matrices of shape (6, nv)."""

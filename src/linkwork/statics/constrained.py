@@ -24,7 +24,10 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
+    FIRST_DAMPING,
+    KICK,
     LARGEST_TURN,
+    MOST_SADDLES,
     SHORTEN,
     SHORTEST,
     Outcome,
@@ -39,6 +42,7 @@ FloatArray = NDArray[np.float64]
 
 REDUNDANT = 1e-10  # part of the largest eigenvalue of J H⁻¹Jᵀ, scaled to a unit diagonal, that counts as zero
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
+SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
 CLOSED = 1e-11  # gap after a step, as a part of the length of the linkage
 
 
@@ -119,7 +123,7 @@ class ClosedBalance:
         return None
 
 
-def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int) -> Outcome:
+def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leave_saddles: bool = True) -> Outcome:
     """Moves a balance with closed loops to an equilibrium; raises StateError where none is found."""
     balance, done = closed.balance, Progress()
     scale = max(balance.scales.effort, 1e-300)
@@ -140,9 +144,45 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int) -> O
         x += saddle.Y @ step
         if done.history[-1] <= tolerance:
             turn, way = _extent(closed, x)
-            done.sweeps = balance.sweeps
-            return Outcome(turn, way, fine, done)
+            if fine or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
+                done.sweeps = balance.sweeps
+                return Outcome(turn, way, fine, done)
+            done.saddles_left += 1
+            blend = 1.0
+            continue
         blend = _step(closed, saddle, x, step, blend, done)
+
+
+def _leave_saddle(closed: ClosedBalance) -> bool:
+    """A small step along the one of a few soft directions, with loops kept closed, that raises the energy least.
+
+    False where the loops cannot be closed after any. What lowers the energy from there on is up to the search.
+    """
+    balance, plan = closed.balance, closed.plan
+    rng = np.random.default_rng(SEED)
+    balance.eliminate(1.0, FIRST_DAMPING * balance.scales.rate2)
+    saddle = closed.saddle()
+    best: tuple[float, FloatArray, float] | None = None
+    for _ in range(DIRECTIONS):
+        x = np.zeros(plan.model.nv)
+        balance.solve(rng.normal(size=plan.model.nv), x)  # random efforts, not random steps: what is soft moves most
+        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(plan.bodies)))
+        size = KICK / max(_extent(closed, x)[0], 1e-300)
+        for scale in (size, -size):
+            if closed.close(saddle, balance.look(x, scale).copy()) is not None:
+                change, _ = balance.change(x, scale, closed.loads)
+                if best is None or change < best[0]:
+                    best = change, x, scale
+    if best is None:
+        return False
+    system = closed.close(saddle, balance.look(best[1], best[2]).copy())
+    if system is None:
+        return False
+    balance.accept()
+    closed.system = system
+    closed.write_forces()
+    balance.weigh()
+    return True
 
 
 def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:

@@ -95,7 +95,7 @@ def settle(
     q, before = _closed_start(model, acting, q, most)
     balance = Balance(model, acting, q)
     closed = ClosedBalance(balance, loop_plan(model))
-    return _settled(balance, closed, settle_closed(closed, limit, most), before)
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave_saddles), before)
 
 
 def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:
