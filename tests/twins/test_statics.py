@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.model.layout import STIFFNESS
+from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
 from linkwork.reference.plain_statics import PlainStatics
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.spatial.matrices import rigid_matrix
 from linkwork.statics.balance import Balance
 from linkwork.statics.energy import potential_energy
 from linkwork.statics.forces import place_bodies
-from linkwork.statics.sweeps import eliminate_leaf_to_root
+from linkwork.statics.sweeps import eliminate_leaf_to_root, solve_right_side
 from linkwork.statics.workspace import make_place, nothing_acting
 
 EPS = np.finfo(float).eps
@@ -174,3 +175,22 @@ def test_mujoco_finds_an_equilibrium_balanced():
     mujoco.mj_applyFT(other, data, force, np.zeros(3), point, links, applied)
     scale = rest.report.unbalanced / rest.report.unbalanced_part
     assert np.abs(applied - data.qfrc_bias).max() <= 2e-10 * scale  # twice the tolerance of settling
+
+
+def test_the_same_sweep_is_a_linearly_implicit_euler_step(case, rng):
+    """(M/h² + ∂²U + d/h) x = r + M v / h, x = h v⁺: momenta enter as wrenches on the bodies, rotors as efforts."""
+    model, q, acting, plain = case
+    h, v, damping = 1e-2, rng.normal(size=model.nv), rng.uniform(0.1, 1.0, model.nv)
+    state = lw.State(q, v)
+    balance = Balance(model, acting, q)
+    eliminate_leaf_to_root(model.arrays, acting, balance.place, balance.work, 0.0, h**-2, 0.0, damping / h)
+    inertia = model.arrays.body[:, INERTIA : INERTIA + 10]
+    twists = lw.body_twists(model, state)
+    momenta = np.array([rigid_matrix(ten) @ V for ten, V in zip(inertia, twists, strict=True)]) / h
+    efforts = balance.r + model.arrays.dof[:, ARMATURE] * v / h
+    x = np.zeros(model.nv)
+    solve_right_side(model.arrays, balance.place, balance.work, efforts, momenta, np.arange(model.n_bodies), x)
+    M = lw.mass_matrix(model, state)
+    dense = M / h**2 + plain.second_derivative(q) + np.diag(damping / h)
+    expected = np.linalg.solve(dense, -plain.gradient(q) + M @ v / h)
+    np.testing.assert_allclose(x, expected, atol=1000 * EPS * np.linalg.cond(dense) * np.abs(expected).max())

@@ -22,7 +22,7 @@ from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 
-ROUGHLY = 0.1  # part of the loads to which an open chain hangs before its loops are closed
+ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
 
 
