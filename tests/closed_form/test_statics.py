@@ -125,9 +125,7 @@ def test_a_cable_fixed_at_both_ends_hangs_in_a_catenary(span, rise, tolerance, s
     assert rest.report.stable
     assert rest.report.gap <= 1e-10 * LENGTH
     assert rest.report.unbalanced_part <= 1e-10
-    assert (
-        start == "bent" or rest.report.sweeps <= 100
-    )  # bent at random: up to some hundred, which path depends on rounding
+    assert start == "bent" or rest.report.sweeps <= 100  # bent: up to hundreds, by rounding
 
 
 def test_the_force_at_the_anchor_tends_to_the_catenarys_with_the_number_of_links():
