@@ -113,7 +113,7 @@ def hanging_between(span: float, rise: float) -> tuple[float, float]:
 def test_a_cable_fixed_at_both_ends_hangs_in_a_catenary(span, rise, tolerance, start, rng):
     """Sagging, with a deep belly, nearly taut: the horizontal force at the anchor.
 
-    A cable of hinges can hang twisted, in more than one way; in a sharp bend of few links that changes the force by a tenth.
+    A cable of hinges can hang twisted, in more than one way; in a sharp bend of few links the force changes by a tenth.
     """
     links = 200
     model = cable(links, (span, 0.0, rise))
