@@ -56,6 +56,8 @@ from linkwork.scene import Scene, run_scene
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
+from linkwork.statics.loads import Loads
+from linkwork.statics.settle import Settled, SettleReport, settle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +115,7 @@ __all__ = [
     "Joint",
     "Linkage",
     "LinkworkError",
+    "Loads",
     "Loop",
     "LoopClosure",
     "LoopSolution",
@@ -139,6 +142,8 @@ __all__ = [
     "RunReport",
     "Scene",
     "Screw",
+    "SettleReport",
+    "Settled",
     "Shape",
     "Simulation",
     "Sphere",
@@ -169,4 +174,5 @@ __all__ = [
     "reroot",
     "resume_run",
     "run_scene",
+    "settle",
 ]

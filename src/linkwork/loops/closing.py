@@ -17,6 +17,7 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state, as_model
 from linkwork.errors import ModelError, StateError
+from linkwork.loops.assembling import Assembly, assemble_loops
 from linkwork.loops.minimal_norm import Factors, factor
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model import layout
@@ -25,7 +26,7 @@ from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
-LONGEST_STEP = 0.5  # [rad or m] of any coordinate in one Newton step: beyond it the linear picture says little
+LONGEST_STEP = 0.5  # [rad or m] of any coordinate in one Newton step: beyond it the start is rough
 SHORTEST_SCALE = 2.0**-10  # of a Newton step that is halved because the gap did not shrink
 
 
@@ -55,17 +56,28 @@ def loop_gaps(model: Model, state: State) -> LoopGaps:
     return LoopGaps(system.gap, system.slip, _factors(system, q).redundant)
 
 
-def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps: int = 50) -> State:
+def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps: int = 100) -> State:
     """The nearest state at which all loops are closed and stay so: coordinates by Newton steps, then velocities.
 
+    From a start that is nearly closed the steps are the smallest in the metric of the masses. Rough starts (another shape,
+    a stretched-out chain, a random state) are assembled first, by steps that are the smallest in the joint coordinates,
+    near the start before further away (docs/theory/loops.md).
     tolerance: largest gap [rad or m] and slip [rad/s or m/s] that may be left.
-    Raises StateError where steps no longer help: loops that cannot close, or a singular start.
-    Cost: O(n + p² log n + p³) per step; a nearly closed loop takes two or three.
+    max_steps: of one attempt; a rough start takes several.
+    Raises StateError, with the smallest gap that was found, where loops cannot be closed.
+    Cost: O(n + p² log n + p³) per step near the closed shape, O(p n + p³) far from it; two or three steps where a loop is
+    nearly closed.
     """
     plan = loop_plan(as_model(model, "close_loops"))
     tolerance, max_steps = positive(tolerance, "tolerance"), whole(max_steps, 1, "max_steps")
     q, v = as_finite_state(model, state)
-    q, factors, system = _close_positions(plan, q, tolerance, max_steps)
+    closed = _close_positions(plan, q, tolerance, max_steps)
+    if closed is None:
+        found = assemble_loops(plan, q, tolerance, max_steps)
+        closed = _close_positions(plan, found.q, tolerance, max_steps)
+        if closed is None:
+            raise _cannot_close(plan, found, tolerance, max_steps)
+    q, factors = closed
     for _ in range(3):  # one projection is exact; the others take away its rounding
         system = LoopSystem(plan, q, v)
         if np.abs(system.slip).max(initial=0.0) <= tolerance:
@@ -76,16 +88,18 @@ def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps:
 
 def _close_positions(
     plan: LoopPlan, q: FloatArray, tolerance: float, max_steps: int
-) -> tuple[FloatArray, Factors, LoopSystem]:
+) -> tuple[FloatArray, Factors] | None:
+    """Newton steps in the metric of the masses from a start that is nearly closed; None where it is not."""
     model, still = plan.model, np.zeros(plan.model.nv)
     system = LoopSystem(plan, q, still)
     factors = _factors(system, q)
     for _ in range(max_steps):
         if np.abs(system.gap).max(initial=0.0) <= tolerance:
-            return q, factors, system
+            return q, factors
         step = -_push(plan, q, system.wrenches(factors.solve(system.gap)))
-        scale = min(1.0, LONGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
-        before = float(np.linalg.norm(system.gap))
+        if not np.abs(step).max(initial=0.0) <= LONGEST_STEP:
+            return None
+        before, scale = float(np.linalg.norm(system.gap)), 1.0
         while True:
             tried = model.integrate(q, step, scale)
             trial = LoopSystem(plan, tried, still)
@@ -93,23 +107,22 @@ def _close_positions(
                 break
             scale *= 0.5
             if scale < SHORTEST_SCALE:
-                raise _cannot_close(plan, system, factors, tolerance, "no step makes the gap smaller")
+                return None
         q, system = tried, trial
         factors = _factors(system, q)
-    if np.abs(system.gap).max(initial=0.0) <= tolerance:
-        return q, factors, system
-    raise _cannot_close(plan, system, factors, tolerance, f"it is still open after {max_steps} steps")
+    return (q, factors) if np.abs(system.gap).max(initial=0.0) <= tolerance else None
 
 
-def _cannot_close(plan: LoopPlan, system: LoopSystem, factors: Factors, tolerance: float, why: str) -> StateError:
-    worst = int(np.argmax([np.abs(system.gap[rows]).max(initial=0.0) for rows in plan.rows]))
-    rows = plan.rows[worst]
-    loop = plan.model.loops[worst]
-    idle = f" {factors.redundant} of {plan.count} constraints do not respond there;" if factors.redundant else ""
+def _cannot_close(plan: LoopPlan, found: Assembly, tolerance: float, max_steps: int) -> StateError:
+    system = found.system
+    gaps = [float(np.linalg.norm(system.gap[rows])) for rows in plan.rows]
+    worst = int(np.argmax(gaps))
+    idle = _factors(system, found.q).redundant
+    silent = f" {idle} of {plan.count} constraints do not respond there;" if idle else ""
     return StateError(
-        f"loop '{loop.name}' cannot be closed: {why}, and its frames stay {np.abs(system.gap[rows]).max():.3g} (rad or m) "
-        f"apart; {tolerance:g} was asked for.{idle} check lengths and placements, or start closer to the closed shape and "
-        "away from stretched-out or folded poses."
+        f"loop '{plan.model.loops[worst].name}' cannot be closed: still open after {found.attempts} attempts of at most "
+        f"{max_steps} steps, with {gaps[worst]:.4g} (rad or m) missing between its frames at best; {tolerance:g} was asked "
+        f"for.{silent} check lengths and placements, start closer to the closed shape, or allow more max_steps."
     )
 
 

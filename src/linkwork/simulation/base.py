@@ -16,7 +16,7 @@ from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loads import Load, Loads, Vector
+from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
@@ -25,22 +25,15 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class LinkageSimulation(Runnable):
-    """A linkage on which loads, efforts and motors act, at some time after so many steps."""
-
-    _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
-    _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
+class Loaded:
+    """Loads on the bodies of a linkage, efforts and motors on its joints."""
 
     def __init__(self, model: Model):
         self.model = model
-        self.time = 0.0
-        self.steps_done = 0
-        self._loads = Loads(model, self)
+        self._loads = LoadTable(model, self)
         self._effort = np.zeros(model.nv)
         self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
         self._driven: set[str] = set()  # joints that have a motor
-
-    # ------------------------------------------------------------------------------------------- what a simulation provides
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
@@ -53,31 +46,6 @@ class LinkageSimulation(Runnable):
     def _joint_changed(self, joint: int) -> None:
         """The effort or the motor of the joint that carries this body is another."""
         raise NotImplementedError
-
-    def _kept(self) -> dict[str, NDArray[Any]]:
-        """Arrays that a checkpoint holds, and a restored one is written into."""
-        raise NotImplementedError
-
-    def _restored(self, saved: dict[str, Any]) -> None:
-        """All that is kept was written; what follows from it is to be formed again."""
-        raise NotImplementedError
-
-    # ------------------------------------------------------------------------------------------------------ what it is
-
-    def settings(self) -> dict[str, Setting]:
-        """The kind of simulation and what it was made with."""
-        names = (name for name in self._SETTINGS if not name.startswith("_"))
-        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
-
-    @property
-    def work_per_step(self) -> int:
-        """Joints that a step works on, in joints of a full step; all of them before the first."""
-        if self.steps_done == 0:
-            return max(1, self.model.n_bodies)
-        return max(1, self._joints_at_work())
-
-    def _joints_at_work(self) -> int:
-        return self.model.n_bodies
 
     # ---------------------------------------------------------------------------------------------------------------- loads
 
@@ -182,6 +150,45 @@ class LinkageSimulation(Runnable):
         self._motor[self.model.v_slice(joint)] = 0.0
         self._driven.discard(joint)
         self._joint_changed(i)
+
+
+class LinkageSimulation(Loaded, Runnable):
+    """A linkage on which loads, efforts and motors act, at some time after so many steps."""
+
+    _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
+    _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
+
+    def __init__(self, model: Model):
+        super().__init__(model)
+        self.time = 0.0
+        self.steps_done = 0
+
+    # ------------------------------------------------------------------------------------------- what a simulation provides
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        """Arrays that a checkpoint holds, and a restored one is written into."""
+        raise NotImplementedError
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        """All that is kept was written; what follows from it is to be formed again."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------------ what it is
+
+    def settings(self) -> dict[str, Setting]:
+        """The kind of simulation and what it was made with."""
+        names = (name for name in self._SETTINGS if not name.startswith("_"))
+        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    @property
+    def work_per_step(self) -> int:
+        """Joints that a step works on, in joints of a full step; all of them before the first."""
+        if self.steps_done == 0:
+            return max(1, self.model.n_bodies)
+        return max(1, self._joints_at_work())
+
+    def _joints_at_work(self) -> int:
+        return self.model.n_bodies
 
     # ---------------------------------------------------------------------------------------------------------- checkpoints
 

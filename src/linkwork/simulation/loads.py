@@ -65,7 +65,7 @@ class Listener(Protocol):
         """The table of the world's loads is another array."""
 
 
-class Loads:
+class LoadTable:
     """All loads on the bodies of a simulation.
 
     wrench (n, 6): sums of the loads fixed in bodies, in their frames. table (rows, 16), body (rows,): loads held by the
@@ -188,7 +188,7 @@ class Loads:
         self._all[id(load)] = load
         self._listener._loads_changed(load.bodies, 1)
 
-    def take_over(self, load: Load, bodies: IntArray, other: Loads) -> Load:
+    def take_over(self, load: Load, bodies: IntArray, other: LoadTable) -> Load:
         """The same load as in another simulation, on the bodies that have these indices here."""
         copy = Load(bodies, load.rows[:0], load.axes.copy(), load.at.copy(), load.force.copy(), load.torque.copy())
         if load.is_fixed:

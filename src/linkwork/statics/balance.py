@@ -1,0 +1,173 @@
+"""One linkage on its way to equilibrium: arrays, and the sweeps over them by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.jit import kernel
+from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
+from linkwork.model.model import Model
+from linkwork.simulation.loads import LOAD_STIFFNESS
+from linkwork.spatial.memory import load3
+from linkwork.statics.energy import energy_change, potential_energy
+from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.sweeps import eliminate_leaf_to_root, follow_negative_pivot, solve_right_side
+from linkwork.statics.workspace import (
+    P_,
+    TWIST,
+    Acting,
+    make_place,
+    make_work,
+)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+NO_DIAGONAL = np.zeros(0)
+NO_PUSHES, NO_BODIES = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
+
+# Motions that nothing resists (a link that spins about its own axis, a body afloat) must not run away on rounding. Each is
+# resisted with this part of what loads could resist with. Newton's error shrinks by about this factor per step, so it stays
+# far below what is asked for, and rounding (1e-16) over it stays a small motion.
+SOFTEN = 1e-9
+LEAST = 1e-10
+SLIGHT = 1e-3  # [rad or m] a spring's effort at this deflection counts as a load, where there are no others
+
+
+class Pivots(NamedTuple):
+    """Signs met in an elimination."""
+
+    negative: int
+    deepest: int  # body whose joint has the most negative pivot, or -1
+    singular: int  # body whose joint has a zero pivot, or -1
+
+
+class Scales(NamedTuple):
+    """Sizes of the problem, which tolerances and steps are measured by."""
+
+    effort: float  # [N·m, or N]  what loads could amount to at most about any joint, along the paths from it to them
+    length: float  # [m]  longest path from the world to a body
+    rate2: float  # [1/s²]  loads and springs over inertia, of the whole
+
+
+@kernel
+def sizes(arrays, pose, path):
+    """Longest path [m], total mass [kg], and Σ (m path² + moments of inertia) [kg·m²]; path (n,) is scratch."""
+    tree, body = arrays.tree, arrays.body
+    longest, mass, inertia = 0.0, 0.0, 0.0
+    for i in range(tree.shape[0]):
+        parent = tree[i, PARENT]
+        p = load3(pose, i, P_)
+        path[i] = length3(p) + path[parent] if parent >= 0 else 0.0
+        m = body[i, INERTIA]
+        h = load3(body, i, INERTIA + 1)
+        arm = path[i]
+        if m > 0.0:
+            arm += length3(h) / m
+        longest = max(longest, arm)
+        mass += m
+        inertia += m * path[i] * path[i] + body[i, INERTIA + 4] + body[i, INERTIA + 7] + body[i, INERTIA + 9]
+    for j in range(arrays.dof.shape[0]):
+        inertia += arrays.dof[j, ARMATURE]
+    return longest, mass, inertia
+
+
+class Balance:
+    """The state of a search: `place` is where it is, `trial` where it looks."""
+
+    def __init__(self, model: Model, acting: Acting, q: FloatArray):
+        self.model = model
+        self.arrays = model.arrays
+        self.acting = acting
+        self.place, self.trial = make_place(model), make_place(model)
+        self.work = make_work(model)
+        self.r = np.zeros(model.nv)  # unbalanced efforts at `place`
+        self.x = np.zeros(model.nv)  # the last step that was solved for
+        self._moved = np.array(q)
+        self.sweeps = 0
+        place_bodies(self.arrays, q, self.work.still, self.place)
+        self.scales = self._scales()
+
+    def _scales(self) -> Scales:
+        force, moment = self.weigh()
+        length, mass, inertia = sizes(self.arrays, self.place.pose, np.zeros(self.model.n_bodies))
+        length = max(length, float(np.sqrt(inertia / mass)) if mass > 0.0 else 0.0)
+        stiffness = float(self.arrays.dof[:, STIFFNESS].max(initial=0.0))
+        springs = float(self.acting.rows[:, LOAD_STIFFNESS].max(initial=0.0)) * length * length
+        rate2 = (moment + force * length + stiffness + springs) / inertia if inertia > 0.0 else 0.0
+        efforts = float(np.abs(self.acting.effort).max(initial=0.0)), float(np.abs(self.r).max(initial=0.0))
+        self.slides = self._slides()
+        effort = max(moment, *efforts, SLIGHT * stiffness, force if self.slides else 0.0)
+        return Scales(effort, length, rate2)
+
+    def _slides(self) -> bool:
+        """Whether any joint's efforts are forces."""
+        tree = self.arrays.tree
+        if (tree[:, KIND] == FREE).any():
+            return True
+        helical = tree[:, KIND] == HELICAL
+        axes = np.concatenate(
+            [self.arrays.body[helical, AXIS : AXIS + 3], self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3]]
+        )
+        return bool((np.abs(axes).max(axis=1, initial=0.0) == 0.0).any())
+
+    def weigh(self) -> tuple[float, float]:
+        """Unbalanced efforts at `place`; returns the largest sums of forces [N] and moments [N·m]."""
+        force, moment = unbalanced_efforts(self.arrays, self.acting, self.place, self.work, self.r)
+        return float(force), float(moment)
+
+    def eliminate(self, blend: float, extra_rate2: float = 0.0) -> Pivots:
+        """Factors the stiffness at `place`, with inertia times a small or the given rate [1/s²] added."""
+        self.sweeps += 1
+        rate2 = LEAST * self.scales.rate2 + extra_rate2
+        return Pivots(
+            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, SOFTEN, NO_DIAGONAL)
+        )
+
+    def solve(self, r: FloatArray, x: FloatArray) -> tuple[float, float]:
+        """x for the efforts r; returns the largest rotation [rad] and displacement [m] of a body."""
+        turn, way = solve_right_side(self.arrays, self.place, self.work, r, NO_PUSHES, NO_BODIES, x)
+        return float(turn), float(way)
+
+    def push(self, wrenches: FloatArray, bodies: IntArray, x: FloatArray) -> None:
+        """x for wrenches (m, 6) on bodies (m,), in their frames."""
+        solve_right_side(self.arrays, self.place, self.work, self.work.still, wrenches, bodies, x)
+
+    def twists(self, bodies: IntArray) -> FloatArray:
+        """Twists of bodies in the last solution, stacked, shape (6 m,); the world's are zero."""
+        rows = self.work.body[np.maximum(bodies, 0), TWIST : TWIST + 6]
+        return np.where(bodies[:, None] >= 0, rows, 0.0).ravel()
+
+    def negative_direction(self, body: int, x: FloatArray) -> float:
+        """x along which the factored energy falls away; returns the largest rotation of a body."""
+        return float(follow_negative_pivot(self.arrays, self.place, self.work, body, x))
+
+    def look(self, x: FloatArray, scale: float) -> FloatArray:
+        """Puts `trial` at place ⊕ scale x; returns its coordinates."""
+        move_coordinates(self.arrays.tree, self.place.q, x, scale, self._moved)
+        self.look_at(self._moved)
+        return self._moved
+
+    def look_at(self, q: FloatArray) -> None:
+        place_bodies(self.arrays, q, self.work.still, self.trial)
+
+    def change(self, x: FloatArray, scale: float, rows: int | None = None) -> tuple[float, float]:
+        """Energy at `trial` less that at `place` [J], and its rounding; rows: how many world loads to count."""
+        acting = self.acting
+        if rows is not None:
+            acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
+        change, noise = energy_change(self.arrays, acting, self.place, self.trial, x, scale)
+        return float(change), float(noise)
+
+    def accept(self) -> None:
+        """`trial` becomes `place`."""
+        self.place, self.trial = self.trial, self.place
+
+    def energy(self, rows: int | None = None) -> float:
+        acting = self.acting
+        if rows is not None:
+            acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
+        return float(potential_energy(self.arrays, acting, self.place))

@@ -1,0 +1,239 @@
+"""Newton's method on the potential energy of linkages with loops, from one closed state to the next.
+
+The cut joints' forces λ are loads like any other, two rows of the table per loop. A step solves the saddle system
+
+    [H  Jᵀ] [ x ]   [ r(λ) ]
+    [J  0 ] [−δ ] = [ −gap ]                                                                      (9) theory/statics.md
+
+by one elimination and one more right side per constraint; λ ← λ + δ. After a step the loops are closed again by the same
+factors, and the energy is compared between closed states.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dynamics import kinematics
+from linkwork.loops.frames import L_P
+from linkwork.loops.system import LoopPlan, LoopSystem
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
+from linkwork.statics.balance import Balance
+from linkwork.statics.newton import (
+    ARMIJO,
+    BLENDS,
+    FIRST_DAMPING,
+    KICK,
+    LARGEST_TURN,
+    MOST_SADDLES,
+    SHORTEN,
+    SHORTEST,
+    Outcome,
+    Progress,
+    next_blend,
+    not_settled,
+    stiffer,
+)
+from linkwork.statics.workspace import R_WORLD
+
+FloatArray = NDArray[np.float64]
+
+REDUNDANT = 1e-10  # part of the largest eigenvalue of J H⁻¹Jᵀ, scaled to a unit diagonal, that counts as zero
+CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
+SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
+CLOSED = 1e-11  # gap after a step, as a part of the length of the linkage
+
+
+class Saddle(NamedTuple):
+    """The elimination of the constraints: how joints answer constraint forces, and J H⁻¹Jᵀ on those that count."""
+
+    Y: FloatArray  # (nv, p)  H⁻¹Jᵀ
+    root: FloatArray  # (p,)
+    vectors: FloatArray  # (p, rank)
+    values: FloatArray  # (rank,)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """(J H⁻¹Jᵀ)⁺ right."""
+        inside = (self.vectors.T @ (right / self.root)) / self.values
+        return np.asarray((self.vectors @ inside) / self.root)
+
+
+class ClosedBalance:
+    """A balance whose loops are closed at `place`, with the forces of the cut joints."""
+
+    def __init__(self, balance: Balance, plan: LoopPlan):
+        self.balance, self.plan = balance, plan
+        self.loads = balance.acting.rows.shape[0]  # rows that are loads; the others are the cut joints
+        count = len(plan.model.loops)
+        rows = np.concatenate([balance.acting.rows, np.zeros((2 * count, balance.acting.rows.shape[1]))])
+        bodies = np.concatenate([balance.acting.row_body, plan.ends.ravel()])
+        balance.acting = balance.acting._replace(rows=rows, row_body=bodies)
+        self.force = np.zeros(plan.count)  # λ
+        self.system = LoopSystem(plan, balance.place.q, balance.work.still)
+
+    def write_forces(self) -> None:
+        """λ as forces and torques in the axes of the world, on both bodies of every loop."""
+        rows = self.balance.acting.rows[self.loads :]
+        pose = self.balance.place.pose
+        for k, (loop, wrench) in enumerate(zip(self.plan.model.loops, self.system.reactions(self.force), strict=True)):
+            b = loop.body_b
+            R = pose[b, R_WORLD : R_WORLD + 9].reshape(3, 3) if b >= 0 else np.eye(3)
+            frame = R @ loop.placement_b.matrix[:3, :3]
+            torque, force = frame @ wrench[:3], frame @ wrench[3:]
+            at_a = loop.placement_a.matrix
+            rows[2 * k, LOAD_AT : LOAD_AT + 3] = at_a[:3, :3] @ self.system.loop[k, L_P : L_P + 3] + at_a[:3, 3]
+            rows[2 * k, LOAD_FORCE : LOAD_FORCE + 3], rows[2 * k, LOAD_TORQUE : LOAD_TORQUE + 3] = -force, -torque
+            rows[2 * k + 1, LOAD_AT : LOAD_AT + 3] = loop.placement_b.xyz
+            rows[2 * k + 1, LOAD_FORCE : LOAD_FORCE + 3] = force
+            rows[2 * k + 1, LOAD_TORQUE : LOAD_TORQUE + 3] = torque
+
+    def saddle(self) -> Saddle:
+        """Needs an elimination at `place`. Cost: O(p n)."""
+        plan, balance = self.plan, self.balance
+        Y = np.zeros((plan.model.nv, plan.count))
+        A = np.zeros((plan.count, plan.count))
+        x = np.zeros(plan.model.nv)
+        for k in range(plan.count):
+            balance.push(np.ascontiguousarray(self.system.C[k].reshape(-1, 6)), plan.bodies, x)
+            Y[:, k] = x
+            A[:, k] = self.system.C @ balance.twists(plan.bodies)
+        A = 0.5 * (A + A.T)
+        root = np.sqrt(np.maximum(np.abs(np.diagonal(A)), 1e-12 * np.abs(A).max(initial=1e-300)))
+        values, vectors = np.linalg.eigh(A / np.outer(root, root))
+        counts = np.abs(values) > REDUNDANT * np.abs(values).max(initial=0.0)
+        return Saddle(Y, root, vectors[:, counts], values[counts])
+
+    def close(self, saddle: Saddle, q: FloatArray) -> LoopSystem | None:
+        """Closes the loops at `trial` = q by the factors of the step; None where they stay open."""
+        balance, plan = self.balance, self.plan
+        enough = CLOSED * max(balance.scales.length, 1e-300)
+        before = np.inf
+        for _ in range(CLOSING_STEPS):
+            system = LoopSystem(plan, q, balance.work.still)
+            gap = float(np.abs(system.gap).max(initial=0.0))
+            if gap <= enough:
+                return system
+            if not gap < 0.8 * before:
+                return None
+            before = gap
+            q = plan.model.integrate(q, -(saddle.Y @ saddle.solve(system.gap)))
+            balance.look_at(q)
+        return None
+
+
+def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leave_saddles: bool = True) -> Outcome:
+    """Moves a balance with closed loops to an equilibrium; raises StateError where none is found."""
+    balance, done = closed.balance, Progress()
+    scale = max(balance.scales.effort, 1e-300)
+    blend = 1.0
+    closed.write_forces()
+    balance.weigh()
+    while True:
+        done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
+        if balance.sweeps >= max_sweeps:
+            raise not_settled(balance, done, max_sweeps, tolerance)
+        if done.history[-1] <= tolerance:
+            blend = 0.0
+        blend, saddle, fine = _eliminate(closed, blend, done.history[-1] <= tolerance)
+        x, step = balance.x, np.zeros(closed.plan.count)
+        balance.solve(balance.r, x)
+        moving = closed.system.C @ balance.twists(closed.plan.bodies)
+        step = saddle.solve(-closed.system.gap - moving)
+        x += saddle.Y @ step
+        if done.history[-1] <= tolerance:
+            turn, way = _extent(closed, x)
+            if fine or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
+                done.sweeps = balance.sweeps
+                return Outcome(turn, way, fine, done)
+            done.saddles_left += 1
+            blend = 1.0
+            continue
+        blend = _step(closed, saddle, x, step, blend, done)
+
+
+def _leave_saddle(closed: ClosedBalance) -> bool:
+    """A small step along the one of a few soft directions, with loops kept closed, that raises the energy least.
+
+    False where the loops cannot be closed after any. What lowers the energy from there on is up to the search.
+    """
+    balance, plan = closed.balance, closed.plan
+    rng = np.random.default_rng(SEED)
+    balance.eliminate(1.0, FIRST_DAMPING * balance.scales.rate2)
+    saddle = closed.saddle()
+    best: tuple[float, FloatArray, float] | None = None
+    for _ in range(DIRECTIONS):
+        x = np.zeros(plan.model.nv)
+        balance.solve(rng.normal(size=plan.model.nv), x)  # random efforts, not random steps: what is soft moves most
+        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(plan.bodies)))
+        size = KICK / max(_extent(closed, x)[0], 1e-300)
+        for scale in (size, -size):
+            if closed.close(saddle, balance.look(x, scale).copy()) is not None:
+                change, _ = balance.change(x, scale, closed.loads)
+                if best is None or change < best[0]:
+                    best = change, x, scale
+    if best is None:
+        return False
+    system = closed.close(saddle, balance.look(best[1], best[2]).copy())
+    if system is None:
+        return False
+    balance.accept()
+    closed.system = system
+    closed.write_forces()
+    balance.weigh()
+    return True
+
+
+def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
+    """Largest rotation [rad] and displacement [m] of a body in the step x."""
+    tree, body, screws, *_ = closed.plan.model.arrays
+    twists = kinematics.local_twists(tree, body, screws, closed.balance.place.q, x)
+    return (
+        float(np.linalg.norm(twists[:, :3], axis=1).max(initial=0.0)),
+        float(np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)),
+    )
+
+
+def _eliminate(closed: ClosedBalance, blend: float, as_it_is: bool) -> tuple[float, Saddle, bool]:
+    """The first blend from `blend` on with a minimum on the closed states: as many negative signs as constraints."""
+    extra = 0.0
+    while True:
+        pivots = closed.balance.eliminate(blend, extra)
+        if pivots.singular < 0:
+            saddle = closed.saddle()
+            fine = pivots.negative + int((saddle.values > 0.0).sum()) == saddle.values.size
+            if fine or as_it_is:
+                return blend, saddle, fine
+        if blend < 1.0:
+            blend = next(b for b in BLENDS if b > blend)
+        else:
+            extra = stiffer(closed.balance, extra, pivots)
+
+
+def _step(
+    closed: ClosedBalance, saddle: Saddle, x: FloatArray, step: FloatArray, blend: float, done: Progress
+) -> float:
+    balance = closed.balance
+    turn, way = _extent(closed, x)
+    slope = float(balance.r @ x)
+    new_force = closed.force + step
+    length = max(balance.scales.length, 1e-300)
+    scale = min(1.0, LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
+    while True:
+        q = balance.look(x, scale).copy()
+        system = closed.close(saddle, q)
+        if system is not None:
+            change, noise = balance.change(x, scale, closed.loads)
+            change -= float(new_force @ (system.gap - closed.system.gap))
+            noise += float(np.abs(new_force) @ np.abs(system.gap))
+            if change <= -ARMIJO * scale * slope or scale * slope <= noise:
+                break
+        scale *= SHORTEN
+        if scale < SHORTEST:
+            raise not_settled(balance, done, balance.sweeps, 0.0)
+    balance.accept()
+    closed.system, closed.force = system, new_force
+    closed.write_forces()
+    balance.weigh()
+    return next_blend(blend, scale, turn)

@@ -1,0 +1,133 @@
+"""Where a linkage comes to rest: the public function, and what it reports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.core.checks import positive, whole
+from linkwork.dynamics.inputs import as_finite_state
+from linkwork.loops.closing import close_loops
+from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.base import Loaded
+from linkwork.statics.balance import Balance
+from linkwork.statics.constrained import ClosedBalance, settle_closed
+from linkwork.statics.loads import gather
+from linkwork.statics.newton import Outcome, settle_tree
+from linkwork.statics.workspace import Acting
+
+FloatArray = NDArray[np.float64]
+
+ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
+OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
+
+
+class SettleReport(NamedTuple):
+    """How well a linkage is balanced, and how that was reached."""
+
+    unbalanced: float  # largest effort that nothing balances [N·m or N]
+    unbalanced_part: float  # the same as a part of what loads and springs amount to
+    turn: float  # estimated distance to the equilibrium: largest rotation of a body in the next Newton step [rad]
+    way: float  # and largest displacement of a body's origin [m]
+    stable: (
+        bool  # the energy rises in all directions (on closed states, with loops); loads without a potential: see theory
+    )
+    energy: float  # gravity, springs, world-fixed forces [J]
+    sweeps: int  # eliminations over the whole linkage
+    saddles_left: int  # unstable equilibria met and left on the way
+    gap: float  # largest gap of a loop [rad or m]
+    reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]
+    history: FloatArray  # (steps,) unbalanced part before every step
+
+    def __str__(self) -> str:
+        kind = "stable" if self.stable else "unstable"
+        return (
+            f"{kind} equilibrium in {self.sweeps} sweeps: unbalanced {self.unbalanced:.1e} ({self.unbalanced_part:.1e} of "
+            f"the loads), {self.turn:.1e} rad and {self.way:.1e} m away, energy {self.energy:.6g} J"
+        )
+
+
+class Settled(NamedTuple):
+    """A linkage at rest."""
+
+    state: State
+    report: SettleReport
+
+
+def settle(
+    model: Model,
+    state: State,
+    effort: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    loads: Loaded | None = None,
+    *,
+    tolerance: float = 1e-10,
+    max_sweeps: int = 1000,
+    leave_saddles: bool = True,
+) -> Settled:
+    """The equilibrium under gravity, joint springs and loads that Newton's method on the energy reaches from a state.
+
+    effort: constant efforts of joints [N·m or N], shape (nv,); wrenches: fixed in the bodies, at their origins [N·m, N],
+    shape (n, 6); loads: `lw.Loads(model)`, or a simulation, whose loads on bodies are taken.
+    tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
+    max_sweeps: eliminations over the linkage before giving up.
+    leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
+    exactly balanced and yet not at a minimum of the energy.
+    Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest; joint
+    limits are not looked at.
+    Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found.
+    Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
+    Theory: docs/theory/statics.md.
+    """
+    q, _ = as_finite_state(model, state)
+    limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
+    acting = gather(model, effort, wrenches, loads)
+    if model.nv == 0:
+        balance = Balance(model, acting, q)
+        return _settled(balance, None, settle_tree(balance, limit, most, False), 0)
+    if not model.loops:
+        balance = Balance(model, acting, q)
+        return _settled(balance, None, settle_tree(balance, limit, most, leave_saddles), 0)
+    q, before = _closed_start(model, acting, q, most)
+    balance = Balance(model, acting, q)
+    closed = ClosedBalance(balance, loop_plan(model))
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave_saddles), before)
+
+
+def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:
+    """Coordinates with closed loops, and the sweeps it took to find them."""
+    still = np.zeros(model.nv)
+    balance = Balance(model.without_loops, acting, q)
+    gap = np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0)
+    if gap > OPEN * balance.scales.length and not _floats(model):
+        settle_tree(balance, ROUGHLY, max_sweeps, False)
+        q = balance.place.q.copy()
+    return close_loops(model, State(q, still)).q, balance.sweeps
+
+
+def _floats(model: Model) -> bool:
+    """Whether a part of the linkage is held by its loops alone."""
+    return any(joint.nv == 6 or any(not any(screw.axis) for screw in joint.screws) for joint in model.joints)
+
+
+def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:
+    rows = None if closed is None else closed.loads
+    unbalanced = float(np.abs(balance.r).max(initial=0.0))
+    report = SettleReport(
+        unbalanced=unbalanced,
+        unbalanced_part=unbalanced / max(balance.scales.effort, 1e-300),
+        turn=outcome.turn,
+        way=outcome.way,
+        stable=outcome.stable,
+        energy=balance.energy(rows),
+        sweeps=outcome.progress.sweeps + sweeps_before,
+        saddles_left=outcome.progress.saddles_left,
+        gap=0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0)),
+        reactions=np.zeros((0, 6)) if closed is None else closed.system.reactions(closed.force),
+        history=np.array(outcome.progress.history),
+    )
+    return Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report)

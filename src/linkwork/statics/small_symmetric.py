@@ -1,0 +1,103 @@
+"""Small symmetric matrices inside kernels: absolute value of a 3x3, inverse and signs of at most 6x6."""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+
+TURNS = 8  # of Jacobi's method over the three off-diagonal entries; five reach rounding
+SINGULAR_PART = 1e-13  # of a diagonal entry: a pivot below it is rounding of the sums that made it
+
+
+@inlined
+def jacobi_angle(app, aqq, apq):
+    """Cosine and sine of the rotation that makes the off-diagonal entry zero."""
+    c, s = 1.0, 0.0
+    if apq != 0.0:
+        ratio = (aqq - app) / (2.0 * apq)
+        t = 1.0 / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+        if ratio < 0.0:
+            t = -t
+        c = 1.0 / math.sqrt(1.0 + t * t)
+        s = t * c
+    return c, s
+
+
+@routine
+def absolute_value(b):
+    """The symmetric 3x3 (xx, xy, xz, yy, yz, zz) with the absolute values of its eigenvalues, by Jacobi's method."""
+    xx, xy, xz, yy, yz, zz = b
+    v0, v1, v2, v3, v4, v5, v6, v7, v8 = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0  # columns: eigenvectors
+    size = abs(xx) + abs(yy) + abs(zz) + abs(xy) + abs(xz) + abs(yz)
+    for _ in range(TURNS):
+        if abs(xy) + abs(xz) + abs(yz) <= 1e-16 * size:
+            break
+        c, s = jacobi_angle(xx, yy, xy)
+        xx, yy, xy = c * c * xx - 2.0 * s * c * xy + s * s * yy, s * s * xx + 2.0 * s * c * xy + c * c * yy, 0.0
+        xz, yz = c * xz - s * yz, s * xz + c * yz
+        v0, v1 = c * v0 - s * v1, s * v0 + c * v1
+        v3, v4 = c * v3 - s * v4, s * v3 + c * v4
+        v6, v7 = c * v6 - s * v7, s * v6 + c * v7
+        c, s = jacobi_angle(xx, zz, xz)
+        xx, zz, xz = c * c * xx - 2.0 * s * c * xz + s * s * zz, s * s * xx + 2.0 * s * c * xz + c * c * zz, 0.0
+        xy, yz = c * xy - s * yz, s * xy + c * yz
+        v0, v2 = c * v0 - s * v2, s * v0 + c * v2
+        v3, v5 = c * v3 - s * v5, s * v3 + c * v5
+        v6, v8 = c * v6 - s * v8, s * v6 + c * v8
+        c, s = jacobi_angle(yy, zz, yz)
+        yy, zz, yz = c * c * yy - 2.0 * s * c * yz + s * s * zz, s * s * yy + 2.0 * s * c * yz + c * c * zz, 0.0
+        xy, xz = c * xy - s * xz, s * xy + c * xz
+        v1, v2 = c * v1 - s * v2, s * v1 + c * v2
+        v4, v5 = c * v4 - s * v5, s * v4 + c * v5
+        v7, v8 = c * v7 - s * v8, s * v7 + c * v8
+    x, y, z = abs(xx), abs(yy), abs(zz)
+    return (
+        x * v0 * v0 + y * v1 * v1 + z * v2 * v2,
+        x * v0 * v3 + y * v1 * v4 + z * v2 * v5,
+        x * v0 * v6 + y * v1 * v7 + z * v2 * v8,
+        x * v3 * v3 + y * v4 * v4 + z * v5 * v5,
+        x * v3 * v6 + y * v4 * v7 + z * v5 * v8,
+        x * v6 * v6 + y * v7 * v7 + z * v8 * v8,
+    )
+
+
+@routine
+def invert_symmetric(D, j, size):
+    """Replaces the symmetric block D[j:j+size, 0:size] by its inverse, from its factors L Δ Lᵀ.
+
+    Returns the number of negative pivots, or -1 where a pivot is zero but for rounding.
+    """
+    negative = 0
+    for c in range(size):  # L below the diagonal, Δ on it
+        whole = abs(D[j + c, c])
+        pivot = D[j + c, c]
+        for k in range(c):
+            part = D[j + c, k] * D[j + c, k] * D[j + k, k]
+            pivot -= part
+            whole += abs(part)
+        if not abs(pivot) > SINGULAR_PART * whole:
+            return -1
+        if pivot < 0.0:
+            negative += 1
+        D[j + c, c] = pivot
+        for r in range(c + 1, size):
+            x = D[j + r, c]
+            for k in range(c):
+                x -= D[j + r, k] * D[j + c, k] * D[j + k, k]
+            D[j + r, c] = x / pivot
+    for c in range(size):  # L⁻¹ below the diagonal, in place
+        for r in range(c + 1, size):
+            x = -D[j + r, c]
+            for k in range(c + 1, r):
+                x -= D[j + r, k] * D[j + k, c]
+            D[j + r, c] = x
+        D[j + c, c] = 1.0 / D[j + c, c]
+    for r in range(size):  # L⁻ᵀ Δ⁻¹ L⁻¹, upper triangle, then mirrored
+        for c in range(r, size):
+            x = D[j + c, r] * D[j + c, c] if c > r else D[j + c, c]
+            for k in range(c + 1, size):
+                x += D[j + k, r] * D[j + k, c] * D[j + k, k]
+            D[j + r, c] = x
+    for r in range(size):
+        for c in range(r):
+            D[j + r, c] = D[j + c, r]
+    return negative

@@ -1,0 +1,196 @@
+"""The static sweeps against dense matrices, and those against differences of the energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
+from linkwork.reference.plain_statics import PlainStatics
+from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.spatial.matrices import rigid_matrix
+from linkwork.statics.balance import Balance
+from linkwork.statics.energy import potential_energy
+from linkwork.statics.forces import place_bodies
+from linkwork.statics.sweeps import eliminate_leaf_to_root, solve_right_side
+from linkwork.statics.workspace import make_place, nothing_acting
+
+EPS = np.finfo(float).eps
+SHAPES = {
+    "chain": {"branching": 0.0, "seed": 1},
+    "tree": {"branching": 0.5, "seed": 2, "base": lw.Free()},
+    "bush": {"branching": 1.0, "seed": 3},
+}
+
+
+@pytest.fixture(params=SHAPES)
+def case(request, make_tree, rng):
+    """A tree of all joint kinds without joint springs, pulled at points, by gravity and by springs to the world."""
+    model = make_tree(**SHAPES[request.param], armature=True)
+    forces = [(i, rng.normal(size=3), 5.0 * rng.normal(size=3)) for i in (3, 9)]
+    anchors = [(i, rng.normal(size=3), rng.normal(size=3), float(rng.uniform(1.0, 4.0))) for i in (6, 13)]
+    rows = np.zeros((4, 16))
+    for row, (_, at, force) in zip(rows, forces, strict=False):
+        row[LOAD_AT : LOAD_AT + 3], row[LOAD_FORCE : LOAD_FORCE + 3] = at, force
+    for row, (_, at, target, stiffness) in zip(rows[2:], anchors, strict=True):
+        row[LOAD_AT : LOAD_AT + 3], row[LOAD_TARGET : LOAD_TARGET + 3], row[LOAD_STIFFNESS] = at, target, stiffness
+    bodies = np.array([forces[0][0], forces[1][0], anchors[0][0], anchors[1][0]])
+    acting = nothing_acting(model)._replace(rows=rows, row_body=bodies)
+    return model, model.random_state(rng).q, acting, PlainStatics(model, forces, anchors)
+
+
+def test_unbalanced_efforts_are_the_gradient_of_the_energy(case):
+    model, q, acting, plain = case
+    balance = Balance(model, acting, q)
+    scale = balance.scales.effort
+    np.testing.assert_allclose(balance.r, -plain.gradient(q), atol=100 * EPS * scale * model.n_bodies)
+    assert balance.energy() == pytest.approx(plain.energy(q), abs=100 * EPS * scale * model.n_bodies)
+
+
+def test_unbalanced_efforts_agree_with_inverse_dynamics(tree, rng):
+    """Without loads they are what holds a linkage at rest, with the other sign; springs, rest positions and all."""
+    state = lw.State(tree.random_state(rng).q, np.zeros(tree.nv))
+    balance = Balance(tree, nothing_acting(tree), state.q)
+    holding = lw.inverse_dynamics(tree, state, np.zeros(tree.nv))
+    np.testing.assert_allclose(balance.r, -holding, atol=100 * EPS * balance.scales.effort * tree.n_bodies)
+
+
+def test_the_second_derivative_is_the_curvature_of_the_energy(case, rng):
+    """Along random directions, by differences: truncation h⁴ and rounding ε/h² meet near 1e-7 at h = 1e-2."""
+    model, q, _, plain = case
+    H = plain.second_derivative(q)
+    np.testing.assert_allclose(H, H.T, atol=1e-12 * np.abs(H).max())
+    h = 1e-2
+    for _ in range(5):
+        x = rng.normal(size=model.nv) / np.sqrt(model.nv)
+        U = [plain.energy(model.integrate(q, x, k * h)) for k in (-2, -1, 0, 1, 2)]
+        curvature = (-U[0] + 16 * U[1] - 30 * U[2] + 16 * U[3] - U[4]) / (12 * h * h)
+        assert x @ H @ x == pytest.approx(curvature, abs=1e-5 * np.abs(H).max())
+
+
+@pytest.mark.parametrize("rate2", [0.0, 50.0])
+def test_an_elimination_solves_the_dense_system(case, rng, rate2):
+    model, q, acting, plain = case
+    balance = Balance(model, acting, q)
+    diagonal = rng.uniform(20.0, 40.0, model.nv)
+    M = lw.mass_matrix(model, lw.State(q, np.zeros(model.nv)))
+    dense = plain.second_derivative(q) + rate2 * M + np.diag(diagonal)
+    negative, _, singular = eliminate_leaf_to_root(
+        model.arrays, acting, balance.place, balance.work, 0.0, rate2, 0.0, diagonal
+    )
+    assert singular == -1
+    values = np.linalg.eigvalsh(dense)
+    assert negative == (values < 0.0).sum()  # Sylvester's law of inertia
+    right = rng.normal(size=model.nv)
+    x = np.zeros(model.nv)
+    balance.solve(right, x)
+    condition = np.linalg.cond(dense)
+    expected = np.linalg.solve(dense, right)
+    np.testing.assert_allclose(x, expected, atol=1000 * EPS * condition * np.abs(expected).max())
+
+
+def test_joint_springs_enter_as_the_curvature_of_their_energy(make_tree, rng):
+    """Ball and free springs too, by differences of the energy."""
+    model = make_tree(seed=5, base=lw.Free(stiffness=4.0, rest=(0.1, 0.2, 0.3, 1, 0, 0, 0)), stiffness=True)
+    acting = nothing_acting(model)
+    q = model.random_state(rng).q
+    balance = Balance(model, acting, q)
+    rate2 = 100.0
+    M = lw.mass_matrix(model, lw.State(q, np.zeros(model.nv)))
+    eliminate_leaf_to_root(model.arrays, acting, balance.place, balance.work, 0.0, rate2, 0.0, np.zeros(0))
+    trial = make_place(model)
+
+    def energy(x):
+        place_bodies(model.arrays, model.integrate(q, x), np.zeros(model.nv), trial)
+        return potential_energy(model.arrays, acting, trial)
+
+    h = 1e-2
+    for _ in range(5):
+        right, answer = rng.normal(size=model.nv), np.zeros(model.nv)
+        balance.solve(right, answer)
+        unit = answer / np.linalg.norm(answer)
+        U = [energy(k * h * unit) for k in (-2, -1, 0, 1, 2)]
+        curvature = (-U[0] + 16 * U[1] - 30 * U[2] + 16 * U[3] - U[4]) / (12 * h * h)
+        whole = curvature + rate2 * unit @ M @ unit  # unitᵀ (H + rate2 M) unit, where (H + rate2 M) answer = right
+        assert right @ unit / np.linalg.norm(answer) == pytest.approx(whole, abs=1e-5 * rate2 * np.abs(M).max())
+
+
+def test_the_safe_stiffness_is_never_negative(case):
+    model, q, acting, _ = case
+    balance = Balance(model, acting, q)
+    pivots = balance.eliminate(1.0, 1e-3 * balance.scales.rate2)
+    assert pivots.negative == 0
+    assert pivots.singular == -1
+
+
+def test_a_negative_pivot_gives_a_direction_in_which_the_energy_falls(rng):
+    """A stiff column under three times its buckling load, straight."""
+    column = lw.Linkage("column", gravity=(0, 0, 0))
+    for i in range(20):
+        column.add_body(
+            f"b{i}",
+            "world" if i == 0 else f"b{i - 1}",
+            lw.Revolute((0, 1, 0), stiffness=20.0),
+            lw.Pose() if i == 0 else lw.Pose((0, 0, 0.05)),
+            lw.Inertia.box(0.05, (0.01, 0.01, 0.05)).at(lw.Pose((0, 0, 0.025))),
+        )
+    model = column.compile()
+    rows = np.zeros((1, 16))
+    rows[0, LOAD_AT + 2], rows[0, LOAD_FORCE + 2] = 0.05, -3 * np.pi**2 / 4
+    balance = Balance(model, nothing_acting(model)._replace(rows=rows, row_body=np.array([19])), np.zeros(20))
+    assert (model.arrays.dof[:, STIFFNESS] == 20.0).all()
+    pivots = balance.eliminate(0.0)
+    assert pivots.negative == 1  # the second mode buckles at nine times the load of the first
+    x = np.zeros(20)
+    scale = 1e-3 / balance.negative_direction(pivots.deepest, x)  # the body that turns most turns by a milliradian
+    balance.look(x, scale)
+    assert balance.change(x, scale)[0] < 0.0
+
+
+def test_mujoco_finds_an_equilibrium_balanced():
+    """A hanging cable with a side force: MuJoCo's own sum of efforts at the settled coordinates."""
+    mujoco = pytest.importorskip("mujoco")
+    links, size, mass = 20, 0.5, 0.05
+    bodies = "".join(
+        f'<body name="b{i}" pos="{size if i else 0} 0 0"><joint type="hinge" axis="{"0 0 1" if i % 2 else "0 1 0"}"/>'
+        f'<inertial pos="{size / 2} 0 0" mass="{mass}" diaginertia="1e-5 1e-3 1e-3"/>'
+        for i in range(links)
+    )
+    other = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}{'</body>' * links}</worldbody></mujoco>")
+    linkage = lw.Linkage("cable", gravity=tuple(other.opt.gravity))
+    inertia = lw.Inertia(mass=mass, com=(size / 2, 0, 0), moments=(1e-5, 1e-3, 1e-3))
+    for i in range(links):
+        hinge = lw.Revolute((0, 0, 1) if i % 2 else (0, 1, 0))
+        linkage.add_body(f"b{i}", f"b{i - 1}" if i else "world", hinge, lw.Pose((size if i else 0, 0, 0)), inertia)
+    model = linkage.compile()
+    loads, force = lw.Loads(model), np.array([2.0, 1.0, 0.5])
+    loads.apply_wrench("b19", force=force, frame="world", at=(size, 0, 0))
+    rest = lw.settle(model, model.neutral(), loads=loads)
+    data = mujoco.MjData(other)
+    data.qpos[:] = rest.state.q
+    mujoco.mj_forward(other, data)
+    point = data.xpos[links] + data.xmat[links].reshape(3, 3) @ np.array([size, 0.0, 0.0])
+    applied = np.zeros(links)
+    mujoco.mj_applyFT(other, data, force, np.zeros(3), point, links, applied)
+    scale = rest.report.unbalanced / rest.report.unbalanced_part
+    assert np.abs(applied - data.qfrc_bias).max() <= 2e-10 * scale  # twice the tolerance of settling
+
+
+def test_the_same_sweep_is_a_linearly_implicit_euler_step(case, rng):
+    """(M/h² + ∂²U + d/h) x = r + M v / h, x = h v⁺: momenta enter as wrenches on the bodies, rotors as efforts."""
+    model, q, acting, plain = case
+    h, v, damping = 1e-2, rng.normal(size=model.nv), rng.uniform(0.1, 1.0, model.nv)
+    state = lw.State(q, v)
+    balance = Balance(model, acting, q)
+    eliminate_leaf_to_root(model.arrays, acting, balance.place, balance.work, 0.0, h**-2, 0.0, damping / h)
+    inertia = model.arrays.body[:, INERTIA : INERTIA + 10]
+    twists = lw.body_twists(model, state)
+    momenta = np.array([rigid_matrix(ten) @ V for ten, V in zip(inertia, twists, strict=True)]) / h
+    efforts = balance.r + model.arrays.dof[:, ARMATURE] * v / h
+    x = np.zeros(model.nv)
+    solve_right_side(model.arrays, balance.place, balance.work, efforts, momenta, np.arange(model.n_bodies), x)
+    M = lw.mass_matrix(model, state)
+    dense = M / h**2 + plain.second_derivative(q) + np.diag(damping / h)
+    expected = np.linalg.solve(dense, -plain.gradient(q) + M @ v / h)
+    np.testing.assert_allclose(x, expected, atol=1000 * EPS * np.linalg.cond(dense) * np.abs(expected).max())
