@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from linkwork import molecules
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
@@ -49,6 +50,7 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
+from linkwork.molecules.langevin import Langevin
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
@@ -90,6 +92,7 @@ __all__ = [
     "FullReport",
     "Inertia",
     "Joint",
+    "Langevin",
     "Linkage",
     "LinkworkError",
     "Loop",
@@ -136,6 +139,7 @@ __all__ = [
     "load",
     "loop_gaps",
     "mass_matrix",
+    "molecules",
     "momentum",
     "reroot",
     "resume_run",

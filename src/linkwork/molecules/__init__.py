@@ -94,7 +94,7 @@ def load(
     if clashes:
         raise FormatError(f"{path}: {len(clashes)} clash{'es' if len(clashes) > 1 else ''}", clashes)
     topology, positions = completing.complete(pieces, gaps, ends, seed, report)
-    topology, positions = completing.protonate(topology, positions, force_field, ph, report)
+    topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
     if relax:
         positions = completing.relax(topology, positions, force_field, report)
     atoms = table_from_topology(topology)
@@ -143,7 +143,7 @@ def peptide(
     )
     if not caps or set(letters) - set("AG"):
         topology, positions = _complete_side_chains(topology, positions, seed)
-    topology, positions = completing.protonate(topology, positions, force_field, ph, report)
+    topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
     if relax:
         positions = completing.relax(topology, positions, force_field, report)
     name = f"{'ace_' if caps else ''}{letters.lower()}{'_nme' if caps else ''}"
@@ -154,14 +154,14 @@ def peptide(
 
 
 def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any, Any]:
-    from linkwork.molecules.completing import one_thread
+    from linkwork.molecules.completing import repeatable
 
     app, unit = extras.app("a peptide"), extras.need("openmm.unit", "a peptide")
     fixing = extras.need("pdbfixer.pdbfixer", "side chains")
     text = StringIO()
     app.PDBFile.writeFile(topology, positions * unit.nanometer, text, keepIds=True)
     text.seek(0)
-    with one_thread() as platform:
+    with repeatable(seed) as platform:
         fixer = fixing.PDBFixer(pdbfile=text, platform=platform)
         fixer.missingResidues = {}
         fixer.findMissingAtoms()

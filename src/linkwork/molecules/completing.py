@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import string
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,15 +28,18 @@ RELAX_FORCE = 10.0  # [kJ/mol/nm] root mean square at which relaxing ends
 
 
 @contextmanager
-def one_thread() -> Iterator[Any]:
-    """OpenMM's CPU platform with one thread: the same seed gives the same structure."""
+def repeatable(seed: int) -> Iterator[Any]:
+    """OpenMM's CPU platform with one thread and numbers of its own: the same seed gives the same structure."""
     platform = extras.openmm("completing a structure").Platform.getPlatformByName("CPU")
     before = platform.getPropertyDefaultValue("Threads")
+    numbers = random.getstate()
     platform.setPropertyDefaultValue("Threads", "1")
+    random.seed(seed)  # OpenMM draws first places of hydrogens from Python's own random numbers
     try:
         yield platform
     finally:
         platform.setPropertyDefaultValue("Threads", before)
+        random.setstate(numbers)
 
 
 def _as_text(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[str, str]:
@@ -83,7 +87,7 @@ def complete(
     whole = join_over_gaps(pieces, gaps, report)
     names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
     argument, text = _as_text(whole, names)
-    with one_thread() as platform:
+    with repeatable(seed) as platform:
         fixer = fixing.PDBFixer(**{argument: StringIO(text)}, platform=platform)
         fixer.sequences = [
             fixing.Sequence(name, piece.sequence)
@@ -136,14 +140,19 @@ def _in_nanometres(positions: Any) -> FloatArray:
 
 
 def protonate(
-    topology: Any, positions: FloatArray, force_field: str | Sequence[str], ph: float, report: PreparationReport
+    topology: Any,
+    positions: FloatArray,
+    force_field: str | Sequence[str],
+    ph: float,
+    seed: int,
+    report: PreparationReport,
 ) -> tuple[Any, FloatArray]:
     """Adds hydrogens for a pH; reports every residue that could be protonated in several ways."""
     app, unit = extras.app("hydrogens"), extras.need("openmm.unit", "hydrogens")
     loaded = load_force_field(force_field)
     modeller = app.Modeller(topology, positions * unit.nanometer)
     residues = list(topology.residues())
-    with one_thread() as platform:
+    with repeatable(seed) as platform:
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, platform=platform)
         except (ValueError, KeyError) as error:
@@ -165,7 +174,7 @@ def relax(
     mm = extras.openmm("relaxing")
     cutoff = RELAX_CUTOFF if topology.getNumAtoms() > RELAX_ALL_PAIRS else None
     system = make_system(topology, force_field, cutoff)
-    with one_thread() as platform:
+    with repeatable(0) as platform:
         context = mm.Context(system, mm.VerletIntegrator(1e-3), platform)
         context.setPositions(positions)
         before = context.getState(getEnergy=True).getPotentialEnergy()._value

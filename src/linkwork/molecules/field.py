@@ -96,8 +96,10 @@ class CompiledField(FieldQuestions):
         self.tables = make_tables(atoms, tree, system, self.skin)
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
+        self._has_clusters = False
         poses = poses_of(self.model, self.model.neutral().q)
-        self.constant = self._energy_of_single_atoms() - self.set_clusters(np.arange(self.model.n_bodies), poses)
+        whole, _ = self.every_term(self.atom_positions(poses))
+        self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
 
     @property
     def pairs(self) -> int:
@@ -127,10 +129,11 @@ class CompiledField(FieldQuestions):
             move_as_one(self.tables, numbers)
             return float("nan")
         out = np.zeros((self.model.n_bodies, 6))
-        before = evaluate_with_room(self, poses, out) if self.evaluations else 0.0
+        before = evaluate_with_room(self, poses, out) if self._has_clusters else 0.0
         move_as_one(self.tables, numbers)
         after = evaluate_with_room(self, poses, out)
-        self.constant += before - after if self.evaluations else 0.0
+        self.constant += before - after if self._has_clusters else 0.0
+        self._has_clusters = True
         return after
 
     def forces(self) -> FloatArray:
@@ -138,19 +141,21 @@ class CompiledField(FieldQuestions):
         p = padded(len(self.atom_table))
         return np.ascontiguousarray(self.tables.work.force.reshape(3, p)[:, : len(self.atom_table)].T)
 
-    def _energy_of_single_atoms(self) -> float:
-        """Energy of all terms, as if every atom moved alone, at the neutral state."""
-        atoms, pairs, terms, _ = self.tables
+    def every_term(self, positions: FloatArray) -> tuple[float, FloatArray]:
+        """Energy [kJ/mol] and forces on atoms (a, 3) [kJ/mol/nm] of all terms, as if every atom moved alone.
+
+        positions: of all atoms [nm], shape (a, 3).
+        """
         count = len(self.atom_table)
         alone = np.arange(count, dtype=np.int64)
-        x = self.atom_positions(poses_of(self.model, self.model.neutral().q))
-        every = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
-        tables = FieldTables(every, pairs, terms, make_work(count, term_counts(terms), self.capacity))
-        move_as_one(tables, alone)
-        identity = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-        poses = np.concatenate([np.broadcast_to(identity, (count, 9)), x], axis=1)
-        single = _Evaluation(tables)
-        return evaluate_with_room(single, np.ascontiguousarray(poses), np.zeros((count, 6)))
+        single = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
+        work = make_work(count, term_counts(self.tables.terms), self.capacity)
+        evaluation = _Evaluation(FieldTables(single, self.tables.pairs, self.tables.terms, work))
+        move_as_one(evaluation.tables, alone)
+        identity = np.broadcast_to([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], (count, 9))
+        forces = np.zeros((count, 6))
+        energy = evaluate_with_room(evaluation, np.concatenate([identity, positions], axis=1), forces)
+        return energy, forces[:, 3:]
 
     @property
     def capacity(self) -> int:

@@ -206,9 +206,8 @@ class Molecule:
     def with_angle(self, state: State, torsion: Torsion, angle: float) -> State:
         """The state with one torsion turned to a dihedral angle [rad]."""
         q = state.q.copy()
-        a, b = self.tree.axis[torsion.joint]
-        sign = 1.0 if torsion.atoms[1:3] == (a, b) else 1.0  # turning the far side by +q opens the angle by +q either way
-        q[self.model.q_slice(torsion.joint)] += sign * (angle - self.angle(torsion, state))
+        # turning the far side by q opens the angle by q, whichever way the four atoms are counted
+        q[self.model.q_slice(torsion.joint)] += angle - self.angle(torsion, state)
         return State(q, state.v.copy())
 
     # -------------------------------------------------------------------------------------------------------------- field

@@ -16,6 +16,7 @@ from linkwork.molecules.torsion_tree import TorsionTree
 
 FloatArray = NDArray[np.float64]
 
+WATER = 78.5  # relative permittivity, as in OpenMM's own implicit solvent files
 BONDED = {  # terms that rigid parts make constant: class → (how to count, read and add, atoms of a term)
     "HarmonicBondForce": ("Bond", 2),
     "HarmonicAngleForce": ("Angle", 3),
@@ -108,6 +109,7 @@ def add_implicit_solvent(system: Any, topology: Any, solvent: str, cutoff: float
     nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")
     nonbonded.setReactionFieldDielectric(1.0)  # the solvent does the screening
     force = mm.GBSAOBCForce()
+    force.setSolventDielectric(WATER)
     for i, (radius, scale) in enumerate(radii.GBSAOBC2Force.getStandardParameters(topology)):
         charge, _, _ = nonbonded.getParticleParameters(i)
         force.addParticle(charge, float(radius), float(scale))
