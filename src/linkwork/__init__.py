@@ -50,7 +50,7 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
-from linkwork.molecules.langevin import Langevin
+from linkwork.molecules.thermal.langevin import Langevin
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene

@@ -13,7 +13,9 @@ proteins.need_packages()
 HEAVY = {"C": "C", "N": "N", "O": "O", "S": "S"}
 
 
-def line(serial, name, residue, number, x, *, chain="A", alt=" ", icode=" ", occupancy=1.0, record="ATOM", element=None):
+def line(
+    serial, name, residue, number, x, *, chain="A", alt=" ", icode=" ", occupancy=1.0, record="ATOM", element=None
+):
     """One atom as a PDB file has it; x in nm."""
     element = element or name[0]
     label = f" {name:<3}" if len(name) < 4 and len(element) == 1 else f"{name:<4}"
@@ -50,7 +52,7 @@ def kinds(molecule):
     return {change.kind for change in molecule.report.changes}
 
 
-# --------------------------------------------------------------------------------------------------------------- what is kept
+# --------------------------------------------------------------------------------------------------------- what is kept
 
 
 def test_a_written_molecule_is_read_back(tmp_path):
@@ -77,14 +79,18 @@ def test_several_chains_have_a_base_each(tmp_path):
     assert int((both.model.parent < 0).sum()) == 2
     one = lw.molecules.load(file, chains="B")
     assert (one.chains, one.n_torsions) == (("B",), lw.molecules.peptide("AK", caps=False).n_torsions)
-    assert {str(r.number) for r in lw.molecules.load(file, chains="A", residues=(2, 4)).atoms.residues} == {"2", "3", "4"}
+    assert {str(r.number) for r in lw.molecules.load(file, chains="A", residues=(2, 4)).atoms.residues} == {
+        "2",
+        "3",
+        "4",
+    }
 
 
 def test_the_most_occupied_location_is_taken_and_told(tmp_path):
     lines = []
     for k, (residue, number, name, x) in enumerate(heavy_atoms("GAS")):
         if number == 2 and name == "CB":
-            lines.append(line(k, name, residue, number, x + [0.0, 0.0, 0.03], alt="A", occupancy=0.4))
+            lines.append(line(k, name, residue, number, x + np.array([0.0, 0.0, 0.03]), alt="A", occupancy=0.4))
             lines.append(line(k, name, residue, number, x, alt="B", occupancy=0.6))
         else:
             lines.append(line(k, name, residue, number, x))
@@ -166,7 +172,7 @@ def test_relaxing_lowers_the_energy_and_is_told(tmp_path):
     assert relaxed.report.of("relaxed")
 
 
-# -------------------------------------------------------------------------------------------------------------------- counts
+# --------------------------------------------------------------------------------------------------------------- counts
 
 
 def test_torsion_counts():
@@ -223,7 +229,7 @@ def test_bacteriorhodopsin():
     assert molecule.model.frame("A:60:CA").body == molecule.tree.body[molecule.atom("60:CA")]
 
 
-# --------------------------------------------------------------------------------------------------------------------- names
+# ---------------------------------------------------------------------------------------------------------------- names
 
 
 def test_selections_and_names():
@@ -253,7 +259,10 @@ def test_selections_and_names():
         (lambda m: m.write("x.dcd", []), "no states"),
         (lambda m: m.write("x.dcd", [m.state] * 3, times=[0, 1, 5]), "evenly spaced"),
         (lambda m: m.field().set_clusters([0, 1]), "one per body"),
-        (lambda m: m.field().wrenches(np.full((m.model.n_bodies, 12), np.nan), np.zeros((m.model.n_bodies, 6))), "finite"),
+        (
+            lambda m: m.field().wrenches(np.full((m.model.n_bodies, 12), np.nan), np.zeros((m.model.n_bodies, 6))),
+            "finite",
+        ),
     ],
 )
 def test_wrong_questions_get_an_answer(ask, message):
@@ -268,7 +277,7 @@ def test_sequences_are_checked(sequence, message):
         lw.molecules.peptide(sequence)
 
 
-# ----------------------------------------------------------------------------------------------------------------- bad files
+# ------------------------------------------------------------------------------------------------------------ bad files
 
 
 def nan_position(lines):
@@ -332,7 +341,7 @@ def test_openmm_objects_are_checked():
     import openmm as mm
 
     system.addForce(mm.CMAPTorsionForce())
-    with pytest.raises(lw.ModelError, match="has no CMAPTorsionForce; .* Use engine='openmm'"):
+    with pytest.raises(lw.ModelError, match=r"has no CMAPTorsionForce; .* Use engine='openmm'"):
         lw.molecules.from_openmm(molecule.topology, system, good).field(engine="numba")
     system.addParticle(1.0)
     with pytest.raises(lw.ModelError, match="they must agree"):
@@ -351,7 +360,7 @@ def test_a_missing_parameter_names_residue_and_atom():
         broken.field()
 
 
-# -------------------------------------------------------------------------------------------------------------- trajectories
+# --------------------------------------------------------------------------------------------------------- trajectories
 
 
 @pytest.mark.parametrize("reader", ["mdtraj", "MDAnalysis"])

@@ -1,4 +1,4 @@
-"""Force fields on linkages: against OpenMM in double precision, against differences of the energy, and against themselves."""
+"""Force fields on linkages: against OpenMM in double precision, against differences of the energy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import proteins
 import pytest
 
 import linkwork as lw
-from linkwork.molecules.field import CompiledField, poses_of
+from linkwork.molecules.forces.field import CompiledField, poses_of
 
 proteins.need_packages()
 
@@ -61,7 +61,7 @@ def test_energy_is_that_of_the_whole_system(molecule, system):
 
 
 def test_both_engines_agree(molecule, system):
-    from linkwork.molecules.openmm_field import OpenMMField
+    from linkwork.molecules.forces.openmm_field import OpenMMField
 
     own = CompiledField(molecule.atoms, molecule.tree, system)
     theirs = OpenMMField(molecule.atoms, molecule.tree, system, platform="Reference")

@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.full.kick_drift_kick import kick_drift_kick
 from linkwork.full.runge_kutta import rk4
 from linkwork.model import layout
-from linkwork.molecules.accelerating import FieldAcceleration
+from linkwork.molecules.thermal.accelerating import FieldAcceleration
 
 EPS = np.finfo(float).eps
 
@@ -60,9 +60,10 @@ def test_no_body_is_singular(molecule):
 
 
 def test_atoms_are_where_they_were(molecule):
-    assert np.abs(molecule.positions(molecule.state) - molecule.reference).max() <= 100.0 * EPS * np.abs(
-        molecule.reference
-    ).max()
+    assert (
+        np.abs(molecule.positions(molecule.state) - molecule.reference).max()
+        <= 100.0 * EPS * np.abs(molecule.reference).max()
+    )
 
 
 def test_torsions_turn_to_the_angle_asked_for(molecule, rng):
@@ -102,7 +103,9 @@ def test_langevin_holds_its_temperature(rng):
     error = 300.0 * np.sqrt(2.0 / model.nv / 2000)  # exp(-2.5) of the velocity is kept from step to step
     assert abs(np.mean(temperatures) - 300.0) < 6.0 * error
     cold = lw.State(state.q, np.zeros(model.nv))
-    assert (again.relax_velocity(cold, 0.5).v == lw.Langevin(300.0, 5.0, seed=3).start(model).relax_velocity(cold, 0.5).v).all()
+    assert (
+        again.relax_velocity(cold, 0.5).v == lw.Langevin(300.0, 5.0, seed=3).start(model).relax_velocity(cold, 0.5).v
+    ).all()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

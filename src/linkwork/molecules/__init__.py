@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike
 from linkwork.core.checks import not_negative
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules import extras
-from linkwork.molecules.field import CompiledField, Field
-from linkwork.molecules.fixman import FixmanPotential
-from linkwork.molecules.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
+from linkwork.molecules.forces.field import CompiledField, Field
+from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
-from linkwork.molecules.openmm_field import OpenMMField
-from linkwork.molecules.report import Change, PreparationReport
+from linkwork.molecules.structure.report import Change, PreparationReport
+from linkwork.molecules.thermal.fixman import FixmanPotential
+from linkwork.molecules.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
 
 __all__ = [
     "BOLTZMANN",
@@ -75,9 +75,9 @@ def load(
     omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
     Every change is listed in the molecule's `report`.
     """
-    from linkwork.molecules import completing, reading
-    from linkwork.molecules.atoms import table_from_topology
-    from linkwork.molecules.force_fields import load_force_field
+    from linkwork.molecules.forces.force_fields import load_force_field
+    from linkwork.molecules.structure import completing, reading
+    from linkwork.molecules.structure.atoms import table_from_topology
 
     if gaps not in GAPS:
         raise StateError(f"gaps is {gaps!r}; choose one of {', '.join(GAPS)}.")
@@ -123,8 +123,8 @@ def peptide(
     helix: an α-helix (φ -57°, ψ -47°), otherwise an extended strand. phi, psi: other angles [rad], one or one per residue.
     caps: acetyl before residue 1 and N-methyl behind the last, instead of charged ends.
     """
-    from linkwork.molecules import completing, peptides
-    from linkwork.molecules.atoms import table_from_topology
+    from linkwork.molecules.structure import completing, peptides
+    from linkwork.molecules.structure.atoms import table_from_topology
 
     letters = peptides.check_sequence(sequence)
     report = PreparationReport(f"peptide {letters}")
@@ -134,13 +134,11 @@ def peptide(
         try:
             values = np.broadcast_to(standard if given is None else np.asarray(given, dtype=float), len(letters))
         except ValueError:
-            raise ModelError(f"{what} has shape {np.shape(given)}; give one angle, or {len(letters)}.") from None
+            raise ModelError(f"{what} does not fit the sequence; give one angle, or {len(letters)}.") from None
         if not np.isfinite(values).all():
             raise ModelError(f"{what} has an angle that is not finite.")
         angles.append(np.degrees(values))
-    topology, positions = peptides.peptide_topology(
-        peptides.backbone(letters, list(zip(*angles, strict=True)), caps)
-    )
+    topology, positions = peptides.peptide_topology(peptides.backbone(letters, list(zip(*angles, strict=True)), caps))
     if not caps or set(letters) - set("AG"):
         topology, positions = _complete_side_chains(topology, positions, seed)
     topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
@@ -154,7 +152,7 @@ def peptide(
 
 
 def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any, Any]:
-    from linkwork.molecules.completing import repeatable
+    from linkwork.molecules.structure.completing import repeatable
 
     app, unit = extras.app("a peptide"), extras.need("openmm.unit", "a peptide")
     fixing = extras.need("pdbfixer.pdbfixer", "side chains")
@@ -176,7 +174,7 @@ def from_openmm(
 
     positions: with a unit, or plain numbers [nm], shape (a, 3). Masses are the System's.
     """
-    from linkwork.molecules.atoms import table_from_topology
+    from linkwork.molecules.structure.atoms import table_from_topology
 
     unit = extras.need("openmm.unit", "from_openmm")
     count = topology.getNumAtoms()

@@ -16,14 +16,14 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.atoms import AtomTable, Residue
-from linkwork.molecules.bond_graph import disulfides, turning_bonds
-from linkwork.molecules.field import SKIN, CompiledField, atom_positions, poses_of
-from linkwork.molecules.force_fields import make_system
-from linkwork.molecules.openmm_field import OpenMMField
-from linkwork.molecules.report import PreparationReport
-from linkwork.molecules.torsion_names import torsion_atoms
-from linkwork.molecules.torsion_tree import TorsionTree, build_tree
+from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
+from linkwork.molecules.forces.force_fields import make_system
+from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.structure.atoms import AtomTable, Residue
+from linkwork.molecules.structure.report import PreparationReport
+from linkwork.molecules.torsions.bond_graph import disulfides, turning_bonds
+from linkwork.molecules.torsions.names import torsion_atoms
+from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -71,9 +71,13 @@ class Molecule:
         turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
         self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name)
         for a, b in cut:
-            report.note("cut", "", f"disulfide {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field")
+            report.note(
+                "cut", "", f"disulfide {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field"
+            )
         for body in self.tree.straight:
-            report.note("thin", "", f"'{self.model.body_names[body]}' is straight: it got a little inertia about its line")
+            report.note(
+                "thin", "", f"'{self.model.body_names[body]}' is straight: it got a little inertia about its line"
+            )
 
     # ------------------------------------------------------------------------------------------------------------ linkage
 
@@ -181,7 +185,9 @@ class Molecule:
         if len(fits) == 1:
             return fits[0]
         if not fits:
-            raise ModelError(f"molecule '{self.name}' has no residue {residue!r}{f' in chain {chain}' if chain else ''}.")
+            raise ModelError(
+                f"molecule '{self.name}' has no residue {residue!r}{f' in chain {chain}' if chain else ''}."
+            )
         raise ModelError(f"residue {residue!r} stands in chains {', '.join(r.chain for r in fits)}; say which.")
 
     # ----------------------------------------------------------------------------------------------------------- geometry
@@ -245,7 +251,9 @@ class Molecule:
     def _system(self, force_field: str | Sequence[str] | None, cutoff: float | None, solvent: str | None) -> Any:
         if force_field is None and self.system is not None:
             if cutoff is not None or solvent is not None:
-                raise StateError("this molecule came with a System of its own, which has its cutoff and solvent already.")
+                raise StateError(
+                    "this molecule came with a System of its own, which has its cutoff and solvent already."
+                )
             return self.system
         name = force_field if force_field is not None else self.force_field
         if name is None or self.topology is None:
@@ -265,7 +273,9 @@ class Molecule:
         write_states(self, path, states, times)
 
     def __repr__(self) -> str:
-        return f"Molecule('{self.name}', {len(self.atoms)} atoms, {self.n_torsions} torsions, {len(self.tree.cut)} cuts)"
+        return (
+            f"Molecule('{self.name}', {len(self.atoms)} atoms, {self.n_torsions} torsions, {len(self.tree.cut)} cuts)"
+        )
 
 
 def _fits(residue: Residue, wanted: int | str | tuple[int, int] | None) -> bool:

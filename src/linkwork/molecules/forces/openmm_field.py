@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
-from linkwork.molecules.atoms import AtomTable
-from linkwork.molecules.field import FieldQuestions, atom_positions, poses_of
-from linkwork.molecules.field_kernel import wrenches_of_forces
-from linkwork.molecules.torsion_tree import TorsionTree
+from linkwork.molecules.forces.field import FieldQuestions, atom_positions, poses_of
+from linkwork.molecules.forces.kernel import wrenches_of_forces
+from linkwork.molecules.structure.atoms import AtomTable
+from linkwork.molecules.torsions.tree import TorsionTree
 
 FloatArray = NDArray[np.float64]
 

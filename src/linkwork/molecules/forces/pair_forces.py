@@ -7,7 +7,7 @@ moved beyond the cutoff, which is all the masking there is.
 """
 
 from linkwork.core.jit import routine
-from linkwork.molecules.tables import BLOCK, CUTOFF2, REACTION_C, REACTION_K
+from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, REACTION_C, REACTION_K
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vdiv, vselect_less, vsqrt
 

@@ -10,7 +10,7 @@ from typing import Any
 from linkwork.core.checks import positive
 from linkwork.errors import ModelError
 from linkwork.molecules import extras
-from linkwork.molecules.openmm_field import add_implicit_solvent
+from linkwork.molecules.forces.openmm_field import add_implicit_solvent
 
 FORCE_FIELDS: dict[str, tuple[str, ...]] = {
     "amber14": ("amber14-all.xml", "amber14/tip3p.xml"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwork.molecules.atoms import AtomTable
+from linkwork.molecules.structure.atoms import AtomTable
 
 CHI = {
     frozenset(("CA", "CB")): "chi1",
@@ -45,7 +45,9 @@ def torsion_atoms(atoms: AtomTable, a: int, b: int) -> tuple[int, int, int, int]
         a, b = b, a
     if name in ("psi", "chi1") and names[a] != "CA":
         a, b = b, a
-    before = _beyond(atoms, a, b, {"phi": ("C",), "psi": ("N",), "omega": ("CA", "CH3")}.get(name, BEFORE.get(names[a], ())))
+    before = _beyond(
+        atoms, a, b, {"phi": ("C",), "psi": ("N",), "omega": ("CA", "CH3")}.get(name, BEFORE.get(names[a], ()))
+    )
     after = {"phi": ("C",), "psi": ("N", "O", "OXT"), "omega": ("CA", "C", "CH3")}.get(name, AFTER)
     return before, a, b, _beyond(atoms, b, a, after)
 

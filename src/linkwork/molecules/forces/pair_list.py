@@ -7,7 +7,7 @@ second mention. Blocks are first compared by the spheres around them, then atom 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.tables import (
+from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_LIST_FULL,
     FIELD_NOT_FINITE,

@@ -13,10 +13,9 @@ from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.atoms import AtomTable
-from linkwork.molecules.field_kernel import move_as_one, wrenches_on_bodies
-from linkwork.molecules.parameters import capacity_guess, pairs_of, terms_of
-from linkwork.molecules.tables import (
+from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
+from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.tables import (
     FIELD_LIST_FULL,
     FIELD_NOT_FINITE,
     LIST_BUILDS,
@@ -26,7 +25,8 @@ from linkwork.molecules.tables import (
     make_work,
     padded,
 )
-from linkwork.molecules.torsion_tree import TorsionTree
+from linkwork.molecules.structure.atoms import AtomTable
+from linkwork.molecules.torsions.tree import TorsionTree
 
 FloatArray = NDArray[np.float64]
 

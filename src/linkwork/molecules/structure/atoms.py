@@ -91,7 +91,9 @@ def table_from_topology(topology: Any, masses: FloatArray | None = None) -> Atom
         masses = np.array([0.0 if atom.element is None else atom.element.mass._value for atom in atoms])
     return AtomTable(
         names=tuple(atom.name for atom in atoms),
-        elements=np.array([0 if atom.element is None else atom.element.atomic_number for atom in atoms], dtype=np.int64),
+        elements=np.array(
+            [0 if atom.element is None else atom.element.atomic_number for atom in atoms], dtype=np.int64
+        ),
         masses=np.asarray(masses, dtype=float),
         residue_of=residue_of,
         residues=tuple(residues),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.dynamics.front import energy, forward_dynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.field import Field, poses_of
+from linkwork.molecules.forces.field import Field, poses_of
 
 FloatArray = NDArray[np.float64]
 Wrenches = Callable[[FloatArray], FloatArray]  # poses (n, 12) → more wrenches (n, 6)

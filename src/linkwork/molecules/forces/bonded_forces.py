@@ -6,7 +6,7 @@ Forces of a torsion after Blondel and Karplus (1996), without a division by sin 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.tables import ANGLE_COUNT, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
+from linkwork.molecules.forces.tables import ANGLE_COUNT, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 
 COULOMB = 138.93545764438198  # 1/4πε₀ [kJ/mol nm / e²], the value OpenMM has
@@ -60,26 +60,26 @@ def near_pair(terms, k, work):
 
 @inlined
 def torsion(terms, t, work):
-    """k (1 + cos(n φ - φ₀)) about the bond j-l of the atoms i, j, l, m."""
-    i, j, l, m = terms.torsion[t, 0], terms.torsion[t, 1], terms.torsion[t, 2], terms.torsion[t, 3]
-    xj, xl = atom(work, j), atom(work, l)
+    """k (1 + cos(n φ - φ₀)) about the bond j-k of the atoms i, j, k, last."""
+    i, j, k, last = terms.torsion[t, 0], terms.torsion[t, 1], terms.torsion[t, 2], terms.torsion[t, 3]
+    xj, xk = atom(work, j), atom(work, k)
     a = sub3(atom(work, i), xj)
-    b = sub3(xl, xj)
-    c = sub3(xl, atom(work, m))
+    b = sub3(xk, xj)
+    c = sub3(xk, atom(work, last))
     u, v = cross3(a, b), cross3(b, c)
     b2 = dot3(b, b)
     length = math.sqrt(b2)
     phi = math.atan2(length * dot3(a, v), dot3(u, v))
-    n, phase, k = terms.torsion_parameters[t, 0], terms.torsion_parameters[t, 1], terms.torsion_parameters[t, 2]
-    slope = -k * n * math.sin(n * phi - phase)  # dE/dφ
+    n, phase, strength = terms.torsion_parameters[t, 0], terms.torsion_parameters[t, 1], terms.torsion_parameters[t, 2]
+    slope = -strength * n * math.sin(n * phi - phase)  # dE/dφ
     f_i = scale3(-slope * length / dot3(u, u), u)
-    f_m = scale3(slope * length / dot3(v, v), v)
-    g = sub3(scale3(dot3(a, b) / b2, f_i), scale3(dot3(c, b) / b2, f_m))
+    f_l = scale3(slope * length / dot3(v, v), v)
+    g = sub3(scale3(dot3(a, b) / b2, f_i), scale3(dot3(c, b) / b2, f_l))
     push(work, i, f_i)
     push(work, j, sub3(g, f_i))
-    push(work, l, scale3(-1.0, add3(f_m, g)))
-    push(work, m, f_m)
-    return k * (1.0 + math.cos(n * phi - phase))
+    push(work, k, scale3(-1.0, add3(f_l, g)))
+    push(work, last, f_l)
+    return strength * (1.0 + math.cos(n * phi - phase))
 
 
 @inlined
@@ -98,10 +98,10 @@ def bond(terms, k, work):
 
 @inlined
 def angle(terms, k, work):
-    """½ k (θ - θ₀)² at atom j between i and l."""
-    i, j, l = terms.angle[k, 0], terms.angle[k, 1], terms.angle[k, 2]
+    """½ k (θ - θ₀)² at atom j between i and m."""
+    i, j, m = terms.angle[k, 0], terms.angle[k, 1], terms.angle[k, 2]
     xj = atom(work, j)
-    a, b = sub3(atom(work, i), xj), sub3(atom(work, l), xj)
+    a, b = sub3(atom(work, i), xj), sub3(atom(work, m), xj)
     normal = cross3(a, b)
     sine = math.sqrt(dot3(normal, normal))
     theta = math.atan2(sine, dot3(a, b))
@@ -110,8 +110,8 @@ def angle(terms, k, work):
     slope = stiffness * bend
     if sine > 0.0:  # along a straight line the direction of the force is open, and so is not pushed
         f_i = scale3(-slope / (dot3(a, a) * sine), cross3(a, normal))
-        f_l = scale3(slope / (dot3(b, b) * sine), cross3(b, normal))
+        f_m = scale3(slope / (dot3(b, b) * sine), cross3(b, normal))
         push(work, i, f_i)
-        push(work, l, f_l)
-        push(work, j, scale3(-1.0, add3(f_i, f_l)))
+        push(work, m, f_m)
+        push(work, j, scale3(-1.0, add3(f_i, f_m)))
     return 0.5 * stiffness * bend * bend

@@ -17,9 +17,9 @@ from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Compound, Free, Joint, Prismatic, Revolute
 from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Frame, Model
-from linkwork.molecules.atoms import AtomTable, neighbour_lists
-from linkwork.molecules.bond_graph import Bond
-from linkwork.molecules.torsion_names import torsion_name
+from linkwork.molecules.structure.atoms import AtomTable, neighbour_lists
+from linkwork.molecules.torsions.bond_graph import Bond
+from linkwork.molecules.torsions.names import torsion_name
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -126,9 +126,7 @@ def _compiled(
     )
 
 
-def _rigid_groups(
-    atoms: AtomTable, turning: Sequence[Bond], cut: Sequence[Bond]
-) -> tuple[IntArray, list[list[int]]]:
+def _rigid_groups(atoms: AtomTable, turning: Sequence[Bond], cut: Sequence[Bond]) -> tuple[IntArray, list[list[int]]]:
     """Atoms joined by bonds that do not turn: group of each atom, members of each group."""
     apart = set(turning) | set(cut)
     near = neighbour_lists(len(atoms), tuple(bond for bond in atoms.bonds if bond not in apart))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
-from linkwork.molecules.atoms import AtomTable
-from linkwork.molecules.bonded_forces import COULOMB
-from linkwork.molecules.tables import BLOCK, Pairs, Terms, padded
+from linkwork.molecules.forces.bonded_forces import COULOMB
+from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, padded
+from linkwork.molecules.structure.atoms import AtomTable
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

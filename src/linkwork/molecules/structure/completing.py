@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
-from linkwork.molecules.force_fields import explain_template_error, load_force_field, make_system
-from linkwork.molecules.reading import Piece
-from linkwork.molecules.report import PreparationReport
+from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
+from linkwork.molecules.structure.reading import Piece
+from linkwork.molecules.structure.report import PreparationReport
 
 FloatArray = NDArray[np.float64]
 

@@ -73,7 +73,7 @@ class Work(NamedTuple):
 
 
 class FieldTables(NamedTuple):
-    """Everything `field_kernel.evaluate` needs."""
+    """Everything `kernel.evaluate` needs."""
 
     atoms: Atoms
     pairs: Pairs

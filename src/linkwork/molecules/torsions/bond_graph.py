@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwork.molecules.atoms import CARBON, HYDROGEN, NITROGEN, OXYGEN, SULFUR, AtomTable, neighbour_lists
+from linkwork.molecules.structure.atoms import CARBON, HYDROGEN, NITROGEN, OXYGEN, SULFUR, AtomTable, neighbour_lists
 
 Bond = tuple[int, int]
 

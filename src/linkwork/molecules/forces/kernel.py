@@ -4,17 +4,17 @@
 """
 
 from linkwork.core.jit import kernel, routine
-from linkwork.molecules.bonded_forces import bonded_forces
-from linkwork.molecules.pair_forces import pair_forces
-from linkwork.molecules.pair_list import refresh_list
-from linkwork.molecules.tables import FIELD_OK, LIST_IS_VALID, NEAR_COUNT
+from linkwork.molecules.forces.bonded_forces import bonded_forces
+from linkwork.molecules.forces.pair_forces import pair_forces
+from linkwork.molecules.forces.pair_list import refresh_list
+from linkwork.molecules.forces.tables import FIELD_OK, LIST_IS_VALID, NEAR_COUNT
 from linkwork.spatial.memory import load3, load9, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, tmatvec3
 
 
 @routine
 def place_atoms(atoms, work, poses):
-    """World positions of all atoms from the poses (n, 12) of their bodies: nine numbers of the rotation, then the origin."""
+    """World positions of all atoms from the poses (n, 12) of bodies: nine numbers of the rotation, then the origin."""
     p = work.cluster.shape[0]
     for i in range(atoms.body.shape[0]):
         b = atoms.body[i]

@@ -11,7 +11,7 @@ from typing import Any
 
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
-from linkwork.molecules.report import PreparationReport
+from linkwork.molecules.structure.report import PreparationReport
 
 BACKBONE = ("N", "CA", "C")
 LONGEST_PEPTIDE_BOND = 2.0  # [Å] between C and N; a bond has 1.33, a gap 3 and more
@@ -66,7 +66,9 @@ def choose_chains(structure: Any, chains: str | Iterable[str] | None, source: st
     known = [chain.name for chain in structure[0]]
     missing = [name for name in wanted if name not in known]
     if missing or not wanted:
-        raise FormatError(f"{source}: there is no chain {', '.join(map(repr, missing))}; the file has {', '.join(known)}.")
+        raise FormatError(
+            f"{source}: there is no chain {', '.join(map(repr, missing))}; the file has {', '.join(known)}."
+        )
     for name in known:
         if name not in wanted:
             structure[0].remove_chain(name)
@@ -116,7 +118,12 @@ def label(chain: Any, residue: Any) -> str:
 
 
 def sort_residues(
-    structure: Any, known: Sequence[str], substitutes: dict[str, str], waters: bool, ions: bool, report: PreparationReport
+    structure: Any,
+    known: Sequence[str],
+    substitutes: dict[str, str],
+    waters: bool,
+    ions: bool,
+    report: PreparationReport,
 ) -> list[Piece]:
     """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused."""
     faults: list[str] = []
@@ -127,7 +134,8 @@ def sort_residues(
         for residue in chain:
             where = label(chain, residue)
             names = {atom.name for atom in residue}
-            is_linked = set(BACKBONE) <= names or residue.name in known and ("P" in names or "N" in names and "C" in names)
+            has_ends = "P" in names or {"N", "C"} <= names
+            is_linked = set(BACKBONE) <= names or (residue.name in known and has_ends)
             if residue.is_water():
                 if waters:
                     others.append(residue)
@@ -226,7 +234,9 @@ def clash_faults(pieces: Sequence[Piece]) -> list[str]:
         for residue in piece.residues:
             for atom in residue:
                 p = atom.pos
-                name = f"atom {atom.name} of {residue.name} {piece.chain}:{residue.seqid.num}{residue.seqid.icode.strip()}"
+                name = (
+                    f"atom {atom.name} of {residue.name} {piece.chain}:{residue.seqid.num}{residue.seqid.icode.strip()}"
+                )
                 home = (math.floor(p.x), math.floor(p.y), math.floor(p.z))
                 around = (
                     other
