@@ -28,7 +28,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "jax")
+PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "openmm", "jax")
 SAMPLE_TIME = 1e-3  # [s] one sample at least: far above the clock's resolution, below a scheduler's time slice
 BUSY = 0.1  # part of the wall clock's time taken by other programs from which a figure deserves a warning
 LONGEST_WARM_UP = 0.2  # [s]

@@ -5,7 +5,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork import molecules
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.adaptive.quasi_statics.simulation import Report as QuasiStaticsReport
@@ -50,7 +49,6 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.model.state import State
-from linkwork.molecules.thermal.langevin import Langevin
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
@@ -59,6 +57,9 @@ from linkwork.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from linkwork import molecules
+    from linkwork.molecules.thermal.langevin import Langevin
 
 __version__ = "0.1.0"
 
@@ -72,6 +73,17 @@ def load(path: "str | Path", **options: Any) -> Linkage:
     from linkwork.importers import load_file
 
     return load_file(path, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """`lw.molecules` and what comes from it, when it is first asked for."""
+    import importlib
+
+    if name == "molecules":
+        return importlib.import_module("linkwork.molecules")
+    if name == "Langevin":
+        return importlib.import_module("linkwork.molecules").Langevin
+    raise AttributeError(f"module 'linkwork' has no attribute '{name}'")
 
 
 __all__ = [

@@ -35,6 +35,7 @@ HELPERS = (  # files of that folder that are no benchmarks
     "adaptive_dynamics_timing",
     "adaptive_dynamics_updates",
     "harness",
+    "molecules_dynamics",
     "peers",
     "quasi_statics_molecule",
     "quasi_statics_page",

@@ -22,6 +22,7 @@ from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.field import CompiledField, Field
 from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
 from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
 from linkwork.molecules.structure.report import Change, PreparationReport
 from linkwork.molecules.thermal.fixman import FixmanPotential
@@ -34,6 +35,7 @@ __all__ = [
     "CompiledField",
     "Field",
     "FixmanPotential",
+    "HydrogenBond",
     "Langevin",
     "Molecule",
     "OpenMMField",
@@ -41,6 +43,8 @@ __all__ = [
     "RandomVelocities",
     "Torsion",
     "from_openmm",
+    "helix_content",
+    "hydrogen_bonds",
     "load",
     "peptide",
     "temperature",

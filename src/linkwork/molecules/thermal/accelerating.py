@@ -41,6 +41,10 @@ class FieldAcceleration:
             self.evaluations += 1
         return self._wrenches
 
+    def forget(self) -> None:
+        """The further loads have changed: the wrenches are found anew, even at the same q."""
+        self._q = np.full(self.model.nq, np.nan)
+
     def __call__(self, q: FloatArray, v: FloatArray) -> FloatArray:
         return forward_dynamics(self.model, State(q, v), wrenches=self.wrenches(q))
 
