@@ -67,6 +67,7 @@ class Pull(NamedTuple):
     force: np.ndarray  # (frames,) [kJ/mol/nm] of the spring
     content: np.ndarray  # (frames,) of helix
     work: float  # [kJ/mol] done by the moving end of the spring
+    last: lw.State | None = None  # where the linkage ended
 
 
 class Pulling(NamedTuple):
@@ -112,7 +113,7 @@ def pull_linkage(molecule: Any, field: Any, pulling: Pulling, h: float, seed: in
         if k % max(1, steps // frames) == 0:
             rows.append((np.linalg.norm(x[1] - x[0]), force, lw.molecules.helix_content(molecule, state)))
     extension, force_, content = np.array(rows).T
-    return Pull(extension, force_, content, work)
+    return Pull(extension, force_, content, work, state)
 
 
 def pull_atoms(molecule: Any, pulling: Pulling, h: float, seed: int, frames: int = 100) -> Pull:

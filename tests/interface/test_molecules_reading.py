@@ -254,6 +254,7 @@ def test_selections_and_names():
         (lambda m: m.field(engine="numba", solvent="obc2"), "in vacuum"),
         (lambda m: m.field(solvent="beer"), "there is no solvent 'beer'"),
         (lambda m: m.field(cutoff=-1.0), "cutoff is -1.0"),
+        (lambda m: m.field(cutoff=1.0, switch=1.2), "switch is 1.2; it is a distance below the cutoff"),
         (lambda m: m.field(engine="openmm", platform="Abacus"), "no platform 'Abacus'"),
         (lambda m: m.write("x.trr", m.state), "molecules are written as"),
         (lambda m: m.write("x.dcd", []), "no states"),

@@ -22,13 +22,14 @@ def molecule(request):
     return request.param()
 
 
-@pytest.fixture(params=[None, 0.7], ids=["all_pairs", "cutoff"])
+@pytest.fixture(params=[(None, None), (0.7, None), (0.8, 0.5)], ids=["all_pairs", "cutoff", "switch"])
 def system(request, molecule):
     if molecule.system is not None:
-        if request.param is not None:
+        if request.param[0] is not None:
             pytest.skip(reason="this molecule came with a System of its own")
         return molecule.system
-    return molecule._system("amber14", request.param, None)
+    cutoff, switch = request.param
+    return molecule._system("amber14", cutoff, None, switch)
 
 
 def reference(system, positions):

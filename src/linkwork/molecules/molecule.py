@@ -225,6 +225,7 @@ class Molecule:
         engine: str | None = None,
         solvent: str | None = None,
         *,
+        switch: float | None = None,
         skin: float = SKIN,
         platform: str = "CPU",
         threads: int | None = None,
@@ -234,6 +235,8 @@ class Molecule:
         force_field: "amber14" and others of `force_fields.FORCE_FIELDS`, or OpenMM's XML files; by default the one the
         molecule was loaded with, or the System it came with.
         cutoff: of Lennard-Jones and Coulomb terms [nm], with a reaction field beyond; none by default.
+        switch: distance from which Lennard-Jones terms fade towards the cutoff [nm]. Without it the energy makes a small
+        step when a pair crosses the cutoff, and runs of large molecules do not keep it.
         engine: "numba" (own kernel) or "openmm". By default "numba", and "openmm" with a solvent.
         solvent: "obc2", OpenMM's implicit solvent. skin: of the own list of neighbours [nm].
         platform, threads: of OpenMM.
@@ -243,14 +246,20 @@ class Molecule:
             raise StateError(f"there is no engine '{engine}'; choose one of {', '.join(ENGINES)}.")
         if solvent is not None and chosen == "numba":
             raise StateError("engine='numba' computes molecules in vacuum; leave it out, or use engine='openmm'.")
-        system = self._system(force_field, cutoff, solvent)
+        system = self._system(force_field, cutoff, solvent, switch)
         if chosen == "numba":
             return CompiledField(self.atoms, self.tree, system, skin)
         return OpenMMField(self.atoms, self.tree, system, platform, threads)
 
-    def _system(self, force_field: str | Sequence[str] | None, cutoff: float | None, solvent: str | None) -> Any:
+    def _system(
+        self,
+        force_field: str | Sequence[str] | None,
+        cutoff: float | None,
+        solvent: str | None,
+        switch: float | None = None,
+    ) -> Any:
         if force_field is None and self.system is not None:
-            if cutoff is not None or solvent is not None:
+            if cutoff is not None or solvent is not None or switch is not None:
                 raise StateError(
                     "this molecule came with a System of its own, which has its cutoff and solvent already."
                 )
@@ -258,7 +267,7 @@ class Molecule:
         name = force_field if force_field is not None else self.force_field
         if name is None or self.topology is None:
             raise StateError(f"molecule '{self.name}' has no force field; name one.")
-        return make_system(self.topology, name, cutoff, solvent)
+        return make_system(self.topology, name, cutoff, solvent, switch)
 
     # -------------------------------------------------------------------------------------------------------------- files
 

@@ -43,14 +43,25 @@ def _load_files(files: tuple[str, ...]) -> Any:
 
 
 def make_system(
-    topology: Any, force_field: str | Sequence[str], cutoff: float | None = None, solvent: str | None = None
+    topology: Any,
+    force_field: str | Sequence[str],
+    cutoff: float | None = None,
+    solvent: str | None = None,
+    switch: float | None = None,
 ) -> Any:
-    """OpenMM's System of a topology in open space: flexible, with a cutoff [nm] and a reaction field, or without."""
+    """OpenMM's System of a topology in open space: flexible, with a cutoff [nm] and a reaction field, or without.
+
+    switch: where Lennard-Jones terms begin to fade towards the cutoff [nm].
+    """
     app = extras.app("a force field")
     loaded = load_force_field(force_field)
     options: dict[str, Any] = {"nonbondedMethod": app.NoCutoff}
     if cutoff is not None:
         options = {"nonbondedMethod": app.CutoffNonPeriodic, "nonbondedCutoff": positive(cutoff, "cutoff")}
+    if switch is not None:
+        if cutoff is None or not 0.0 < switch < cutoff:
+            raise ModelError(f"switch is {switch!r}; it is a distance below the cutoff, which is {cutoff!r}.")
+        options["switchDistance"] = float(switch)
     try:
         system = loaded.createSystem(topology, constraints=None, rigidWater=False, removeCMMotion=False, **options)
     except (ValueError, KeyError) as error:

@@ -31,8 +31,11 @@ def gather_wrenches(atoms, work, poses, out):
     for b in range(out.shape[0]):
         store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for i in range(atoms.body.shape[0]):
+        world = (work.force[i], work.force[p + i], work.force[2 * p + i])
+        if world[0] == 0.0 and world[1] == 0.0 and world[2] == 0.0:
+            continue  # where most joints are frozen, most atoms feel nothing
         b = atoms.body[i]
-        f = tmatvec3(load9(poses, b, 0), (work.force[i], work.force[p + i], work.force[2 * p + i]))
+        f = tmatvec3(load9(poses, b, 0), world)
         n = cross3(load3(atoms.local, i, 0), f)
         for d in range(3):
             out[b, d] += n[d]

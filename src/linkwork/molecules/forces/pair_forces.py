@@ -2,12 +2,13 @@
 
     E = 4 √(ε_i ε_j) (s¹² - s⁶) + q_i q_j (1/r + k r² - c),   s = (σ_i + σ_j) / 2 r,   r < cutoff
 
-k and c belong to the reaction field (Tironi et al. 1995); both are zero without a cutoff. A lane whose bit is not set is
+k and c belong to the reaction field (Tironi et al. 1995); both are zero without a cutoff. With a switch the Lennard-Jones
+part fades by S = 1 - 10 x³ + 15 x⁴ - 6 x⁵, x = (r - switch) / (cutoff - switch): the energy has no step. A lane whose bit is not set is
 moved beyond the cutoff, which is all the masking there is.
 """
 
 from linkwork.core.jit import routine
-from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, REACTION_C, REACTION_K
+from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vdiv, vselect_less, vsqrt
 
@@ -25,6 +26,7 @@ def pair_forces(pairs, work):
     cutoff2 = splat(pairs.settings[CUTOFF2])
     k_field = pairs.settings[REACTION_K]
     c_field = splat(pairs.settings[REACTION_C])
+    begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
     energy = zero
     for i in range(work.row.shape[0] - 1):
         begin, end = work.row[i], work.row[i + 1]
@@ -52,8 +54,19 @@ def pair_forces(pairs, work):
             qq = charge * (vload(parameters, 2 * p + j) * inside)
             coulomb = qq * vsqrt(inverse2)
             field = k_field * qq
-            energy = energy + (attraction * (s6 - one) + coulomb + (field * r2 - qq * c_field))
-            g = (attraction * (12.0 * s6 - splat(6.0)) + coulomb) * inverse2 - 2.0 * field
+            dispersion = attraction * (s6 - one)
+            push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
+            if fade > 0.0:
+                r = vsqrt(r2)
+                x = fade * (r - begin_fade)
+                x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
+                rest = one - x
+                slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
+                S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
+                push = push * S - dispersion * slope * r
+                dispersion = dispersion * S
+            energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field))
+            g = (push + coulomb) * inverse2 - 2.0 * field
             gx, gy, gz = g * dx, g * dy, g * dz
             fx, fy, fz = fx + gx, fy + gy, fz + gz
             vstore(force, j, vload(force, j) - gx)

@@ -19,8 +19,8 @@ from linkwork.molecules.forces.tables import (
     PAIRS,
     REACH,
 )
-from linkwork.spatial.simd import splat, vload
-from linkwork.spatial.simd_math import vbits_less
+from linkwork.spatial.simd import lane, splat, vload, vsum
+from linkwork.spatial.simd_math import vbits_less, vselect_less
 
 SEVERAL = -2  # in `block_cluster`
 
@@ -30,17 +30,19 @@ def largest_move2(work):
     """Square of the longest way an atom went since the list was made [nm²]; NaN where a position is not finite."""
     position, listed = work.position, work.listed_position
     p = work.cluster.shape[0]
-    largest = 0.0
-    total = 0.0
-    for i in range(p):
-        dx = position[i] - listed[i]
-        dy = position[p + i] - listed[p + i]
-        dz = position[2 * p + i] - listed[2 * p + i]
+    largest = splat(0.0)
+    total = splat(0.0)
+    for i in range(0, p, BLOCK):
+        dx = vload(position, i) - vload(listed, i)
+        dy = vload(position, p + i) - vload(listed, p + i)
+        dz = vload(position, 2 * p + i) - vload(listed, 2 * p + i)
         d2 = dx * dx + dy * dy + dz * dz
-        total += d2
-        if d2 > largest:
-            largest = d2
-    return largest if math.isfinite(total) else total - total
+        total = total + d2
+        largest = vselect_less(largest, d2, d2, largest)
+    longest = 0.0
+    for k in range(BLOCK):
+        longest = max(longest, lane(largest, k))
+    return longest if math.isfinite(vsum(total)) else math.nan
 
 
 @routine
@@ -165,9 +167,9 @@ def partners(work, i, b, reach):
     dz = splat(work.position[2 * p + i]) - vload(work.position, 2 * p + first)
     mask = vbits_less(dx * dx + dy * dy + dz * dz, splat(reach * reach))
     if mask != 0:
-        for lane in range(BLOCK):
-            j = first + lane
+        for k in range(BLOCK):
+            j = first + k
             cluster = work.cluster[j]
             if j <= i or cluster < 0 or cluster == work.cluster[i] or work.mark[j] == i:
-                mask &= ~(1 << lane)
+                mask &= ~(1 << k)
     return mask

@@ -94,19 +94,21 @@ def pairs_of(system: Any, atoms: AtomTable, skin: float) -> Pairs:
 def _pair_settings(force: Any, skin: float) -> FloatArray:
     method = force.getNonbondedMethod()
     if method == type(force).NoCutoff:
-        return np.array([NO_CUTOFF2, 0.0, 0.0, NO_REACH, math.inf])
+        return np.array([NO_CUTOFF2, 0.0, 0.0, NO_REACH, math.inf, 0.0, 0.0])
     if method != type(force).CutoffNonPeriodic:
         raise ModelError(
             "engine='numba' computes molecules in open space, with a cutoff and a reaction field or without; this System "
             "is periodic. Use engine='openmm', or build the System with nonbondedMethod=CutoffNonPeriodic."
         )
-    if force.getUseSwitchingFunction():
-        raise ModelError("engine='numba' has no switching function; use engine='openmm' for this System.")
     cutoff = force.getCutoffDistance()._value
+    switch, slope = 0.0, 0.0
+    if force.getUseSwitchingFunction():
+        switch = force.getSwitchingDistance()._value
+        slope = 1.0 / (cutoff - switch)
     dielectric = force.getReactionFieldDielectric()
     k = (dielectric - 1.0) / (2.0 * dielectric + 1.0) / cutoff**3
     c = 3.0 * dielectric / (2.0 * dielectric + 1.0) / cutoff
-    return np.array([cutoff**2, k, c, cutoff + skin, (0.5 * skin) ** 2])
+    return np.array([cutoff**2, k, c, cutoff + skin, (0.5 * skin) ** 2, switch, slope])
 
 
 def capacity_guess(count: int, settings: FloatArray) -> int:

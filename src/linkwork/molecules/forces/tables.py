@@ -17,6 +17,8 @@ BLOCK = 8  # atoms in a block: the lanes of a vector
 
 # settings of the pair terms
 CUTOFF2, REACTION_K, REACTION_C, REACH, HALF_SKIN2 = range(5)  # [nm²], [nm⁻³], [nm⁻¹], [nm], [nm²]
+SWITCH, SWITCH_SLOPE = 5, 6  # [nm] where Lennard-Jones terms begin to fade, [nm⁻¹] one over the width; 0: they do not
+PAIR_SETTINGS = 7
 # counters
 LISTED, LIST_IS_VALID, LIST_BUILDS, NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, PAIRS = range(8)
 # what an evaluation can end in
@@ -36,7 +38,7 @@ class Pairs(NamedTuple):
     """Lennard-Jones and Coulomb terms of all pairs but the excluded ones."""
 
     parameters: FloatArray  # (3 p,)     p padded atoms: σ/2 [nm], 2 √ε [√(kJ/mol)], charge √(1/4πε₀) [√(kJ/mol nm)]
-    settings: FloatArray  # (5,)
+    settings: FloatArray  # (7,)
     excluded_start: IntArray  # (a + 1,)   excluded partners with higher numbers
     excluded: IntArray  # (e,)
 
