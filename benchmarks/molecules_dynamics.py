@@ -38,7 +38,9 @@ class Warmth(NamedTuple):
     mode_error: float  # [K] standard error of one mode
 
 
-def held_temperature(molecule: Any, field: Any, h: float, time: float, friction: float, seed: int) -> Warmth:
+def held_temperature(
+    molecule: Any, field: Any, step: Callable[..., Any], h: float, time: float, friction: float, seed: int
+) -> Warmth:
     """A run with the thermostat at 300 K: mean temperature, and that of every mode of the mass matrix."""
     model = molecule.model
     acceleration = FieldAcceleration(model, field)
@@ -46,7 +48,7 @@ def held_temperature(molecule: Any, field: Any, h: float, time: float, friction:
     state = lw.State(molecule.state.q, thermostat.thermal_velocity(molecule.state.q))
     seen, modes = [], []
     for k in range(round(time / h)):
-        state = kick_drift_kick(model, state, h, acceleration, LOOSE).state
+        state = step(model, state, h, acceleration, LOOSE).state
         state = thermostat.relax_velocity(state, h)
         seen.append(lw.molecules.temperature(model, state))
         if k % 10 == 0:

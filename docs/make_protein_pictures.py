@@ -1,4 +1,7 @@
-"""Makes the picture of docs/proteins.md: `python docs/make_protein_pictures.py`. Needs the extras `plots` and `proteins`."""
+"""Makes the picture of docs/proteins.md: `python docs/make_protein_pictures.py`.
+
+Needs the extras `plots` and `proteins`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ ELEMENT_COLORS = {1: "#c9ccd1", 6: "#4a4f57", 7: "#3b6fd1", 8: "#d1433b"}
 
 
 def sticks(axes, molecule: lw.molecules.Molecule, x: np.ndarray, shift: float) -> None:
-    """Bonds as lines, the backbone wide; hydrogen bonds dotted."""
+    """Bonds as lines, the backbone wide; without hydrogens."""
     z = molecule.atoms.elements
     for a, b in molecule.atoms.bonds:
         if 1 in (z[a], z[b]):
@@ -30,8 +33,14 @@ def sticks(axes, molecule: lw.molecules.Molecule, x: np.ndarray, shift: float) -
         wide = molecule.atoms.names[a] in BACKBONE and molecule.atoms.names[b] in BACKBONE
         middle = 0.5 * (x[a] + x[b])
         for end, atom in ((x[a], a), (x[b], b)):
-            axes.plot(*zip(end[:2] + [0, shift], middle[:2] + [0, shift], strict=True), color=ELEMENT_COLORS[int(z[atom])],
-                      lw=2.6 if wide else 1.2, solid_capstyle="round", zorder=float(end[2]))  # fmt: skip
+            axes.plot(
+                [end[0], middle[0]],
+                [end[1] + shift, middle[1] + shift],
+                color=ELEMENT_COLORS[int(z[atom])],
+                lw=2.6 if wide else 1.2,
+                solid_capstyle="round",
+                zorder=float(end[2]),
+            )
 
 
 def main() -> None:

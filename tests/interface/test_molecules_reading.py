@@ -383,3 +383,13 @@ def test_trajectories_are_read_back_by_others(tmp_path, reader, suffix):
     digits = {".dcd": 1e-6, ".xtc": 0.5e-3, ".pdb": 0.5e-4}[suffix]  # [nm] of the format: single, 0.001 nm, 0.001 Å
     assert frames.shape == expected.shape
     assert np.abs(frames - expected).max() <= 1.01 * digits + 1e-6
+
+
+def test_the_command_line_tells_what_came_in(tmp_path, capsys):
+    from linkwork.cli import main
+
+    file = write(tmp_path / "peptide.pdb", [*peptide_lines("GAS"), line(9, "C1", "LIG", 9, (0, 2, 0), record="HETATM")])
+    assert main(["info", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "Revolute" in said.out + said.err
+    assert "LIG dropped" in said.out + said.err

@@ -16,9 +16,9 @@ def test_bonds_and_energies_are_those_of_mdtraj(tmp_path):
     molecule = lw.molecules.peptide("AEALKAAAKGAAEAAK", helix=True, caps=False, seed=1)
     molecule.write(tmp_path / "helix.pdb", molecule.state)
     theirs = mdtraj.kabsch_sander(mdtraj.load(str(tmp_path / "helix.pdb")))[0].tocoo()
-    # rows: donors, columns: acceptors [kcal/mol]; they keep the best two of each donor, and make hydrogens themselves:
+    # rows: acceptors, columns: donors [kcal/mol]; they keep the best two of each donor, and make hydrogens themselves:
     # 0.101 nm along the C=O before, where ours are the file's
-    kept = {(int(a), int(d)): e for d, a, e in zip(theirs.row, theirs.col, theirs.data, strict=True) if e < -0.5}
+    kept = {(int(a), int(d)): e for a, d, e in zip(theirs.row, theirs.col, theirs.data, strict=True) if e < -0.5}
     own = {(b.acceptor, b.donor): b.energy / 4.184 for b in lw.molecules.hydrogen_bonds(molecule, molecule.state)}
     assert set(kept) == set(own)
     assert len(own) >= 10

@@ -1,4 +1,4 @@
-"""Hydrogen bonds of the backbone by their electrostatic energy (Kabsch and Sander 1983), and how much of a chain is helix."""
+"""Hydrogen bonds of the backbone by their electrostatic energy (Kabsch and Sander 1983), and the helix in a chain."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     E = 4 √(ε_i ε_j) (s¹² - s⁶) + q_i q_j (1/r + k r² - c),   s = (σ_i + σ_j) / 2 r,   r < cutoff
 
 k and c belong to the reaction field (Tironi et al. 1995); both are zero without a cutoff. With a switch the Lennard-Jones
-part fades by S = 1 - 10 x³ + 15 x⁴ - 6 x⁵, x = (r - switch) / (cutoff - switch): the energy has no step. A lane whose bit is not set is
-moved beyond the cutoff, which is all the masking there is.
+part fades by S = 1 - 10 x³ + 15 x⁴ - 6 x⁵, x = (r - switch) / (cutoff - switch): the energy has no step.
+A lane whose bit is not set is moved beyond the cutoff, which is all the masking there is.
 """
 
 from linkwork.core.jit import routine
