@@ -385,6 +385,29 @@ def test_trajectories_are_read_back_by_others(tmp_path, reader, suffix):
     assert np.abs(frames - expected).max() <= 1.01 * digits + 1e-6
 
 
+def test_several_states_are_models_of_a_cif_file(tmp_path):
+    import gemmi
+
+    molecule = lw.molecules.peptide("GAK", seed=1)
+    states = [proteins.displaced(molecule, 0.1, seed) for seed in range(3)]
+    molecule.write(tmp_path / "path.cif", states)
+    read = gemmi.read_structure(str(tmp_path / "path.cif"))
+    assert len(read) == 3
+    for state, model in zip(states, read, strict=True):
+        x = np.array([atom.atom.pos.tolist() for atom in model.all()]) / 10.0
+        assert np.abs(x - molecule.positions(state)).max() < 1e-3
+
+
+def test_a_notebook_shows_molecules():
+    molecule = lw.molecules.peptide("GAK", seed=1)
+    with pytest.raises(lw.StateError, match="there is no style 'blobs'"):
+        molecule.view(style="blobs")
+    pytest.importorskip("py3Dmol", reason="py3Dmol is not installed; the dev extra brings it")
+    page = molecule.view([molecule.state, proteins.displaced(molecule, 0.1, 1)], style="stick")._make_html()
+    assert page.count("MODEL") >= 2
+    assert "LYS" in page
+
+
 def test_the_command_line_tells_what_came_in(tmp_path, capsys):
     from linkwork.cli import main
 

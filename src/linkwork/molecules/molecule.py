@@ -281,6 +281,15 @@ class Molecule:
 
         write_states(self, path, states, times)
 
+    def view(self, states: Any = None, style: str = "cartoon") -> Any:
+        """A py3Dmol view for notebooks, turned with the mouse; several states are played one after the other.
+
+        style: "cartoon" (ribbons) or "stick". Needs the package py3Dmol.
+        """
+        from linkwork.molecules.writing import notebook_view
+
+        return notebook_view(self, self.state if states is None else states, style)
+
     def __repr__(self) -> str:
         return (
             f"Molecule('{self.name}', {len(self.atoms)} atoms, {self.n_torsions} torsions, {len(self.tree.cut)} cuts)"

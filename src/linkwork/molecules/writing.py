@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.errors import StateError
+from linkwork.errors import MissingExtraError, StateError
 from linkwork.model.state import State
 from linkwork.molecules import extras
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+STYLES = ("cartoon", "stick")
 EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD and XTC know one spacing
 
 
@@ -76,13 +78,38 @@ def _write_xtc(molecule: Molecule, file: Path, frames: Iterable[FloatArray], spa
 
 
 def _write_models(molecule: Molecule, file: Path, frames: Iterable[FloatArray], spacing: float) -> None:
-    app, unit = extras.app("writing a structure"), extras.need("openmm.unit", "writing a structure")
-    writer = app.PDBFile if file.suffix.lower() == ".pdb" else app.PDBxFile
-    listed = list(frames)
+    app = extras.app("writing a structure")
     with file.open("w", encoding="utf-8") as stream:
-        writer.writeHeader(molecule.topology, stream, **({"keepIds": True} if writer is app.PDBxFile else {}))
-        for k, positions in enumerate(listed):
-            number = {"modelIndex": k + 1} if len(listed) > 1 else {}
-            writer.writeModel(molecule.topology, positions * unit.nanometer, stream, keepIds=True, **number)
-        if writer is app.PDBFile:
-            writer.writeFooter(molecule.topology, stream)
+        _stream_models(molecule, app.PDBFile if file.suffix.lower() == ".pdb" else app.PDBxFile, stream, list(frames))
+
+
+def _stream_models(molecule: Molecule, writer: Any, stream: Any, frames: list[FloatArray]) -> None:
+    """Models of a PDB or mmCIF file, numbered from 1 where there are several."""
+    unit = extras.need("openmm.unit", "writing a structure")
+    is_pdb = writer.__name__ == "PDBFile"
+    writer.writeHeader(molecule.topology, stream, **({} if is_pdb else {"keepIds": True}))
+    for k, positions in enumerate(frames):
+        number = {"modelIndex": k + 1} if len(frames) > 1 else {}
+        writer.writeModel(molecule.topology, positions * unit.nanometer, stream, keepIds=True, **number)
+    if is_pdb:
+        writer.writeFooter(molecule.topology, stream)
+
+
+def notebook_view(molecule: Molecule, states: Any, style: str) -> Any:
+    """py3Dmol's view of some states."""
+    if style not in STYLES:
+        raise StateError(f"there is no style '{style}'; choose one of {', '.join(STYLES)}.")
+    try:
+        import py3Dmol
+    except ImportError as error:
+        raise MissingExtraError("a view in a notebook needs the package py3Dmol: pip install py3Dmol.") from error
+    frames, _ = _frames(states, None)
+    text = StringIO()
+    _stream_models(molecule, extras.app("a view").PDBFile, text, [molecule.positions(state) for state in frames])
+    view = py3Dmol.view(width=640, height=420)
+    view.addModelsAsFrames(text.getvalue(), "pdb")
+    view.setStyle({style: {"color": "spectrum"} if style == "cartoon" else {}})
+    view.zoomTo()
+    if len(frames) > 1:
+        view.animate({"loop": "backAndForth"})
+    return view

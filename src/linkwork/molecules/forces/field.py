@@ -118,13 +118,14 @@ class CompiledField(FieldQuestions):
     def set_clusters(self, cluster: ArrayLike, poses: FloatArray | None = None) -> float:
         """Bodies of one number move as one from now on: pairs and terms between them are left out.
 
-        cluster: shape (n,), whole numbers ≥ 0.
+        cluster: shape (n,), whole numbers from 0 to n - 1: the number of one of its bodies will do.
         poses: with them the energy goes on without a jump: what freezes here counts as constant.
         Returns the energy of what can change [kJ/mol], if poses are given.
         """
         numbers = np.ascontiguousarray(cluster, dtype=np.int64)
-        if numbers.shape != (self.model.n_bodies,) or (numbers < 0).any():
-            raise StateError(f"cluster must be {self.model.n_bodies} whole numbers ≥ 0, one per body.")
+        n = self.model.n_bodies
+        if numbers.shape != (n,) or (numbers < 0).any() or (numbers >= n).any():
+            raise StateError(f"cluster must be {n} whole numbers from 0 to {n - 1}, one per body.")
         if poses is None:
             move_as_one(self.tables, numbers)
             return float("nan")

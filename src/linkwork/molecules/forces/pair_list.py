@@ -1,7 +1,7 @@
 """The list of neighbours: for every atom the blocks of eight atoms within reach, with one bit per atom that counts.
 
 Left out are pairs inside a cluster that moves as one (they exert no net wrench on it), excluded pairs, and each pair's
-second mention. Blocks are first compared by the spheres around them, then atom by atom.
+second mention. Blocks are first compared by the spheres around them, then each atom with eight others at a time.
 """
 
 import math
@@ -78,6 +78,7 @@ def describe_blocks(work):
             if work.cluster[i] < 0:
                 break
             last = i + 1
+            work.cluster_end[work.cluster[i]] = i
             x += position[i]
             y += position[p + i]
             z += position[2 * p + i]
@@ -103,26 +104,27 @@ def list_neighbours(atoms, pairs, work):
     listed = 0
     found = 0
     work.mark[:] = -1
+    last_block = work.block_cluster.shape[0] - 1  # the one that is filled up
     for a in range(work.block_cluster.shape[0]):
         candidates = nearby_blocks(work, a, reach)
         for i in range(a * BLOCK, min(n, (a + 1) * BLOCK)):
             for k in range(pairs.excluded_start[i], pairs.excluded_start[i + 1]):
                 work.mark[pairs.excluded[k]] = i
             work.row[i] = listed
+            last_to_look_at = last_of_kin(pairs, work, i) // BLOCK
+            if listed + candidates > work.entry.shape[0]:
+                return FIELD_LIST_FULL
             for c in range(candidates):
                 b = work.candidate[c]
-                if work.block_cluster[b] == work.cluster[i] or not sphere_within(work, i, b, reach):
+                if work.block_cluster[b] == work.cluster[i]:
                     continue
-                mask = partners(work, i, b, reach)
-                if mask == 0:
-                    continue
-                if listed == work.entry.shape[0]:
-                    return FIELD_LIST_FULL
+                mask = within_reach(work, i, b, reach)
+                if b <= last_to_look_at or b == last_block:
+                    mask = without_own(work, i, b, mask)
+                # Half of the masks are empty, in no order a processor could guess: written always, kept if not empty
                 work.entry[listed] = b * 256 + mask
-                listed += 1
-                while mask:
-                    found += mask & 1
-                    mask >>= 1
+                listed += 1 if mask != 0 else 0
+                found += count_bits(mask)
     work.row[n] = listed
     work.counters[LISTED] = listed
     work.counters[PAIRS] = found
@@ -148,28 +150,40 @@ def nearby_blocks(work, a, reach):
 
 
 @inlined
-def sphere_within(work, i, b, reach):
-    p = work.cluster.shape[0]
-    dx = work.position[i] - work.block_sphere[b, 0]
-    dy = work.position[p + i] - work.block_sphere[b, 1]
-    dz = work.position[2 * p + i] - work.block_sphere[b, 2]
-    far = reach + work.block_sphere[b, 3]
-    return dx * dx + dy * dy + dz * dz < far * far
-
-
-@inlined
-def partners(work, i, b, reach):
-    """One bit for every atom of block b that counts as a partner of atom i."""
+def within_reach(work, i, b, reach):
+    """One bit for every atom of block b that is nearer to atom i than `reach`."""
     p = work.cluster.shape[0]
     first = b * BLOCK
     dx = splat(work.position[i]) - vload(work.position, first)
     dy = splat(work.position[p + i]) - vload(work.position, p + first)
     dz = splat(work.position[2 * p + i]) - vload(work.position, 2 * p + first)
-    mask = vbits_less(dx * dx + dy * dy + dz * dz, splat(reach * reach))
-    if mask != 0:
-        for k in range(BLOCK):
-            j = first + k
-            cluster = work.cluster[j]
-            if j <= i or cluster < 0 or cluster == work.cluster[i] or work.mark[j] == i:
-                mask &= ~(1 << k)
+    return vbits_less(dx * dx + dy * dy + dz * dz, splat(reach * reach))
+
+
+@inlined
+def without_own(work, i, b, mask):
+    """Takes out atoms of the same cluster, excluded ones, those before i, and those that fill up."""
+    for k in range(BLOCK):
+        j = b * BLOCK + k
+        cluster = work.cluster[j]
+        if j <= i or cluster < 0 or cluster == work.cluster[i] or work.mark[j] == i:
+            mask &= ~(1 << k)
     return mask
+
+
+@inlined
+def last_of_kin(pairs, work, i):
+    """The last atom that moves with atom i or is excluded from it: none further on needs a look."""
+    last = max(i, work.cluster_end[work.cluster[i]])
+    end = pairs.excluded_start[i + 1]
+    if end > pairs.excluded_start[i]:
+        last = max(last, pairs.excluded[end - 1])  # sorted
+    return last
+
+
+@inlined
+def count_bits(mask):
+    """Bits set in eight."""
+    pairs = mask - ((mask >> 1) & 0x55)
+    fours = (pairs & 0x33) + ((pairs >> 2) & 0x33)
+    return (fours + (fours >> 4)) & 0x0F

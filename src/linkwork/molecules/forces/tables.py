@@ -63,7 +63,8 @@ class Work(NamedTuple):
     listed_position: FloatArray  # (3 p,)     where they were when the list was made
     force: FloatArray  # (3 p,)     [kJ/mol/nm]
     cluster: IntArray  # (p,)       atoms of one number move as one; -1 for atoms that fill up
-    mark: IntArray  # (p,)
+    mark: IntArray  # (p,)       last atom that excludes each atom
+    cluster_end: IntArray  # (p,)       last atom of each cluster
     block_sphere: FloatArray  # (blocks, 4)  centre and radius
     block_cluster: IntArray  # (blocks,)  cluster of all atoms of a block, -2 where there are several
     candidate: IntArray  # (blocks,)  blocks near the one at hand
@@ -100,6 +101,7 @@ def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int)
         force=np.zeros(3 * p),
         cluster=cluster,
         mark=np.full(p, -1, dtype=np.int64),
+        cluster_end=np.full(p, -1, dtype=np.int64),
         block_sphere=np.zeros((p // BLOCK, 4)),
         block_cluster=np.zeros(p // BLOCK, dtype=np.int64),
         candidate=np.zeros(p // BLOCK, dtype=np.int64),
