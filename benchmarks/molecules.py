@@ -34,6 +34,7 @@ HELIX_RK4, HELIX_VERLET, PROTEIN_RK4 = 0.002, 0.05, 0.3  # [kJ/mol/ps]
 WARMTH = 3.0  # [K]
 WORK = 0.35  # part by which the work of pulling may differ from that of free atoms
 RUNS = 4
+FREEZING_RUNS = 2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -270,6 +271,8 @@ def pull(report: Report, helix: Any, quick: bool) -> None:
                     "helix_content": [float(x) for x in path.content] if name == "linkage" else [],
                 }
             )  # fmt: skip
+    if not quick:
+        measure_freezing(report, helix, pulling, float(np.mean(works["linkage"][:FREEZING_RUNS])))
     mean = {name: float(np.mean(values)) for name, values in works.items()}
     part = abs(mean["linkage"] / mean["atoms"] - 1.0)
     spread = ", ".join(f"{name} {mean[name]:.0f} ± {np.std(values):.0f} kJ/mol" for name, values in works.items())
@@ -277,3 +280,19 @@ def pull(report: Report, helix: Any, quick: bool) -> None:
         Requirement(f"work of pulling {pulling.length:g} nm, {runs} runs each: linkage against free atoms", part,
                     "of it apart", f"≤ {WORK:g}", part <= WORK, detail=spread)
     )  # fmt: skip
+
+
+def measure_freezing(report: Report, helix: Any, pulling: Pulling, of_all: float) -> None:
+    """What frozen torsions cost in force: the same pull with every second and every fourth torsion only."""
+    for count in (20, 10):
+        kept = [helix.torsions[k] for k in np.linspace(0, helix.n_torsions - 1, count).round().astype(int)]
+        part = helix.with_torsions(kept)
+        works = []
+        for seed in range(FREEZING_RUNS):
+            progress(f"pulling with {count} torsions, run {seed + 1} of {FREEZING_RUNS}")
+            works.append(pull_linkage(part, part.field(), pulling, 4e-3, seed).work)
+        report.figures.append({"case": "freezing", "torsions": count, "work_kJ_mol": works})
+        report.requirements.append(
+            Requirement(f"work of pulling with {count} of {helix.n_torsions} torsions", float(np.mean(works)) / of_all,
+                        "times that with all", "", True, detail=", ".join(f"{work:.0f}" for work in works) + " kJ/mol")
+        )  # fmt: skip

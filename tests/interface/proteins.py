@@ -34,7 +34,7 @@ def strand() -> lw.molecules.Molecule:
 
 @cache
 def hairpin() -> lw.molecules.Molecule:
-    """Two cysteines joined by a disulfide: a ring that is cut. Both chains come from one file, written here."""
+    """Two chains Gly-Cys-Gly joined by a disulfide, which is cut; through `from_openmm`."""
     import openmm as mm
     from openmm import app, unit
 
@@ -54,6 +54,7 @@ def hairpin() -> lw.molecules.Molecule:
     modeller = app.Modeller(one.topology, x * unit.nanometer)
     modeller.add(one.topology, second * unit.nanometer)
     top, both = modeller.topology, np.concatenate([x, second])
+    list(top.chains())[1].id = "B"
     doomed = [a for a in top.atoms() if a.name == "HG" and a.residue.name == "CYS"]
     sulfurs = [a for a in top.atoms() if a.name == "SG"]
     top.addBond(*sulfurs)

@@ -408,6 +408,11 @@ def test_a_notebook_shows_molecules():
     assert "LYS" in page
 
 
+def test_lw_load_says_who_reads_structures(tmp_path):
+    with pytest.raises(lw.FormatError, match=r"read by lw\.molecules\.load"):
+        lw.load(tmp_path / "protein.pdb")
+
+
 def test_the_command_line_tells_what_came_in(tmp_path, capsys):
     from linkwork.cli import main
 

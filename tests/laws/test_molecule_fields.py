@@ -155,6 +155,50 @@ def test_clusters_leave_out_what_cannot_change():
     assert field.pairs == pairs
 
 
+def test_frozen_torsions_change_neither_energy_nor_the_other_forces(molecule):
+    kept = molecule.torsions[::3]
+    part = molecule.with_torsions(kept)
+    assert (part.n_torsions, part.model.n_bodies) == (len(kept), part.model.parent.tolist().count(-1) + len(kept))
+    whole, frozen = molecule.field(), part.field()
+    assert frozen.energy(part.state) == pytest.approx(whole.energy(molecule.state), abs=SAME * abs(whole.constant))
+    a, b = whole.generalized_forces(molecule.state), frozen.generalized_forces(part.state)
+    for torsion in kept:
+        here = molecule.model.v_slice(torsion.joint).start
+        there = part.model.v_slice(part.model.joint(torsion.name)).start
+        # The same bond may be walked the other way round only if the base changed, which it does not
+        assert b[there] == pytest.approx(a[here], abs=SAME * np.abs(whole.forces()).max())
+
+
+def test_other_kernels_can_call_the_field():
+    """A loop that stays compiled: the same wrenches and energy as from Python, and a full list told by value."""
+    import numba
+
+    from linkwork.molecules.forces.kernel import evaluate
+    from linkwork.molecules.forces.tables import FIELD_LIST_FULL, FIELD_OK
+
+    @numba.njit
+    def several(tables, poses, out):
+        energy, status = 0.0, 0
+        for k in range(poses.shape[0]):
+            energy, status = evaluate(tables, poses[k], out)
+            if status != 0:
+                break
+        return energy, status
+
+    molecule = proteins.helix()
+    states = [proteins.displaced(molecule, 0.01, seed) for seed in range(4)]
+    poses = np.array([poses_of(molecule.model, state.q) for state in states])
+    field, out = molecule.field(cutoff=0.9), np.zeros((molecule.model.n_bodies, 6))
+    energy, status = several(field.tables, poses, out)
+    expected, wrenches = molecule.field(cutoff=0.9).at(states[-1])
+    assert status == FIELD_OK
+    assert energy + field.constant == pytest.approx(expected, abs=SAME * abs(field.constant))
+    assert np.abs(out - wrenches).max() <= SAME * np.abs(wrenches).max()
+    work = field.tables.work._replace(entry=np.zeros(3, dtype=np.int64))
+    work.counters[1] = 0
+    assert several(field.tables._replace(work=work), poses, out)[1] == FIELD_LIST_FULL
+
+
 def test_implicit_solvent_is_openmms():
     """The native force has the energy of the same model written as a custom force."""
     from openmm import app

@@ -24,6 +24,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     if file.is_dir():
         raise FormatError(f"{path}: this is a directory; give a file ending in {SUFFIXES}.")
     if suffix not in (".urdf", ".xml", ".mjcf", ".bvh", ".asf"):
+        if suffix in (".pdb", ".ent", ".cif", ".mmcif"):
+            raise FormatError(f"{path}: structures of molecules are read by lw.molecules.load.")
         what = f"the suffix '{file.suffix}'" if suffix else "a name without suffix"
         raise FormatError(f"{path}: {what} tells no known format; Linkwork reads {SUFFIXES}.")
     if not file.exists():

@@ -21,7 +21,7 @@ from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.structure.atoms import AtomTable, Residue
 from linkwork.molecules.structure.report import PreparationReport
-from linkwork.molecules.torsions.bond_graph import disulfides, turning_bonds
+from linkwork.molecules.torsions.bond_graph import Bond, disulfides, turning_bonds
 from linkwork.molecules.torsions.names import torsion_atoms
 from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 
@@ -60,6 +60,7 @@ class Molecule:
         system: Any = None,
         omega: bool = False,
         hydrogens: bool = False,
+        turning: Sequence[Bond] | None = None,
         name: str = "molecule",
     ):
         x = np.array(positions, dtype=float)
@@ -68,7 +69,8 @@ class Molecule:
         self.force_field, self.system = force_field, system
         self.reference = x
         cut = disulfides(atoms)
-        turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
+        if turning is None:
+            turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
         self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name)
         for a, b in cut:
             report.note(
@@ -106,6 +108,16 @@ class Molecule:
             if b >= 0:
                 found.append(Torsion(self.model.joint_names[i], i, torsion_atoms(self.atoms, a, b)))
         return tuple(found)
+
+    def with_torsions(self, torsions: Iterable[Torsion]) -> Molecule:
+        """The same molecule in the same geometry, of whose torsions only these turn; all others are frozen for good."""
+        bonds = [tuple(sorted(self.tree.axis[torsion.joint].tolist())) for torsion in torsions]
+        report = PreparationReport(self.report.source, list(self.report.changes))
+        report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
+        return Molecule(
+            self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
+            turning=bonds, name=self.name,
+        )  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------------------- names
 
