@@ -91,7 +91,7 @@ def test_populations(chains, corrected):
 
     def acceleration(q, v):
         if corrected and last.get("q") is not q:  # asked several times at one q
-            last.update(q=q, effort=fixman.efforts(lw.State(q, v)))
+            last.update(q=q, effort=thermostat.efforts(lw.State(q, v)))
         return lw.forward_dynamics(model, lw.State(q, v), effort=last.get("effort"))
 
     state = lw.State(chains.state.q, thermostat.thermal_velocity(chains.state.q))

@@ -108,6 +108,33 @@ def test_langevin_holds_its_temperature(rng):
     ).all()
 
 
+def test_a_thermostat_goes_on_from_its_checkpoint(rng):
+    model = linkage_in_space(joints=4)
+    state = lw.State(model.random_state(rng).q, np.zeros(model.nv))
+    warm = lw.Langevin(300.0, seed=1).start(model)
+    warm.relax_velocity(state, 0.1)
+    kept = warm.checkpoint()
+    expected = warm.relax_velocity(state, 0.1).v
+    other = lw.Langevin(300.0, seed=9).start(model)
+    other.restore(kept)
+    assert (other.relax_velocity(state, 0.1).v == expected).all()
+    assert other.efforts(state) is None
+
+
+@pytest.mark.parametrize("options", [{"temperature": -1.0}, {"temperature": 300.0, "friction": 0.0}])
+def test_thermostats_are_checked(options):
+    with pytest.raises(lw.StateError, match="it must be a finite number"):
+        lw.Langevin(**options)
+
+
+def test_fixmans_potential_refuses_joints_it_does_not_know():
+    linkage = lw.Linkage("balls")
+    linkage.add_body("a", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    linkage.add_body("b", parent="a", joint=lw.Spherical(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    with pytest.raises(lw.ModelError, match="joint 'b' has several freedoms"):
+        lw.molecules.FixmanPotential(linkage.compile(), 300.0)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fixmans_potential_is_the_determinant_and_its_slope(seed):
     model = linkage_in_space(seed)

@@ -7,7 +7,8 @@ Random wrenches of covariance kT I_b on all bodies b, sent through one `aba` at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ class RandomVelocities:
         for array in (bare, weightless):
             array.setflags(write=False)
         # neither springs nor weight: the matrix alone turns wrenches into velocities
-        self._inertia_only = _with_arrays(model, model.arrays._replace(dof=bare, gravity=weightless))
+        arrays = model.arrays._replace(dof=bare, gravity=weightless)
+        self._inertia_only = replace(model, arrays=arrays, loops=())
 
     def draw(self, q: FloatArray, temperature: float, rng: np.random.Generator) -> FloatArray:
         """One sample [rad/s or m/s; per ps for molecules], shape (nv,). Cost: O(n)."""
@@ -63,12 +65,6 @@ def inertia_factors(model: Model) -> FloatArray:
         L[b, :3, 3:] = np.sqrt(m) * skew
         L[b, 3:, 3:] = np.sqrt(m) * np.eye(3)
     return L
-
-
-def _with_arrays(model: Model, arrays: object) -> Model:
-    from dataclasses import replace
-
-    return replace(model, arrays=arrays, loops=())  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -98,12 +94,29 @@ class Langevin:
 
 
 class Thermostat:
-    """The state of a Langevin thermostat: its random numbers."""
+    """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
 
     def __init__(self, settings: Langevin, model: Model):
         self.settings, self.model = settings, model
         self.rng = np.random.default_rng(settings.seed)
         self._velocities = RandomVelocities(model, settings.boltzmann)
+        self._fixman: Any = None
+        if settings.fixman:
+            from linkwork.molecules.thermal.fixman import FixmanPotential
+
+            self._fixman = FixmanPotential(model, settings.temperature, settings.boltzmann)
+
+    def efforts(self, state: State) -> FloatArray | None:
+        """Efforts of Fixman's potential, to be added to those of the joints, shape (nv,); None where it is not asked for."""
+        return None if self._fixman is None else self._fixman.efforts(state)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Where the random numbers stand, in plain numbers and strings."""
+        return {"random": self.rng.bit_generator.state}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Goes on with the random numbers of a checkpoint."""
+        self.rng.bit_generator.state = checkpoint["random"]
 
     def thermal_velocity(self, q: FloatArray) -> FloatArray:
         """Velocities of the thermostat's temperature at q, shape (nv,)."""
