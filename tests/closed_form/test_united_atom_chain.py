@@ -85,8 +85,6 @@ def test_the_determinant_is_that_of_the_beads(chains):
 def test_populations(chains, corrected):
     model = chains.model
     thermostat = lw.Langevin(TEMPERATURE, FRICTION, seed=5, fixman=corrected).start(model)
-    fixman = lw.molecules.FixmanPotential(model, TEMPERATURE)
-
     last = {}
 
     def acceleration(q, v):

@@ -107,7 +107,7 @@ class Thermostat:
             self._fixman = FixmanPotential(model, settings.temperature, settings.boltzmann)
 
     def efforts(self, state: State) -> FloatArray | None:
-        """Efforts of Fixman's potential, to be added to those of the joints, shape (nv,); None where it is not asked for."""
+        """Efforts of Fixman's potential, to be added to those of the joints, shape (nv,); None if not asked for."""
         return None if self._fixman is None else self._fixman.efforts(state)
 
     def checkpoint(self) -> dict[str, Any]:
