@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "jax")
+PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "openmm", "jax")
 
 
 def environment() -> dict[str, Any]:

@@ -62,20 +62,14 @@ from linkwork.statics.settle import Settled, SettleReport, settle
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from linkwork import molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
+    from linkwork.molecules.thermal.langevin import Langevin
 
 __version__ = "0.1.0"
 
 
 _DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
-
-
-def __getattr__(name: str) -> Any:
-    if name in _DISTANCES:
-        from linkwork.contact import queries
-
-        return getattr(queries, name)
-    raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 
 def load(path: "str | Path", **options: Any) -> Linkage:
@@ -87,6 +81,19 @@ def load(path: "str | Path", **options: Any) -> Linkage:
     from linkwork.importers import load_file
 
     return load_file(path, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded when it is first asked for: molecules, and distances between shapes."""
+    import importlib
+
+    if name == "molecules":
+        return importlib.import_module("linkwork.molecules")
+    if name == "Langevin":
+        return importlib.import_module("linkwork.molecules").Langevin
+    if name in _DISTANCES:
+        return getattr(importlib.import_module("linkwork.contact.queries"), name)
+    raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 
 __all__ = [
@@ -113,6 +120,7 @@ __all__ = [
     "ImpactLoss",
     "Inertia",
     "Joint",
+    "Langevin",
     "Linkage",
     "LinkworkError",
     "Loads",
@@ -170,6 +178,7 @@ __all__ = [
     "load",
     "loop_gaps",
     "mass_matrix",
+    "molecules",
     "momentum",
     "reroot",
     "resume_run",

@@ -72,8 +72,15 @@ def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
         ) from error
 
 
+STRUCTURES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
+
+
 def _load(source: str, given: dict[str, Any]) -> lw.Linkage:
     try:
+        if source.lower().endswith(STRUCTURES):
+            molecule = lw.molecules.load(source, **given)
+            molecule.linkage.warnings += [str(change) for change in molecule.report.changes]
+            return molecule.linkage
         return lw.load(source, **given)
     except TypeError as error:
         if not given:

@@ -33,6 +33,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     suffix = PurePath(path).suffix.lower() if isinstance(path, str | PurePath) else ""
     if suffix in (".sdf", ".world", ".xacro", ".usd", ".usda", ".usdz"):
         raise FormatError(f"{path}: {FOREIGN[suffix]}")
+    if suffix in (".pdb", ".ent", ".cif", ".mmcif"):
+        raise FormatError(f"{path}: structures of molecules are read by lw.molecules.load.")
     if suffix not in READ and isinstance(path, str | PurePath) and not Path(path).is_dir():
         what = f"the suffix '{suffix}'" if suffix else "a name without suffix"
         raise FormatError(f"{path}: {what} tells no known format; Linkwork reads {SUFFIXES}.")

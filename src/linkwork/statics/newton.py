@@ -215,8 +215,8 @@ def runs_away(model: Model, x: FloatArray) -> StateError:
     worst = model.joint_of(int(np.argmax(np.abs(x) * slides)))
     return StateError(
         f"model '{model.name}' has no equilibrium under these loads: joint '{model.joint_names[worst]}' slides on and on, "
-        "and nothing holds it. Weld it, give it a spring, hold a body by loads.apply_spring(...), close a loop, or set gravity "
-        "to zero."
+        "and nothing holds it. Weld it, give it a spring, hold a body by loads.apply_spring(...), close a loop, or set "
+        "gravity to zero."
     )
 
 

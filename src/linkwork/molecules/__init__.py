@@ -1,0 +1,195 @@
+"""Molecules as linkages: structure files and peptides → rigid parts that turn about bonds, with real force fields.
+
+    mol = lw.molecules.load("1crn.pdb", relax=True, seed=1)
+    field = mol.field("amber14", cutoff=1.0)
+    energy, wrenches = field.at(mol.state)
+
+Units: nm, ps, Da, kJ/mol, K. Needs the extra `proteins` (gemmi, PDBFixer, OpenMM), which is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork.core.checks import not_negative
+from linkwork.errors import FormatError, ModelError, StateError
+from linkwork.molecules import extras
+from linkwork.molecules.forces.field import CompiledField, Field
+from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
+from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
+from linkwork.molecules.structure.report import Change, PreparationReport
+from linkwork.molecules.thermal.fixman import FixmanPotential
+from linkwork.molecules.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
+
+__all__ = [
+    "BOLTZMANN",
+    "FORCE_IN_PN",
+    "Change",
+    "CompiledField",
+    "Field",
+    "FixmanPotential",
+    "HydrogenBond",
+    "Langevin",
+    "Molecule",
+    "OpenMMField",
+    "PreparationReport",
+    "RandomVelocities",
+    "Torsion",
+    "from_openmm",
+    "helix_content",
+    "hydrogen_bonds",
+    "load",
+    "peptide",
+    "temperature",
+]
+
+GAPS = ("keep", "rebuild")
+
+
+def load(
+    path: str | Path,
+    chains: str | Iterable[str] | None = None,
+    residues: tuple[int, int] | None = None,
+    *,
+    relax: bool = False,
+    seed: int = 0,
+    ph: float = 7.0,
+    model: int = 1,
+    waters: bool = False,
+    ions: bool = True,
+    gaps: str = "keep",
+    ends: bool = False,
+    force_field: str | Sequence[str] = "amber14",
+    omega: bool = False,
+    hydrogens: bool = False,
+) -> Molecule:
+    """A molecule from a PDB or mmCIF file (also .gz).
+
+    chains: "A", "A,C" or a sequence; all by default. residues: first and last number of a range. model: of several.
+    relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen. seed: of what is added.
+    waters, ions: kept or dropped; ligands without parameters are dropped. ph: decides on hydrogens.
+    gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
+    omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
+    Every change is listed in the molecule's `report`.
+    """
+    from linkwork.molecules.forces.force_fields import load_force_field
+    from linkwork.molecules.structure import completing, reading
+    from linkwork.molecules.structure.atoms import table_from_topology
+
+    if gaps not in GAPS:
+        raise StateError(f"gaps is {gaps!r}; choose one of {', '.join(GAPS)}.")
+    not_negative(ph, "ph", finite=True)
+    report = PreparationReport(str(path))
+    fixing = extras.need("pdbfixer.pdbfixer", "reading a structure")
+    known = {*load_force_field(force_field)._templates, *fixing.proteinResidues}
+    structure = reading.read_structure(path, model, report)
+    reading.choose_chains(structure, chains, str(path))
+    reading.choose_residues(structure, residues, str(path))
+    reading.choose_locations(structure, report)
+    pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, report)
+    clashes = reading.clash_faults(pieces)
+    if clashes:
+        raise FormatError(f"{path}: {len(clashes)} clash{'es' if len(clashes) > 1 else ''}", clashes)
+    topology, positions = completing.complete(pieces, gaps, ends, seed, report)
+    topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
+    if relax:
+        positions = completing.relax(topology, positions, force_field, report)
+    atoms = table_from_topology(topology)
+    name = Path(path).name.partition(".")[0]
+    return Molecule(
+        atoms, positions, topology, report, force_field=force_field, omega=omega, hydrogens=hydrogens, name=name
+    )
+
+
+def peptide(
+    sequence: str,
+    helix: bool = False,
+    *,
+    phi: ArrayLike | None = None,
+    psi: ArrayLike | None = None,
+    caps: bool = True,
+    relax: bool = False,
+    seed: int = 0,
+    ph: float = 7.0,
+    force_field: str | Sequence[str] = "amber14",
+    omega: bool = False,
+    hydrogens: bool = False,
+) -> Molecule:
+    """A peptide from its sequence, one letter per residue, with standard bonds and angles.
+
+    helix: an α-helix (φ -57°, ψ -47°), otherwise an extended strand. phi, psi: other angles [rad], one or one per residue.
+    caps: acetyl before residue 1 and N-methyl behind the last, instead of charged ends.
+    """
+    from linkwork.molecules.structure import completing, peptides
+    from linkwork.molecules.structure.atoms import table_from_topology
+
+    letters = peptides.check_sequence(sequence)
+    report = PreparationReport(f"peptide {letters}")
+    angles = []
+    for given, default, what in ((phi, 0, "phi"), (psi, 1, "psi")):
+        standard = np.radians((peptides.HELIX if helix else peptides.EXTENDED)[default])
+        try:
+            values = np.broadcast_to(standard if given is None else np.asarray(given, dtype=float), len(letters))
+        except ValueError:
+            raise ModelError(f"{what} does not fit the sequence; give one angle, or {len(letters)}.") from None
+        if not np.isfinite(values).all():
+            raise ModelError(f"{what} has an angle that is not finite.")
+        angles.append(np.degrees(values))
+    topology, positions = peptides.peptide_topology(peptides.backbone(letters, list(zip(*angles, strict=True)), caps))
+    if not caps or set(letters) - set("AG"):
+        topology, positions = _complete_side_chains(topology, positions, seed)
+    topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
+    if relax:
+        positions = completing.relax(topology, positions, force_field, report)
+    name = f"{'ace_' if caps else ''}{letters.lower()}{'_nme' if caps else ''}"
+    return Molecule(
+        table_from_topology(topology), positions, topology, report, force_field=force_field, omega=omega,
+        hydrogens=hydrogens, name=name,
+    )  # fmt: skip
+
+
+def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any, Any]:
+    from linkwork.molecules.structure.completing import repeatable
+
+    app, unit = extras.app("a peptide"), extras.need("openmm.unit", "a peptide")
+    fixing = extras.need("pdbfixer.pdbfixer", "side chains")
+    text = StringIO()
+    app.PDBFile.writeFile(topology, positions * unit.nanometer, text, keepIds=True)
+    text.seek(0)
+    with repeatable(seed) as platform:
+        fixer = fixing.PDBFixer(pdbfile=text, platform=platform)
+        fixer.missingResidues = {}
+        fixer.findMissingAtoms()
+        fixer.addMissingAtoms(seed=seed)
+    return fixer.topology, np.array(fixer.positions.value_in_unit(unit.nanometer), dtype=float)
+
+
+def from_openmm(
+    topology: Any, system: Any, positions: Any, *, omega: bool = False, hydrogens: bool = False, name: str = "molecule"
+) -> Molecule:
+    """A molecule from OpenMM's objects: any force field and any ligand that OpenMM has parameters for.
+
+    positions: with a unit, or plain numbers [nm], shape (a, 3). Masses are the System's.
+    """
+    from linkwork.molecules.structure.atoms import table_from_topology
+
+    unit = extras.need("openmm.unit", "from_openmm")
+    count = topology.getNumAtoms()
+    if system.getNumParticles() != count:
+        raise ModelError(f"the topology has {count} atoms and the System {system.getNumParticles()}; they must agree.")
+    x = positions.value_in_unit(unit.nanometer) if hasattr(positions, "value_in_unit") else positions
+    masses = np.array([system.getParticleMass(i)._value for i in range(count)])
+    report = PreparationReport("OpenMM System")
+    if system.getNumConstraints():
+        report.note("constraints", "", f"{system.getNumConstraints()} constraints of the System hold by rigid bodies")
+    return Molecule(
+        table_from_topology(topology, masses), np.array(x, dtype=float).reshape(count, 3), topology, report,
+        force_field=None, system=system, omega=omega, hydrogens=hydrogens, name=name,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Force fields: the compiled kernel, OpenMM as an engine, and what both can be asked."""

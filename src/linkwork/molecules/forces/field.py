@@ -1,0 +1,209 @@
+"""Force fields on linkages: what every engine can be asked, and the compiled one."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.core.checks import positive
+from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.kinematics import world_poses
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
+from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.tables import (
+    FIELD_LIST_FULL,
+    FIELD_NOT_FINITE,
+    LIST_BUILDS,
+    PAIRS,
+    Atoms,
+    FieldTables,
+    make_work,
+    padded,
+)
+from linkwork.molecules.structure.atoms import AtomTable
+from linkwork.molecules.torsions.tree import TorsionTree
+
+FloatArray = NDArray[np.float64]
+
+SKIN = 0.1  # [nm] how much further than the cutoff the list of neighbours reaches
+
+
+class Field(Protocol):
+    """A potential energy of the poses of all bodies, and the wrenches that follow from it."""
+
+    @property
+    def model(self) -> Model: ...
+
+    def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        """Writes the wrench on each body, in its own frame at its origin, shape (n, 6) [kJ/mol, kJ/mol/nm].
+
+        poses: rotation (nine numbers) and origin [nm] of each body in the world, shape (n, 12).
+        Returns the energy [kJ/mol].
+        """
+        ...
+
+
+class FieldQuestions:
+    """What follows from `wrenches` for every engine."""
+
+    model: Model
+
+    def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        raise NotImplementedError
+
+    def at(self, state: State) -> tuple[float, FloatArray]:
+        """Energy [kJ/mol] and wrenches (n, 6) at a state."""
+        poses = poses_of(self.model, state.q)
+        out = np.zeros((self.model.n_bodies, 6))
+        return self.wrenches(poses, out), out
+
+    def energy(self, state: State) -> float:
+        """Energy of the field [kJ/mol]."""
+        return self.at(state)[0]
+
+    def generalized_forces(self, state: State) -> FloatArray:
+        """-∂E/∂q along every degree of freedom [kJ/mol/rad or kJ/mol/nm], shape (nv,). Cost: one evaluation and O(n)."""
+        _, wrenches = self.at(state)
+        still = State(state.q, np.zeros(self.model.nv))
+        bare = self.model.arrays.gravity.any() or self.model.arrays.dof[:, :2].any()
+        efforts = -inverse_dynamics(self.model, still, np.zeros(self.model.nv), wrenches)
+        if bare:  # gravity, springs and dampers of the linkage are not the field's
+            efforts += inverse_dynamics(self.model, still, np.zeros(self.model.nv))
+        return efforts
+
+
+def poses_of(model: Model, q: ArrayLike) -> FloatArray:
+    """World poses as fields take them, shape (n, 12)."""
+    tree, body, screws, *_ = model.arrays
+    return np.asarray(world_poses(tree, body, screws, np.ascontiguousarray(q, dtype=float)))
+
+
+class CompiledField(FieldQuestions):
+    """Lennard-Jones, Coulomb, 1-4 and torsion terms, and all terms across cut bonds, in one kernel.
+
+    Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
+    change, is counted once, so that `energy` is that of the whole System.
+    """
+
+    def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
+        self.atom_table, self.tree, self.model = atoms, tree, tree.model
+        self.skin = positive(skin, "skin")
+        self.tables = make_tables(atoms, tree, system, self.skin)
+        self.evaluations = 0
+        self.constant = 0.0  # [kJ/mol] energy of what cannot change
+        self._has_clusters = False
+        poses = poses_of(self.model, self.model.neutral().q)
+        whole, _ = self.every_term(self.atom_positions(poses))
+        self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs on the list of neighbours at the last evaluation."""
+        return int(self.tables.work.counters[PAIRS])
+
+    @property
+    def list_builds(self) -> int:
+        """How often the list was made."""
+        return int(self.tables.work.counters[LIST_BUILDS])
+
+    def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        self.evaluations += 1
+        return evaluate_with_room(self, poses, out) + self.constant
+
+    def set_clusters(self, cluster: ArrayLike, poses: FloatArray | None = None) -> float:
+        """Bodies of one number move as one from now on: pairs and terms between them are left out.
+
+        cluster: shape (n,), whole numbers from 0 to n - 1: the number of one of its bodies will do.
+        poses: with them the energy goes on without a jump: what freezes here counts as constant.
+        Returns the energy of what can change [kJ/mol], if poses are given.
+        """
+        numbers = np.ascontiguousarray(cluster, dtype=np.int64)
+        n = self.model.n_bodies
+        if numbers.shape != (n,) or (numbers < 0).any() or (numbers >= n).any():
+            raise StateError(f"cluster must be {n} whole numbers from 0 to {n - 1}, one per body.")
+        if poses is None:
+            move_as_one(self.tables, numbers)
+            return float("nan")
+        out = np.zeros((self.model.n_bodies, 6))
+        before = evaluate_with_room(self, poses, out) if self._has_clusters else 0.0
+        move_as_one(self.tables, numbers)
+        after = evaluate_with_room(self, poses, out)
+        self.constant += before - after if self._has_clusters else 0.0
+        self._has_clusters = True
+        return after
+
+    def forces(self) -> FloatArray:
+        """Forces on all atoms at the last evaluation [kJ/mol/nm], shape (a, 3); those inside a body are left out."""
+        p = padded(len(self.atom_table))
+        return np.ascontiguousarray(self.tables.work.force.reshape(3, p)[:, : len(self.atom_table)].T)
+
+    def every_term(self, positions: FloatArray) -> tuple[float, FloatArray]:
+        """Energy [kJ/mol] and forces on atoms (a, 3) [kJ/mol/nm] of all terms, as if every atom moved alone.
+
+        positions: of all atoms [nm], shape (a, 3).
+        """
+        count = len(self.atom_table)
+        alone = np.arange(count, dtype=np.int64)
+        single = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
+        work = make_work(count, term_counts(self.tables.terms), self.capacity)
+        evaluation = _Evaluation(FieldTables(single, self.tables.pairs, self.tables.terms, work))
+        move_as_one(evaluation.tables, alone)
+        identity = np.broadcast_to([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], (count, 9))
+        forces = np.zeros((count, 6))
+        energy = evaluate_with_room(evaluation, np.concatenate([identity, positions], axis=1), forces)
+        return energy, forces[:, 3:]
+
+    @property
+    def capacity(self) -> int:
+        return int(self.tables.work.entry.shape[0])
+
+    def atom_positions(self, poses: FloatArray) -> FloatArray:
+        """World positions of all atoms [nm], shape (a, 3)."""
+        return atom_positions(self.tree, poses)
+
+
+class _Evaluation:
+    """Tables that may be replaced by larger ones."""
+
+    def __init__(self, tables: FieldTables):
+        self.tables = tables
+
+
+def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
+    """Energy of the chosen terms; makes the list of neighbours longer where the kernel asks for it."""
+    while True:
+        energy, status = wrenches_on_bodies(field.tables, poses, out)
+        if status == FIELD_NOT_FINITE:
+            raise StateError("a body's pose is not finite; the state before this one was the last good one.")
+        if status != FIELD_LIST_FULL:
+            return float(energy)
+        field.tables = with_longer_list(field.tables)
+
+
+def with_longer_list(tables: FieldTables) -> FieldTables:
+    """The same tables with room for twice as many neighbours."""
+    work = tables.work
+    return tables._replace(work=work._replace(entry=np.zeros(2 * work.entry.shape[0], dtype=np.int64)))
+
+
+def term_counts(terms: Any) -> tuple[int, int, int, int]:
+    return len(terms.near), len(terms.torsion), len(terms.bond), len(terms.angle)
+
+
+def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -> FieldTables:
+    pairs, terms = pairs_of(system, atoms, skin), terms_of(system)
+    starts = np.concatenate([[0], np.cumsum([len(found) for found in tree.carriers])]).astype(np.int64)
+    carriers = np.array([body for found in tree.carriers for body in found], dtype=np.int64)
+    work = make_work(len(atoms), term_counts(terms), capacity_guess(len(atoms), pairs.settings))
+    return FieldTables(Atoms(tree.body, tree.local, starts, carriers), pairs, terms, work)
+
+
+def atom_positions(tree: TorsionTree, poses: FloatArray) -> FloatArray:
+    """World positions of all atoms [nm], shape (a, 3)."""
+    R = poses[tree.body, :9].reshape(-1, 3, 3)
+    return np.einsum("aij,aj->ai", R, tree.local) + poses[tree.body, 9:]

@@ -1,0 +1,125 @@
+"""One evaluation of a force field on a linkage: poses of bodies in, wrenches on bodies and energy out.
+
+`evaluate` is a routine: other kernels may call it at every stage of a step. `wrenches_on_bodies` is its way in from Python.
+"""
+
+from linkwork.core.jit import kernel, routine
+from linkwork.molecules.forces.bonded_forces import bonded_forces
+from linkwork.molecules.forces.pair_forces import pair_forces
+from linkwork.molecules.forces.pair_list import refresh_list
+from linkwork.molecules.forces.tables import FIELD_OK, LIST_IS_VALID, NEAR_COUNT
+from linkwork.spatial.memory import load3, load9, store6
+from linkwork.spatial.rotations import add3, cross3, matvec3, tmatvec3
+
+
+@routine
+def place_atoms(atoms, work, poses):
+    """World positions of all atoms from the poses (n, 12) of bodies: nine numbers of the rotation, then the origin."""
+    p = work.cluster.shape[0]
+    for i in range(atoms.body.shape[0]):
+        b = atoms.body[i]
+        x = add3(matvec3(load9(poses, b, 0), load3(atoms.local, i, 0)), load3(poses, b, 9))
+        work.position[i] = x[0]
+        work.position[p + i] = x[1]
+        work.position[2 * p + i] = x[2]
+
+
+@routine
+def gather_wrenches(atoms, work, poses, out):
+    """Forces on atoms → the wrench [n; f] on each body in its own frame at its origin, shape (n, 6)."""
+    p = work.cluster.shape[0]
+    for b in range(out.shape[0]):
+        store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(atoms.body.shape[0]):
+        world = (work.force[i], work.force[p + i], work.force[2 * p + i])
+        if world[0] == 0.0 and world[1] == 0.0 and world[2] == 0.0:
+            continue  # where most joints are frozen, most atoms feel nothing
+        b = atoms.body[i]
+        f = tmatvec3(load9(poses, b, 0), world)
+        n = cross3(load3(atoms.local, i, 0), f)
+        for d in range(3):
+            out[b, d] += n[d]
+            out[b, 3 + d] += f[d]
+
+
+@routine
+def evaluate(tables, poses, out):
+    """Writes the wrenches (n, 6) [kJ/mol, kJ/mol/nm]; returns the energy of the chosen terms [kJ/mol] and a status.
+
+    FIELD_LIST_FULL: the list of neighbours needs more room, which only Python can make; nothing was written to `out`.
+    FIELD_NOT_FINITE: a pose is not finite.
+    """
+    atoms, pairs, terms, work = tables
+    place_atoms(atoms, work, poses)
+    status = refresh_list(atoms, pairs, work)
+    if status != FIELD_OK:
+        return 0.0, status
+    work.force[:] = 0.0
+    energy = pair_forces(pairs, work)
+    energy += bonded_forces(terms, work)
+    gather_wrenches(atoms, work, poses, out)
+    return energy, FIELD_OK
+
+
+@kernel
+def wrenches_on_bodies(tables, poses, out):
+    """`evaluate`, called from Python."""
+    return evaluate(tables, poses, out)
+
+
+@routine
+def choose_terms(tables, cluster):
+    """Chooses the terms that can change when bodies of one number in `cluster` (n,) move as one.
+
+    A term is constant when one cluster carries all its atoms. The list of neighbours is made anew at the next evaluation.
+    """
+    atoms, _, terms, work = tables
+    for i in range(atoms.body.shape[0]):
+        work.cluster[i] = cluster[atoms.body[i]]
+    work.counters[LIST_IS_VALID] = 0
+    for kind in range(4):
+        table = terms.near if kind == 0 else terms.torsion if kind == 1 else terms.bond if kind == 2 else terms.angle
+        count = 0
+        for k in range(table.shape[0]):
+            if not carried_by_one(atoms, cluster, table, k):
+                work.chosen[kind, count] = k
+                count += 1
+        work.counters[NEAR_COUNT + kind] = count
+
+
+@routine
+def carried_by_one(atoms, cluster, table, k):
+    """Whether all atoms of row k stand still in one cluster."""
+    first = table[k, 0]
+    for c in range(atoms.carrier_start[first], atoms.carrier_start[first + 1]):
+        wanted = cluster[atoms.carrier[c]]
+        everywhere = True
+        for column in range(1, table.shape[1]):
+            i = table[k, column]
+            here = False
+            for d in range(atoms.carrier_start[i], atoms.carrier_start[i + 1]):
+                here = here or cluster[atoms.carrier[d]] == wanted
+            everywhere = everywhere and here
+        if everywhere:
+            return True
+    return False
+
+
+@kernel
+def move_as_one(tables, cluster):
+    """`choose_terms`, called from Python."""
+    choose_terms(tables, cluster)
+
+
+@kernel
+def wrenches_of_forces(body, local, forces, poses, out):
+    """Gathers forces on atoms (a, 3) [kJ/mol/nm] into wrenches on bodies (n, 6), as `gather_wrenches` does."""
+    for b in range(out.shape[0]):
+        store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(body.shape[0]):
+        b = body[i]
+        f = tmatvec3(load9(poses, b, 0), load3(forces, i, 0))
+        n = cross3(load3(local, i, 0), f)
+        for d in range(3):
+            out[b, d] += n[d]
+            out[b, 3 + d] += f[d]

@@ -1,0 +1,121 @@
+"""OpenMM as the engine of a field: every force it has, implicit solvent included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import ModelError, StateError
+from linkwork.molecules import extras
+from linkwork.molecules.forces.field import FieldQuestions, atom_positions, poses_of
+from linkwork.molecules.forces.kernel import wrenches_of_forces
+from linkwork.molecules.structure.atoms import AtomTable
+from linkwork.molecules.torsions.tree import TorsionTree
+
+FloatArray = NDArray[np.float64]
+
+WATER = 78.5  # relative permittivity, as in OpenMM's own implicit solvent files
+BONDED = {  # terms that rigid parts make constant: class → (how to count, read and add, atoms of a term)
+    "HarmonicBondForce": ("Bond", 2),
+    "HarmonicAngleForce": ("Angle", 3),
+    "PeriodicTorsionForce": ("Torsion", 4),
+}
+
+
+class OpenMMField(FieldQuestions):
+    """Forces of an OpenMM System, gathered into wrenches.
+
+    Bonds, angles and torsions that cannot change are left out of the evaluation; their energy is counted once, so that
+    `energy` is that of the whole System (to the precision of the platform: single on "CPU", double on "Reference").
+    """
+
+    def __init__(
+        self,
+        atoms: AtomTable,
+        tree: TorsionTree,
+        system: Any,
+        platform: str = "CPU",
+        threads: int | None = None,
+    ):
+        mm = extras.openmm("engine='openmm'")
+        self.atom_table, self.tree, self.model = atoms, tree, tree.model
+        try:
+            engine = mm.Platform.getPlatformByName(platform)
+        except Exception:
+            known = [mm.Platform.getPlatform(k).getName() for k in range(mm.Platform.getNumPlatforms())]
+            raise StateError(f"OpenMM has no platform '{platform}' here; it has {', '.join(known)}.") from None
+        settings = {"Threads": str(threads)} if threads is not None and platform == "CPU" else {}
+        moving, frozen = split_system(mm, system, tree)
+        self.platform = platform
+        self.context = mm.Context(moving, mm.VerletIntegrator(1e-3), engine, settings)
+        self.evaluations = 0
+        self.constant = _energy(mm, frozen, atom_positions(tree, poses_of(self.model, self.model.neutral().q)))
+        self._forces = np.zeros((len(atoms), 3))
+
+    def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        self.evaluations += 1
+        positions = atom_positions(self.tree, poses)
+        if not np.isfinite(positions).all():
+            raise StateError("a body's pose is not finite; the state before this one was the last good one.")
+        self.context.setPositions(positions)
+        state = self.context.getState(getForces=True, getEnergy=True)
+        self._forces = np.ascontiguousarray(state.getForces(asNumpy=True)._value)
+        wrenches_of_forces(self.tree.body, self.tree.local, self._forces, poses, out)
+        return float(state.getPotentialEnergy()._value) + self.constant
+
+    def forces(self) -> FloatArray:
+        """Forces on all atoms at the last evaluation [kJ/mol/nm], shape (a, 3)."""
+        return self._forces.copy()
+
+
+def split_system(mm: Any, system: Any, tree: TorsionTree) -> tuple[Any, Any]:
+    """Two Systems: what can change, and the bonded terms inside rigid parts."""
+    moving, frozen = mm.System(), mm.System()
+    for i in range(system.getNumParticles()):
+        for half in (moving, frozen):
+            half.addParticle(system.getParticleMass(i))
+    for force in system.getForces():
+        kind = type(force).__name__
+        if kind == "CMMotionRemover":
+            continue
+        if kind not in BONDED:
+            moving.addForce(mm.XmlSerializer.clone(force))
+            continue
+        word, size = BONDED[kind]
+        halves = type(force)(), type(force)()
+        for k in range(getattr(force, f"getNum{word}s")()):
+            parameters = getattr(force, f"get{word}Parameters")(k)
+            carried = set.intersection(*(set(tree.carriers[i]) for i in parameters[:size]))
+            getattr(halves[bool(carried)], f"add{word}")(*parameters)
+        moving.addForce(halves[0])
+        frozen.addForce(halves[1])
+    return moving, frozen
+
+
+def _energy(mm: Any, system: Any, positions: FloatArray) -> float:
+    context = mm.Context(system, mm.VerletIntegrator(1e-3), mm.Platform.getPlatformByName("Reference"))
+    context.setPositions(positions)
+    return float(context.getState(getEnergy=True).getPotentialEnergy()._value)
+
+
+def add_implicit_solvent(system: Any, topology: Any, solvent: str, cutoff: float | None) -> None:
+    """Adds OpenMM's native GBSA-OBC force (Onufriev, Bashford and Case 2004, model II) to a System."""
+    if solvent != "obc2":
+        raise ModelError(f"there is no solvent '{solvent}'; choose 'obc2' or None.")
+    mm = extras.openmm("implicit solvent")
+    radii = extras.need("openmm.app.internal.customgbforces", "implicit solvent")
+    nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")
+    nonbonded.setReactionFieldDielectric(1.0)  # the solvent does the screening
+    force = mm.GBSAOBCForce()
+    force.setSolventDielectric(WATER)
+    for i, (radius, scale) in enumerate(radii.GBSAOBC2Force.getStandardParameters(topology)):
+        charge, _, _ = nonbonded.getParticleParameters(i)
+        force.addParticle(charge, float(radius), float(scale))
+    if cutoff is None:
+        force.setNonbondedMethod(mm.GBSAOBCForce.NoCutoff)
+    else:
+        force.setNonbondedMethod(mm.GBSAOBCForce.CutoffNonPeriodic)
+        force.setCutoffDistance(cutoff)
+    system.addForce(force)

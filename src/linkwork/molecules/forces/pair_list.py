@@ -1,0 +1,189 @@
+"""The list of neighbours: for every atom the blocks of eight atoms within reach, with one bit per atom that counts.
+
+Left out are pairs inside a cluster that moves as one (they exert no net wrench on it), excluded pairs, and each pair's
+second mention. Blocks are first compared by the spheres around them, then each atom with eight others at a time.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.molecules.forces.tables import (
+    BLOCK,
+    FIELD_LIST_FULL,
+    FIELD_NOT_FINITE,
+    FIELD_OK,
+    HALF_SKIN2,
+    LIST_BUILDS,
+    LIST_IS_VALID,
+    LISTED,
+    PAIRS,
+    REACH,
+)
+from linkwork.spatial.simd import lane, splat, vload, vsum
+from linkwork.spatial.simd_math import vbits_less, vselect_less
+
+SEVERAL = -2  # in `block_cluster`
+
+
+@routine
+def largest_move2(work):
+    """Square of the longest way an atom went since the list was made [nm²]; NaN where a position is not finite."""
+    position, listed = work.position, work.listed_position
+    p = work.cluster.shape[0]
+    largest = splat(0.0)
+    total = splat(0.0)
+    for i in range(0, p, BLOCK):
+        dx = vload(position, i) - vload(listed, i)
+        dy = vload(position, p + i) - vload(listed, p + i)
+        dz = vload(position, 2 * p + i) - vload(listed, 2 * p + i)
+        d2 = dx * dx + dy * dy + dz * dz
+        total = total + d2
+        largest = vselect_less(largest, d2, d2, largest)
+    longest = 0.0
+    for k in range(BLOCK):
+        longest = max(longest, lane(largest, k))
+    return longest if math.isfinite(vsum(total)) else math.nan
+
+
+@routine
+def refresh_list(atoms, pairs, work):
+    """Makes the list anew where atoms moved more than half the skin, or clusters changed."""
+    moved2 = largest_move2(work)
+    if not math.isfinite(moved2):
+        return FIELD_NOT_FINITE
+    if work.counters[LIST_IS_VALID] == 1 and moved2 <= pairs.settings[HALF_SKIN2]:
+        return FIELD_OK
+    describe_blocks(work)
+    status = list_neighbours(atoms, pairs, work)
+    if status != FIELD_OK:
+        work.counters[LIST_IS_VALID] = 0
+        return status
+    for k in range(work.position.shape[0]):
+        work.listed_position[k] = work.position[k]
+    work.counters[LIST_IS_VALID] = 1
+    work.counters[LIST_BUILDS] += 1
+    return FIELD_OK
+
+
+@routine
+def describe_blocks(work):
+    """Spheres around the blocks, and whether their atoms move as one."""
+    position, p = work.position, work.cluster.shape[0]
+    for b in range(work.block_cluster.shape[0]):
+        first = b * BLOCK
+        last = first
+        x = y = z = 0.0
+        cluster = work.cluster[first]
+        for i in range(first, first + BLOCK):
+            if work.cluster[i] < 0:
+                break
+            last = i + 1
+            work.cluster_end[work.cluster[i]] = i
+            x += position[i]
+            y += position[p + i]
+            z += position[2 * p + i]
+            if work.cluster[i] != cluster:
+                cluster = SEVERAL
+        count = last - first
+        x, y, z = x / count, y / count, z / count
+        r2 = 0.0
+        for i in range(first, last):
+            r2 = max(r2, (position[i] - x) ** 2 + (position[p + i] - y) ** 2 + (position[2 * p + i] - z) ** 2)
+        work.block_sphere[b, 0] = x
+        work.block_sphere[b, 1] = y
+        work.block_sphere[b, 2] = z
+        work.block_sphere[b, 3] = math.sqrt(r2)
+        work.block_cluster[b] = cluster
+
+
+@routine
+def list_neighbours(atoms, pairs, work):
+    """Writes rows and entries; FIELD_LIST_FULL where there is no room."""
+    n = atoms.body.shape[0]
+    reach = pairs.settings[REACH]
+    listed = 0
+    found = 0
+    work.mark[:] = -1
+    last_block = work.block_cluster.shape[0] - 1  # the one that is filled up
+    for a in range(work.block_cluster.shape[0]):
+        candidates = nearby_blocks(work, a, reach)
+        for i in range(a * BLOCK, min(n, (a + 1) * BLOCK)):
+            for k in range(pairs.excluded_start[i], pairs.excluded_start[i + 1]):
+                work.mark[pairs.excluded[k]] = i
+            work.row[i] = listed
+            last_to_look_at = last_of_kin(pairs, work, i) // BLOCK
+            if listed + candidates > work.entry.shape[0]:
+                return FIELD_LIST_FULL
+            for c in range(candidates):
+                b = work.candidate[c]
+                if work.block_cluster[b] == work.cluster[i]:
+                    continue
+                mask = within_reach(work, i, b, reach)
+                if b <= last_to_look_at or b == last_block:
+                    mask = without_own(work, i, b, mask)
+                # Half of the masks are empty, in no order a processor could guess: written always, kept if not empty
+                work.entry[listed] = b * 256 + mask
+                listed += 1 if mask != 0 else 0
+                found += count_bits(mask)
+    work.row[n] = listed
+    work.counters[LISTED] = listed
+    work.counters[PAIRS] = found
+    return FIELD_OK
+
+
+@routine
+def nearby_blocks(work, a, reach):
+    """Collects the blocks from `a` on that may hold partners of its atoms; returns how many."""
+    sphere = work.block_sphere
+    count = 0
+    for b in range(a, work.block_cluster.shape[0]):
+        if work.block_cluster[a] != SEVERAL and work.block_cluster[a] == work.block_cluster[b]:
+            continue
+        dx = sphere[a, 0] - sphere[b, 0]
+        dy = sphere[a, 1] - sphere[b, 1]
+        dz = sphere[a, 2] - sphere[b, 2]
+        far = reach + sphere[a, 3] + sphere[b, 3]
+        if dx * dx + dy * dy + dz * dz < far * far:
+            work.candidate[count] = b
+            count += 1
+    return count
+
+
+@inlined
+def within_reach(work, i, b, reach):
+    """One bit for every atom of block b that is nearer to atom i than `reach`."""
+    p = work.cluster.shape[0]
+    first = b * BLOCK
+    dx = splat(work.position[i]) - vload(work.position, first)
+    dy = splat(work.position[p + i]) - vload(work.position, p + first)
+    dz = splat(work.position[2 * p + i]) - vload(work.position, 2 * p + first)
+    return vbits_less(dx * dx + dy * dy + dz * dz, splat(reach * reach))
+
+
+@inlined
+def without_own(work, i, b, mask):
+    """Takes out atoms of the same cluster, excluded ones, those before i, and those that fill up."""
+    for k in range(BLOCK):
+        j = b * BLOCK + k
+        cluster = work.cluster[j]
+        if j <= i or cluster < 0 or cluster == work.cluster[i] or work.mark[j] == i:
+            mask &= ~(1 << k)
+    return mask
+
+
+@inlined
+def last_of_kin(pairs, work, i):
+    """The last atom that moves with atom i or is excluded from it: none further on needs a look."""
+    last = max(i, work.cluster_end[work.cluster[i]])
+    end = pairs.excluded_start[i + 1]
+    if end > pairs.excluded_start[i]:
+        last = max(last, pairs.excluded[end - 1])  # sorted
+    return last
+
+
+@inlined
+def count_bits(mask):
+    """Bits set in eight."""
+    pairs = mask - ((mask >> 1) & 0x55)
+    fours = (pairs & 0x33) + ((pairs >> 2) & 0x33)
+    return (fours + (fours >> 4)) & 0x0F

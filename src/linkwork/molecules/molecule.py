@@ -1,0 +1,337 @@
+"""Molecule: atoms, their torsion linkage, names, fields and files. Units: nm, ps, Da, kJ/mol, K."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.errors import ModelError, StateError
+from linkwork.model.linkage import Linkage
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
+from linkwork.molecules.forces.force_fields import make_system
+from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.structure.atoms import AtomTable, Residue
+from linkwork.molecules.structure.report import PreparationReport
+from linkwork.molecules.torsions.bond_graph import Bond, disulfides, turning_bonds
+from linkwork.molecules.torsions.names import torsion_atoms
+from linkwork.molecules.torsions.tree import TorsionTree, build_tree
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+ENGINES = ("numba", "openmm")
+FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
+
+
+@dataclass(frozen=True)
+class Torsion:
+    """A joint of a molecule, by its name in the field."""
+
+    name: str  # "A:17:phi"
+    joint: int  # number of the joint, and of the body it carries
+    atoms: tuple[int, int, int, int]  # whose dihedral angle it is
+
+
+class Molecule:
+    """A molecule as a linkage of rigid parts that turn about bonds.
+
+    model, state: the compiled linkage and its state at the given geometry (every torsion coordinate is zero there, and
+    counts the turn from it).
+    report: every change that was made to the structure.
+    """
+
+    def __init__(
+        self,
+        atoms: AtomTable,
+        positions: ArrayLike,
+        topology: Any,
+        report: PreparationReport,
+        *,
+        force_field: str | Sequence[str] | None = "amber14",
+        system: Any = None,
+        omega: bool = False,
+        hydrogens: bool = False,
+        turning: Sequence[Bond] | None = None,
+        name: str = "molecule",
+    ):
+        x = np.array(positions, dtype=float)
+        check_positions(atoms, x)
+        self.atoms, self.topology, self.report, self.name = atoms, topology, report, name
+        self.force_field, self.system = force_field, system
+        self.reference = x
+        cut = disulfides(atoms)
+        if turning is None:
+            turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
+        self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name)
+        for a, b in cut:
+            report.note(
+                "cut", "", f"disulfide {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field"
+            )
+        for body in self.tree.straight:
+            report.note(
+                "thin", "", f"'{self.model.body_names[body]}' is straight: it got a little inertia about its line"
+            )
+
+    # ------------------------------------------------------------------------------------------------------------ linkage
+
+    @property
+    def linkage(self) -> Linkage:
+        return self.tree.linkage
+
+    @property
+    def model(self) -> Model:
+        return self.tree.model
+
+    @property
+    def state(self) -> State:
+        """At rest, in the geometry the molecule was made with."""
+        return self.model.neutral()
+
+    @property
+    def n_torsions(self) -> int:
+        return int((self.tree.axis[:, 0] >= 0).sum())
+
+    @cached_property
+    def torsions(self) -> tuple[Torsion, ...]:
+        """All torsions, in the order of the model's bodies."""
+        found = []
+        for i, (a, b) in enumerate(self.tree.axis.tolist()):
+            if b >= 0:
+                found.append(Torsion(self.model.joint_names[i], i, torsion_atoms(self.atoms, a, b)))
+        return tuple(found)
+
+    def with_torsions(self, torsions: Iterable[Torsion]) -> Molecule:
+        """The same molecule in the same geometry, of whose torsions only these turn; all others are frozen for good."""
+        bonds = [tuple(sorted(self.tree.axis[torsion.joint].tolist())) for torsion in torsions]
+        report = PreparationReport(self.report.source, list(self.report.changes))
+        report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
+        return Molecule(
+            self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
+            turning=bonds, name=self.name,
+        )  # fmt: skip
+
+    # -------------------------------------------------------------------------------------------------------------- names
+
+    def atom(self, label: str) -> int:
+        """Number of an atom by its label, such as "A:41:CA"; with a single chain "41:CA" will do."""
+        index = self.atoms.index
+        for candidate in (label, *(f"{chain}:{label}" for chain in self.chains[:1] if len(self.chains) == 1)):
+            if candidate in index:
+                return index[candidate]
+        close = difflib.get_close_matches(label, index, n=3)
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise ModelError(f"molecule '{self.name}' has no atom '{label}'{hint}.")
+
+    @cached_property
+    def chains(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(residue.chain for residue in self.atoms.residues))
+
+    def select(
+        self,
+        chain: str | None = None,
+        residues: int | str | tuple[int, int] | None = None,
+        atoms: str | Iterable[str] | None = None,
+        residue_name: str | None = None,
+    ) -> IntArray:
+        """Numbers of the atoms that fit all that is given.
+
+        residues: one number ("52A" with its insertion code), or the first and the last of a range.
+        atoms: one atom name or several.
+        """
+        names = {atoms} if isinstance(atoms, str) else None if atoms is None else set(atoms)
+        found = [
+            i
+            for residue in self.atoms.residues
+            if (chain is None or residue.chain == chain)
+            and (residue_name is None or residue.name == residue_name)
+            and _fits(residue, residues)
+            for i in range(residue.first, residue.last)
+            if names is None or self.atoms.names[i] in names
+        ]
+        return np.array(found, dtype=np.int64)
+
+    def torsion(self, kind: str, residue: int | str, chain: str | None = None) -> Torsion:
+        """A torsion by kind ("phi", "psi", "omega", "chi1" ... "chi4") and residue (17, "52A", "LYS 41", "B:17")."""
+        wanted = self._residue(residue, chain)
+        name = f"{wanted.label}:{kind}"
+        for torsion in self.torsions:
+            if torsion.name == name:
+                return torsion
+        here = [t.name.rpartition(":")[2] for t in self.torsions if t.name.startswith(f"{wanted.label}:")]
+        raise ModelError(
+            f"residue {wanted.name} {wanted.label} has no torsion '{kind}' that turns; it has {', '.join(here) or 'none'}."
+        )
+
+    def phi(self, residue: int | str, chain: str | None = None) -> Torsion:
+        return self.torsion("phi", residue, chain)
+
+    def psi(self, residue: int | str, chain: str | None = None) -> Torsion:
+        return self.torsion("psi", residue, chain)
+
+    def chi1(self, residue: int | str, chain: str | None = None) -> Torsion:
+        return self.torsion("chi1", residue, chain)
+
+    def chi2(self, residue: int | str, chain: str | None = None) -> Torsion:
+        return self.torsion("chi2", residue, chain)
+
+    def _residue(self, residue: int | str, chain: str | None) -> Residue:
+        words = str(residue).replace(":", " ").split()
+        number = words[-1]
+        others = words[:-1]
+        fits = [
+            r
+            for r in self.atoms.residues
+            if r.number == number
+            and (chain is None or r.chain == chain)
+            and all(word in (r.chain, r.name) for word in others)
+        ]
+        if len(fits) == 1:
+            return fits[0]
+        if not fits:
+            raise ModelError(
+                f"molecule '{self.name}' has no residue {residue!r}{f' in chain {chain}' if chain else ''}."
+            )
+        raise ModelError(f"residue {residue!r} stands in chains {', '.join(r.chain for r in fits)}; say which.")
+
+    # ----------------------------------------------------------------------------------------------------------- geometry
+
+    def positions(self, state: State) -> FloatArray:
+        """World positions of all atoms [nm], shape (a, 3)."""
+        return atom_positions(self.tree, poses_of(self.model, state.q))
+
+    def velocities(self, state: State) -> FloatArray:
+        """World velocities of all atoms [nm/ps], shape (a, 3)."""
+        from linkwork.dynamics.front import body_twists
+
+        twists = body_twists(self.model, state, frame="body")[self.tree.body]
+        local = twists[:, 3:] + np.cross(twists[:, :3], self.tree.local)
+        R = poses_of(self.model, state.q)[self.tree.body, :9].reshape(-1, 3, 3)
+        return np.asarray(np.einsum("aij,aj->ai", R, local))
+
+    def angle(self, torsion: Torsion, state: State) -> float:
+        """The dihedral angle of a torsion [rad], from -π to π."""
+        return dihedral(*self.positions(state)[list(torsion.atoms)])
+
+    def with_angle(self, state: State, torsion: Torsion, angle: float) -> State:
+        """The state with one torsion turned to a dihedral angle [rad]."""
+        q = state.q.copy()
+        # turning the far side by q opens the angle by q, whichever way the four atoms are counted
+        q[self.model.q_slice(torsion.joint)] += angle - self.angle(torsion, state)
+        return State(q, state.v.copy())
+
+    # -------------------------------------------------------------------------------------------------------------- field
+
+    def field(
+        self,
+        force_field: str | Sequence[str] | None = None,
+        cutoff: float | None = None,
+        engine: str | None = None,
+        solvent: str | None = None,
+        *,
+        switch: float | None = None,
+        skin: float = SKIN,
+        platform: str = "CPU",
+        threads: int | None = None,
+    ) -> CompiledField | OpenMMField:
+        """The forces of a force field on this molecule.
+
+        force_field: "amber14" and others of `force_fields.FORCE_FIELDS`, or OpenMM's XML files; by default the one the
+        molecule was loaded with, or the System it came with.
+        cutoff: of Lennard-Jones and Coulomb terms [nm], with a reaction field beyond; none by default.
+        switch: distance from which Lennard-Jones terms fade towards the cutoff [nm]. Without it the energy makes a small
+        step when a pair crosses the cutoff, and runs of large molecules do not keep it.
+        engine: "numba" (own kernel) or "openmm". By default "numba", and "openmm" with a solvent.
+        solvent: "obc2", OpenMM's implicit solvent. skin: of the own list of neighbours [nm].
+        platform, threads: of OpenMM.
+        """
+        chosen = engine or ("numba" if solvent is None else "openmm")
+        if chosen not in ENGINES:
+            raise StateError(f"there is no engine '{engine}'; choose one of {', '.join(ENGINES)}.")
+        if solvent is not None and chosen == "numba":
+            raise StateError("engine='numba' computes molecules in vacuum; leave it out, or use engine='openmm'.")
+        system = self._system(force_field, cutoff, solvent, switch)
+        if chosen == "numba":
+            return CompiledField(self.atoms, self.tree, system, skin)
+        return OpenMMField(self.atoms, self.tree, system, platform, threads)
+
+    def _system(
+        self,
+        force_field: str | Sequence[str] | None,
+        cutoff: float | None,
+        solvent: str | None,
+        switch: float | None = None,
+    ) -> Any:
+        if force_field is None and self.system is not None:
+            if cutoff is not None or solvent is not None or switch is not None:
+                raise StateError(
+                    "this molecule came with a System of its own, which has its cutoff and solvent already."
+                )
+            return self.system
+        name = force_field if force_field is not None else self.force_field
+        if name is None or self.topology is None:
+            raise StateError(f"molecule '{self.name}' has no force field; name one.")
+        return make_system(self.topology, name, cutoff, solvent, switch)
+
+    # -------------------------------------------------------------------------------------------------------------- files
+
+    def write(self, path: str | Path, states: Any, times: ArrayLike | None = None) -> None:
+        """Writes states as .pdb, .cif, .dcd or .xtc.
+
+        states: a State, several, or a recording (whose times are taken).
+        times: of the frames [ps], evenly spaced.
+        """
+        from linkwork.molecules.writing import write_states
+
+        write_states(self, path, states, times)
+
+    def view(self, states: Any = None, style: str = "cartoon") -> Any:
+        """A py3Dmol view for notebooks, turned with the mouse; several states are played one after the other.
+
+        style: "cartoon" (ribbons) or "stick". Needs the package py3Dmol.
+        """
+        from linkwork.molecules.writing import notebook_view
+
+        return notebook_view(self, self.state if states is None else states, style)
+
+    def __repr__(self) -> str:
+        return (
+            f"Molecule('{self.name}', {len(self.atoms)} atoms, {self.n_torsions} torsions, {len(self.tree.cut)} cuts)"
+        )
+
+
+def _fits(residue: Residue, wanted: int | str | tuple[int, int] | None) -> bool:
+    if wanted is None:
+        return True
+    if isinstance(wanted, tuple):
+        digits = residue.number.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        return wanted[0] <= int(digits) <= wanted[1]
+    return residue.number == str(wanted)
+
+
+def dihedral(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> float:
+    """Angle between the planes a b c and b c d [rad], IUPAC's sign."""
+    u, v, w = b - a, c - b, d - c
+    first, second = np.cross(u, v), np.cross(v, w)
+    return float(np.arctan2(np.linalg.norm(v) * (u @ second), first @ second))
+
+
+def check_positions(atoms: AtomTable, x: FloatArray) -> None:
+    if x.shape != (len(atoms), 3):
+        raise ModelError(f"positions have shape {x.shape}; {len(atoms)} atoms need ({len(atoms)}, 3).")
+    bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
+    if bad.size:
+        raise ModelError(f"{atoms.describe(int(bad[0]))} stands at {tuple(x[bad[0]].tolist())}; give finite numbers.")
+    light = np.flatnonzero(~(atoms.masses > 0.0))
+    if light.size:
+        raise ModelError(
+            f"{atoms.describe(int(light[0]))} has mass {atoms.masses[light[0]]}; every atom of a linkage needs mass > 0."
+        )

@@ -1,0 +1,189 @@
+"""From heavy atoms of a file to a whole molecule: PDBFixer adds what is missing, OpenMM protonates and relaxes."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import FormatError
+from linkwork.molecules import extras
+from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
+from linkwork.molecules.structure.reading import Piece
+from linkwork.molecules.structure.report import PreparationReport
+
+FloatArray = NDArray[np.float64]
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
+PDB_ATOMS = 99_000  # more do not fit the columns of a PDB file
+RELAX_CUTOFF = 1.0  # [nm] for molecules of more than RELAX_ALL_PAIRS atoms
+RELAX_ALL_PAIRS = 1500
+RELAX_FORCE = 10.0  # [kJ/mol/nm] root mean square at which relaxing ends
+
+
+@contextmanager
+def repeatable(seed: int) -> Iterator[Any]:
+    """OpenMM's CPU platform with one thread and numbers of its own: the same seed gives the same structure."""
+    platform = extras.openmm("completing a structure").Platform.getPlatformByName("CPU")
+    before = platform.getPropertyDefaultValue("Threads")
+    numbers = random.getstate()
+    platform.setPropertyDefaultValue("Threads", "1")
+    random.seed(seed)  # OpenMM draws first places of hydrogens from Python's own random numbers
+    try:
+        yield platform
+    finally:
+        platform.setPropertyDefaultValue("Threads", before)
+        random.setstate(numbers)
+
+
+def _as_text(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[str, str]:
+    """The pieces as a file, each with a chain name of its own; and the name of PDBFixer's argument for it."""
+    gemmi = extras.need("gemmi", "reading a structure")
+    structure = gemmi.Structure()
+    model = gemmi.Model("1" if not hasattr(gemmi.Model("1"), "num") else 1)
+    for piece, name in zip(pieces, names, strict=True):
+        chain = gemmi.Chain(name)
+        for residue in piece.residues:
+            chain.add_residue(residue)
+        model.add_chain(chain)
+    structure.add_model(model)
+    structure.setup_entities()
+    if len(pieces) <= len(LETTERS) and model.count_atom_sites() <= PDB_ATOMS:
+        return "pdbfile", structure.make_pdb_string()
+    return "pdbxfile", structure.make_mmcif_document().as_string()
+
+
+def join_over_gaps(pieces: Sequence[Piece], gaps: str, report: PreparationReport) -> list[Piece]:
+    """Pieces of a chain become one where the gap between them is to be rebuilt and the file has the sequence."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        is_gap = before is not None and before.chain == piece.chain and bool(before.sequence) and bool(piece.sequence)
+        if before is None or before.chain != piece.chain:
+            joined.append(Piece(piece.chain, list(piece.residues), piece.sequence))
+            continue
+        ends = [f"{residue.name} {residue.seqid}" for residue in (before.residues[-1], piece.residues[0])]
+        if is_gap and gaps == "rebuild":
+            before.residues.extend(piece.residues)
+        else:
+            if piece.residues[0].entity_type == before.residues[-1].entity_type:
+                why = "" if gaps == "keep" else "; the file has no sequence to rebuild it from"
+                report.note("gap", piece.chain, f"kept between {ends[0]} and {ends[1]}: two pieces{why}")
+            joined.append(Piece(piece.chain, list(piece.residues), piece.sequence))
+    return joined
+
+
+def complete(
+    pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+) -> tuple[Any, FloatArray]:
+    """Topology with all heavy atoms, and their positions [nm], shape (a, 3)."""
+    fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
+    whole = join_over_gaps(pieces, gaps, report)
+    names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
+    argument, text = _as_text(whole, names)
+    with repeatable(seed) as platform:
+        fixer = fixing.PDBFixer(**{argument: StringIO(text)}, platform=platform)
+        fixer.sequences = [
+            fixing.Sequence(name, piece.sequence)
+            for name, piece in zip(names, whole, strict=True)
+            if piece.sequence and (gaps == "rebuild" or ends)
+        ]
+        original = dict(zip(names, (piece.chain for piece in whole), strict=True))
+        fixer.findMissingResidues()
+        _choose_missing_residues(fixer, gaps, ends, original, report)
+        fixer.findNonstandardResidues()
+        for residue, standard in fixer.nonstandardResidues:
+            report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
+        fixer.replaceNonstandardResidues()
+        fixer.findMissingAtoms()
+        for kind in (fixer.missingAtoms, fixer.missingTerminals):
+            for residue, atoms in kind.items():
+                added = ", ".join(atom if isinstance(atom, str) else atom.name for atom in atoms)
+                report.note("atoms", _where(original, residue), f"{residue.name}: {added} added")
+        fixer.addMissingAtoms(seed=seed)
+    for chain in fixer.topology.chains():
+        chain.id = original.get(chain.id, chain.id)
+    return fixer.topology, _in_nanometres(fixer.positions)
+
+
+def _choose_missing_residues(
+    fixer: Any, gaps: str, ends: bool, original: dict[str, str], report: PreparationReport
+) -> None:
+    chains = list(fixer.topology.chains())
+    kept = {}
+    for (c, k), names in fixer.missingResidues.items():
+        length = len(list(chains[c].residues()))
+        is_end = k in (0, length)
+        is_rebuilt = ends if is_end else gaps == "rebuild"
+        if is_rebuilt:
+            kept[c, k] = names
+        verb = "rebuilt" if is_rebuilt else "left out"
+        side = "at the beginning" if k == 0 else "at the end" if k == length else f"inside, after residue {k}"
+        what = f"{len(names)} residues missing {side} {verb}"
+        report.note("end" if is_end else "gap", original.get(chains[c].id, chains[c].id), what)
+    fixer.missingResidues = kept
+
+
+def _where(original: dict[str, str], residue: Any) -> str:
+    return f"{original.get(residue.chain.id, residue.chain.id)}:{residue.id}{residue.insertionCode.strip()}"
+
+
+def _in_nanometres(positions: Any) -> FloatArray:
+    unit = extras.need("openmm.unit", "a structure")
+    return np.array(positions.value_in_unit(unit.nanometer), dtype=float).reshape(-1, 3)
+
+
+def protonate(
+    topology: Any,
+    positions: FloatArray,
+    force_field: str | Sequence[str],
+    ph: float,
+    seed: int,
+    report: PreparationReport,
+) -> tuple[Any, FloatArray]:
+    """Adds hydrogens for a pH; reports every residue that could be protonated in several ways."""
+    app, unit = extras.app("hydrogens"), extras.need("openmm.unit", "hydrogens")
+    loaded = load_force_field(force_field)
+    modeller = app.Modeller(topology, positions * unit.nanometer)
+    residues = list(topology.residues())
+    with repeatable(seed) as platform:
+        try:
+            variants = modeller.addHydrogens(loaded, pH=ph, platform=platform)
+        except (ValueError, KeyError) as error:
+            raise FormatError(f"{report.source}: {explain_template_error(topology, str(error))}") from error
+    for residue, variant in zip(residues, variants, strict=True):
+        if variant is not None:
+            where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
+            why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
+            report.note("protonation", where, f"{residue.name} as {variant} ({why})")
+    added = modeller.topology.getNumAtoms() - topology.getNumAtoms()
+    report.note("hydrogens", "", f"{added} hydrogens added at pH {ph:g}")
+    return modeller.topology, _in_nanometres(modeller.positions)
+
+
+def relax(
+    topology: Any, positions: FloatArray, force_field: str | Sequence[str], report: PreparationReport
+) -> FloatArray:
+    """Minimizes the energy in Cartesian coordinates, in vacuum, before bonds and angles are frozen; positions [nm]."""
+    mm = extras.openmm("relaxing")
+    cutoff = RELAX_CUTOFF if topology.getNumAtoms() > RELAX_ALL_PAIRS else None
+    system = make_system(topology, force_field, cutoff)
+    with repeatable(0) as platform:
+        context = mm.Context(system, mm.VerletIntegrator(1e-3), platform)
+        context.setPositions(positions)
+        before = context.getState(getEnergy=True).getPotentialEnergy()._value
+        mm.LocalEnergyMinimizer.minimize(context, RELAX_FORCE)
+        state = context.getState(getEnergy=True, getPositions=True)
+    after = state.getPotentialEnergy()._value
+    moved = np.array(state.getPositions(asNumpy=True)._value, dtype=float)
+    distance = np.linalg.norm(moved - positions, axis=1).max()
+    report.note(
+        "relaxed", "", f"energy {before:.0f} → {after:.0f} kJ/mol; the atom that moved most went {distance:.3f} nm"
+    )
+    return moved

@@ -1,0 +1,254 @@
+"""PDB and mmCIF files → one model, one location per atom, the residues a force field can know. gemmi reads."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkwork.errors import FormatError
+from linkwork.molecules import extras
+from linkwork.molecules.structure.report import PreparationReport
+
+BACKBONE = ("N", "CA", "C")
+LONGEST_PEPTIDE_BOND = 2.0  # [Å] between C and N; a bond has 1.33, a gap 3 and more
+CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
+SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
+
+
+@dataclass
+class Piece:
+    """Residues of one chain, of which neighbours are bonded; or its ions and waters."""
+
+    chain: str
+    residues: list[Any]
+    sequence: list[str]  # what the file says the whole chain is made of; empty where it does not
+
+
+def read_structure(path: str | Path, model: int, report: PreparationReport) -> Any:
+    """The file as a gemmi.Structure with one model, without hydrogens."""
+    gemmi = extras.need("gemmi", "reading a structure")
+    file = Path(path)
+    if not file.is_file():
+        raise FormatError(f"{file}: there is no such file.")
+    if not str(file).lower().endswith(SUFFIXES):
+        raise FormatError(f"{file}: a structure file ends in one of {', '.join(SUFFIXES)}.")
+    try:
+        structure = gemmi.read_structure(str(file))
+    except (RuntimeError, ValueError, OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{file}: the file is damaged or cut off: {error}") from error
+    structure.setup_entities()
+    if len(structure) == 0 or structure[0].count_atom_sites() == 0:
+        raise FormatError(f"{file}: the file has no atoms.")
+    if not 1 <= model <= len(structure):
+        raise FormatError(f"{file}: there is no model {model}; the file has {len(structure)}.")
+    if len(structure) > 1:
+        report.note("model", "", f"model {model} of {len(structure)} is read")
+    for k in reversed(range(len(structure))):
+        if k != model - 1:
+            del structure[k]
+    before = structure[0].count_atom_sites()
+    structure.remove_hydrogens()
+    removed = before - structure[0].count_atom_sites()
+    if removed:
+        report.note("hydrogens", "", f"{removed} hydrogens of the file are placed anew")
+    return structure
+
+
+def choose_chains(structure: Any, chains: str | Iterable[str] | None, source: str) -> None:
+    """Takes away all chains but those asked for."""
+    if chains is None:
+        return
+    wanted = [word.strip() for word in chains.split(",")] if isinstance(chains, str) else list(chains)
+    known = [chain.name for chain in structure[0]]
+    missing = [name for name in wanted if name not in known]
+    if missing or not wanted:
+        raise FormatError(
+            f"{source}: there is no chain {', '.join(map(repr, missing))}; the file has {', '.join(known)}."
+        )
+    for name in known:
+        if name not in wanted:
+            structure[0].remove_chain(name)
+
+
+def choose_residues(structure: Any, residues: tuple[int, int] | None, source: str) -> None:
+    """Takes away residues whose numbers lie outside the range (first, last)."""
+    if residues is None:
+        return
+    first, last = residues
+    for chain in structure[0]:
+        for k in reversed(range(len(chain))):
+            if not first <= chain[k].seqid.num <= last:
+                del chain[k]
+    structure.remove_empty_chains()
+    if len(structure) == 0 or structure[0].count_atom_sites() == 0:
+        raise FormatError(f"{source}: no residue has a number from {first} to {last}.")
+
+
+def choose_locations(structure: Any, report: PreparationReport) -> None:
+    """One alternate location per residue: the most occupied, and of equals the first."""
+    for chain in structure[0]:
+        for residue in chain:
+            letters = sorted({atom.altloc for atom in residue if atom.altloc != "\0"})
+            if not letters:
+                continue
+            best = max(letters, key=lambda letter: sum(atom.occ for atom in residue if atom.altloc == letter))
+            names = {atom.name for atom in residue if atom.altloc == best}
+            for k in reversed(range(len(residue))):
+                letter = residue[k].altloc
+                # an atom that only another location has is kept from that one
+                if letter not in ("\0", best) and residue[k].name in names:
+                    del residue[k]
+            seen: set[str] = set()
+            for k in reversed(range(len(residue))):
+                if residue[k].name in seen:
+                    del residue[k]
+                else:
+                    seen.add(residue[k].name)
+                    residue[k].altloc = "\0"
+            others = ", ".join(letter for letter in letters if letter != best)
+            report.note("altloc", label(chain, residue), f"{residue.name}: location {best} of {best}, {others}")
+
+
+def label(chain: Any, residue: Any) -> str:
+    return f"{chain.name or '_'}:{residue.seqid.num}{residue.seqid.icode.strip()}"
+
+
+def sort_residues(
+    structure: Any,
+    known: Sequence[str],
+    substitutes: dict[str, str],
+    waters: bool,
+    ions: bool,
+    report: PreparationReport,
+) -> list[Piece]:
+    """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused."""
+    faults: list[str] = []
+    pieces: list[Piece] = []
+    for chain in structure[0]:
+        chain_residues, others = [], []
+        dropped: dict[str, int] = defaultdict(int)
+        for residue in chain:
+            where = label(chain, residue)
+            names = {atom.name for atom in residue}
+            has_ends = "P" in names or {"N", "C"} <= names
+            is_linked = set(BACKBONE) <= names or (residue.name in known and has_ends)
+            if residue.is_water():
+                if waters:
+                    others.append(residue)
+                else:
+                    dropped["water"] += 1
+            elif residue.name in known or residue.name in substitutes:
+                if len(residue) == 1 and residue.name not in substitutes and not is_linked and _is_ion(residue):
+                    if ions:
+                        others.append(residue)
+                        report.note("ion", where, f"{residue.name} kept")
+                    else:
+                        report.note("ion", where, f"{residue.name} dropped")
+                else:
+                    chain_residues.append(residue)
+                    faults += _backbone_faults(where, residue, names)
+            elif is_linked:
+                faults.append(
+                    f"residue {residue.name} {where} (atoms {', '.join(sorted(names))}) is not one the force field knows; "
+                    "leave it out with residues=, mutate it in the file, or build the System with OpenMM and use "
+                    "lw.molecules.from_openmm."
+                )
+            else:
+                report.note("ligand", where, f"{residue.name} dropped ({len(residue)} atoms, no parameters)")
+        if dropped["water"]:
+            report.note("water", chain.name, f"{dropped['water']} waters dropped")
+        faults += _coordinate_faults(chain)
+        sequence = _sequence(structure, chain)
+        pieces += _cut_at_gaps(chain, chain_residues, sequence)
+        if others:
+            pieces.append(Piece(chain.name, others, []))
+    if faults:
+        raise FormatError(f"{report.source}: {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults)
+    if not any(piece.residues for piece in pieces):
+        chains = ", ".join(chain.name for chain in structure[0])
+        raise FormatError(f"{report.source}: chain {chains} has no residue that the force field knows.")
+    return pieces
+
+
+def _is_ion(residue: Any) -> bool:
+    return residue[0].element.is_metal or residue[0].element.name in ("F", "Cl", "Br", "I")
+
+
+def _backbone_faults(where: str, residue: Any, names: set[str]) -> list[str]:
+    if residue.name in ("ACE", "NME", "NH2") or "P" in names or "O5'" in names or "C1'" in names:
+        return []
+    missing = [name for name in BACKBONE if name not in names]
+    if not missing:
+        return []
+    return [
+        f"residue {residue.name} {where} has no atom {', '.join(missing)} (it has {', '.join(sorted(names))}); side chains "
+        "can be completed, backbones not. Is the file cut off? Leave the residue out with residues=(first, last)."
+    ]
+
+
+def _coordinate_faults(chain: Any) -> list[str]:
+    return [
+        f"atom {atom.name} of {residue.name} {label(chain, residue)} stands at ({atom.pos.x}, {atom.pos.y}, {atom.pos.z})."
+        for residue in chain
+        for atom in residue
+        if not (math.isfinite(atom.pos.x) and math.isfinite(atom.pos.y) and math.isfinite(atom.pos.z))
+    ]
+
+
+def _sequence(structure: Any, chain: Any) -> list[str]:
+    polymer = chain.get_polymer()
+    entity = structure.get_entity_of(polymer) if len(polymer) else None
+    if entity is None:
+        return []
+    return [name.split(",")[0] for name in entity.full_sequence]
+
+
+def _cut_at_gaps(chain: Any, residues: list[Any], sequence: list[str]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for residue in residues:
+        if pieces and is_bonded(pieces[-1].residues[-1], residue):
+            pieces[-1].residues.append(residue)
+        else:
+            pieces.append(Piece(chain.name, [residue], sequence))
+    return pieces
+
+
+def is_bonded(before: Any, after: Any) -> bool:
+    """Whether two neighbours in a file are joined by a peptide bond, or by a sugar-phosphate one."""
+    for last, first in (("C", "N"), ("O3'", "P")):
+        a, b = before.find_atom(last, "*"), after.find_atom(first, "*")
+        if a is not None and b is not None:
+            return a.pos.dist(b.pos) < LONGEST_PEPTIDE_BOND
+    return False
+
+
+def clash_faults(pieces: Sequence[Piece]) -> list[str]:
+    """Pairs of atoms in one place."""
+    cells: dict[tuple[int, int, int], list[tuple[Any, str]]] = defaultdict(list)
+    faults = []
+    for piece in pieces:
+        for residue in piece.residues:
+            for atom in residue:
+                p = atom.pos
+                name = (
+                    f"atom {atom.name} of {residue.name} {piece.chain}:{residue.seqid.num}{residue.seqid.icode.strip()}"
+                )
+                home = (math.floor(p.x), math.floor(p.y), math.floor(p.z))
+                around = (
+                    other
+                    for dx in (-1, 0, 1)
+                    for dy in (-1, 0, 1)
+                    for dz in (-1, 0, 1)
+                    for other in cells.get((home[0] + dx, home[1] + dy, home[2] + dz), ())
+                )
+                faults += [
+                    f"{name} and {there} stand {p.dist(position):.2f} Å apart; leave one of them out."
+                    for position, there in around
+                    if p.dist(position) < CLASH
+                ]
+                cells[home].append((p, name))
+    return faults

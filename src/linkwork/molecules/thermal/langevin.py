@@ -1,0 +1,134 @@
+"""Temperature: random velocities of a linkage, and the Ornstein-Uhlenbeck step of a Langevin thermostat, both in O(n).
+
+Random wrenches of covariance kT I_b on all bodies b, sent through one `aba` at rest, are joint velocities of covariance
+
+    M⁻¹ (Σ J_bᵀ kT I_b J_b) M⁻¹ = kT M⁻¹                                                       (1)  docs/proteins.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.checks import not_negative, positive
+from linkwork.dynamics.front import energy, forward_dynamics
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
+
+
+class RandomVelocities:
+    """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model."""
+
+    def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
+        self.model = model
+        self.boltzmann = boltzmann
+        self._factors = inertia_factors(model)
+        self._armature = np.sqrt(model.arrays.dof[:, layout.ARMATURE])
+        bare = np.zeros_like(model.arrays.dof)
+        bare[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
+        weightless = np.zeros(3)
+        for array in (bare, weightless):
+            array.setflags(write=False)
+        # neither springs nor weight: the matrix alone turns wrenches into velocities
+        arrays = model.arrays._replace(dof=bare, gravity=weightless)
+        self._inertia_only = replace(model, arrays=arrays, loops=())
+
+    def draw(self, q: FloatArray, temperature: float, rng: np.random.Generator) -> FloatArray:
+        """One sample [rad/s or m/s; per ps for molecules], shape (nv,). Cost: O(n)."""
+        root = np.sqrt(self.boltzmann * temperature)
+        wrenches = root * np.einsum("bij,bj->bi", self._factors, rng.normal(size=(self.model.n_bodies, 6)))
+        effort = root * self._armature * rng.normal(size=self.model.nv)
+        still = State(q, np.zeros(self.model.nv))
+        return forward_dynamics(self._inertia_only, still, effort, wrenches)
+
+
+def inertia_factors(model: Model) -> FloatArray:
+    """L with L Lᵀ = I for the spatial inertia [ω; v] of each body at its origin, shape (n, 6, 6)."""
+    ten = model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]
+    L = np.zeros((model.n_bodies, 6, 6))
+    for b, (m, hx, hy, hz, xx, xy, xz, yy, yz, zz) in enumerate(ten):
+        if m == 0.0:
+            continue
+        c = np.array([hx, hy, hz]) / m
+        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+        values, vectors = np.linalg.eigh(about_com)
+        skew = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+        L[b, :3, :3] = vectors * np.sqrt(np.maximum(values, 0.0))
+        L[b, :3, 3:] = np.sqrt(m) * skew
+        L[b, 3:, 3:] = np.sqrt(m) * np.eye(3)
+    return L
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """A thermostat: friction and noise that hold a linkage at a temperature.
+
+    temperature: [K]. friction: rate at which velocities forget [1/ps]. seed: of the noise.
+    boltzmann: [kJ/mol/K] by default; give 1.380649e-23 for a linkage in SI units (friction then in 1/s).
+    fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
+    springs, not rigid.
+    """
+
+    temperature: float
+    friction: float = 1.0
+    seed: int = 0
+    boltzmann: float = BOLTZMANN
+    fixman: bool = False
+
+    def __post_init__(self) -> None:
+        not_negative(self.temperature, "temperature", finite=True)
+        positive(self.friction, "friction")
+        positive(self.boltzmann, "boltzmann")
+
+    def start(self, model: Model) -> Thermostat:
+        """The thermostat at work on a model."""
+        return Thermostat(self, model)
+
+
+class Thermostat:
+    """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
+
+    def __init__(self, settings: Langevin, model: Model):
+        self.settings, self.model = settings, model
+        self.rng = np.random.default_rng(settings.seed)
+        self._velocities = RandomVelocities(model, settings.boltzmann)
+        self._fixman: Any = None
+        if settings.fixman:
+            from linkwork.molecules.thermal.fixman import FixmanPotential
+
+            self._fixman = FixmanPotential(model, settings.temperature, settings.boltzmann)
+
+    def efforts(self, state: State) -> FloatArray | None:
+        """Efforts of Fixman's potential, to be added to those of the joints, shape (nv,); None if not asked for."""
+        return None if self._fixman is None else self._fixman.efforts(state)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Where the random numbers stand, in plain numbers and strings."""
+        return {"random": self.rng.bit_generator.state}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Goes on with the random numbers of a checkpoint."""
+        self.rng.bit_generator.state = checkpoint["random"]
+
+    def thermal_velocity(self, q: FloatArray) -> FloatArray:
+        """Velocities of the thermostat's temperature at q, shape (nv,)."""
+        return self._velocities.draw(q, self.settings.temperature, self.rng)
+
+    def relax_velocity(self, state: State, h: float) -> State:
+        """The exact change of velocities by friction and noise in the time h: v ← c v + √(1 - c²) ξ, c = exp(-γ h)."""
+        c = np.exp(-self.settings.friction * h)
+        noise = self.thermal_velocity(state.q)
+        return State(state.q, c * state.v + np.sqrt(1.0 - c * c) * noise)
+
+
+def temperature(model: Model, state: State, boltzmann: float = BOLTZMANN) -> float:
+    """2 E_kin / (nv k) [K]."""
+    return float(2.0 * energy(model, state).kinetic / (model.nv * boltzmann))

@@ -1,0 +1,1 @@
+"""Which bonds turn, and the linkage they make."""

@@ -1,0 +1,56 @@
+"""`linkwork bench molecules`: it proves forces right before it times them, and the proof can fail."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import proteins
+import pytest
+
+import linkwork as lw
+from linkwork.cli.bench import benchmark_folder, load_benchmark
+
+proteins.need_packages()
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return load_benchmark(benchmark_folder(), "molecules")
+
+
+def test_the_proof_sees_a_wrong_charge(bench, monkeypatch):
+    molecule = lw.molecules.peptide("AK", seed=1)
+    assert bench.disagreement(molecule) <= bench.EXACT
+    honest = molecule.field
+
+    def wrong(*arguments, **options):
+        field = honest(*arguments, **options)
+        if options.get("engine") is None:
+            parameters = field.tables.pairs.parameters
+            parameters[2 * parameters.size // 3 + 6] *= 1.0 + 1e-7  # one charge, in the seventh digit
+        return field
+
+    monkeypatch.setattr(molecule, "field", wrong)
+    assert bench.disagreement(molecule) > bench.EXACT
+
+
+def test_clusters_are_what_moves_as_one(bench):
+    model = proteins.helix().model
+    cluster = bench.clusters(model, {5, 9})
+    assert cluster.max() == 9
+    assert len(np.unique(cluster)) == 3
+    for i, parent in enumerate(model.parent.tolist()):
+        assert parent < 0 or i in (5, 9) or cluster[i] == cluster[parent]
+
+
+def test_a_quick_run_has_every_figure(bench):
+    options = argparse.Namespace(quick=True, rounds=2, parts=["forces", "pull"], structure=Path("nowhere.pdb"))
+    report = bench.run(options)
+    cases = [requirement.case for requirement in report.requirements]
+    assert sum("OpenMM Reference" in case for case in cases) == 2
+    assert {"forces, 10 local active", "own forces at 1.0 nm"} <= set(cases)
+    pulls = [figure for figure in report.figures if figure["case"] == "pull"]
+    assert {figure["of"] for figure in pulls} == {"linkage", "atoms"}
+    assert all(len(figure["force_pN"]) == len(figure["extension_nm"]) > 1 for figure in pulls)

@@ -1,0 +1,42 @@
+"""Molecules in the simulations there are: loads on atoms by name, recordings, trajectories of recordings."""
+
+from __future__ import annotations
+
+import numpy as np
+import proteins
+import pytest
+
+import linkwork as lw
+
+proteins.need_packages()
+
+
+def test_a_force_on_an_atom_by_name_acts_where_the_atom_is():
+    molecule = proteins.helix()
+    model, force = molecule.model, np.array([3.0, -2.0, 5.0])
+    sim = lw.FullDynamics(model, molecule.state)
+    sim.apply_wrench("A:12:CB", force=force, frame="world")
+    atom = molecule.atom("A:12:CB")
+    wrenches = np.zeros((model.n_bodies, 6))
+    body, at = molecule.tree.body[atom], molecule.tree.local[atom]
+    wrenches[body] = np.concatenate([np.cross(at, force), force])  # bodies stand parallel to the world at the start
+    expected = lw.forward_dynamics(model, molecule.state, wrenches=wrenches)
+    assert np.abs(sim.acceleration - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def test_a_recording_becomes_a_trajectory(tmp_path):
+    pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
+    mdtraj = pytest.importorskip("mdtraj", reason="mdtraj is not installed; the dev extra brings it")
+    molecule = lw.molecules.peptide("GAK", seed=1)
+    sim = lw.FullDynamics(molecule.model, molecule.state, integrator="rk4")
+    sim.attach("A:3:NZ", to=(1.0, 1.0, 0.0), stiffness=200.0)
+    sim.run(steps=20, h=2e-3, record=tmp_path / "run")
+    recording = lw.Recording(tmp_path / "run")
+    assert recording.model.frame("A:3:NZ").body == molecule.model.frame("A:3:NZ").body
+    molecule.write(tmp_path / "run.xtc", recording)
+    molecule.write(tmp_path / "start.pdb", molecule.state)
+    read = mdtraj.load(str(tmp_path / "run.xtc"), top=str(tmp_path / "start.pdb"))
+    assert read.n_frames == len(recording)
+    assert np.abs(read.time - recording.times).max() < 1e-5
+    assert np.abs(read.xyz[-1] - molecule.positions(recording.state(-1))).max() <= 0.51e-3
+    assert np.abs(read.xyz[-1] - read.xyz[0]).max() > 5e-3  # something moved

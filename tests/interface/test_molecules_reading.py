@@ -1,0 +1,423 @@
+"""Structure files on the way to linkages: what is kept, what is changed and told, what is refused and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import proteins
+import pytest
+
+import linkwork as lw
+
+proteins.need_packages()
+
+HEAVY = {"C": "C", "N": "N", "O": "O", "S": "S"}
+
+
+def line(
+    serial, name, residue, number, x, *, chain="A", alt=" ", icode=" ", occupancy=1.0, record="ATOM", element=None
+):
+    """One atom as a PDB file has it; x in nm."""
+    element = element or name[0]
+    label = f" {name:<3}" if len(name) < 4 and len(element) == 1 else f"{name:<4}"
+    x = 10.0 * np.asarray(x)
+    return (
+        f"{record:<6}{serial:5d} {label}{alt}{residue:>3} {chain}{number:4d}{icode}   "
+        f"{x[0]:8.3f}{x[1]:8.3f}{x[2]:8.3f}{occupancy:6.2f}{0.0:6.2f}          {element:>2}"
+    )
+
+
+def heavy_atoms(sequence="GASKDE", shift=(0.0, 0.0, 0.0)):
+    """(residue name, number, atom name, position) of the heavy atoms of a peptide with free ends."""
+    molecule = lw.molecules.peptide(sequence, caps=False)
+    x = molecule.positions(molecule.state) + np.asarray(shift)
+    atoms = molecule.atoms
+    return [
+        (atoms.residue(i).name, int(atoms.residue(i).number), atoms.names[i], x[i])
+        for i in range(len(atoms))
+        if atoms.elements[i] != 1
+    ]
+
+
+def write(path, lines, header=()):
+    path.write_text("\n".join([*header, *lines, "END", ""]), encoding="ascii")
+    return path
+
+
+def peptide_lines(sequence="GASKDE", chain="A", shift=(0.0, 0.0, 0.0), leave_out=()):
+    rows = [row for row in heavy_atoms(sequence, shift) if row[1] not in leave_out]
+    return [line(k + 1, name, residue, number, x, chain=chain) for k, (residue, number, name, x) in enumerate(rows)]
+
+
+def kinds(molecule):
+    return {change.kind for change in molecule.report.changes}
+
+
+# --------------------------------------------------------------------------------------------------------- what is kept
+
+
+def test_a_written_molecule_is_read_back(tmp_path):
+    """Through PDB and through mmCIF: the same atoms, torsions and report."""
+    molecule = lw.molecules.peptide("GASKDE", caps=False)
+    readings = []
+    for suffix in (".pdb", ".cif"):
+        file = tmp_path / f"peptide{suffix}"
+        molecule.write(file, molecule.state)
+        readings.append(lw.molecules.load(file))
+    for again in readings:
+        assert again.atoms.names == molecule.atoms.names
+        assert [t.name for t in again.torsions] == [t.name for t in molecule.torsions]
+        heavy = molecule.atoms.elements != 1
+        # three digits of Å, and the hydrogens are placed anew
+        assert np.abs(again.reference - molecule.reference)[heavy].max() < 1e-4 + 1e-9
+    assert [str(change) for change in readings[0].report.changes] == [str(c) for c in readings[1].report.changes]
+
+
+def test_several_chains_have_a_base_each(tmp_path):
+    file = write(tmp_path / "two.pdb", [*peptide_lines(), *peptide_lines("AK", "B", (0.0, 3.0, 0.0))])
+    both = lw.molecules.load(file)
+    assert both.chains == ("A", "B")
+    assert int((both.model.parent < 0).sum()) == 2
+    one = lw.molecules.load(file, chains="B")
+    assert (one.chains, one.n_torsions) == (("B",), lw.molecules.peptide("AK", caps=False).n_torsions)
+    assert {str(r.number) for r in lw.molecules.load(file, chains="A", residues=(2, 4)).atoms.residues} == {
+        "2",
+        "3",
+        "4",
+    }
+
+
+def test_the_most_occupied_location_is_taken_and_told(tmp_path):
+    lines = []
+    for k, (residue, number, name, x) in enumerate(heavy_atoms("GAS")):
+        if number == 2 and name == "CB":
+            lines.append(line(k, name, residue, number, x + np.array([0.0, 0.0, 0.03]), alt="A", occupancy=0.4))
+            lines.append(line(k, name, residue, number, x, alt="B", occupancy=0.6))
+        else:
+            lines.append(line(k, name, residue, number, x))
+    molecule = lw.molecules.load(write(tmp_path / "alt.pdb", lines))
+    assert [str(c) for c in molecule.report.of("altloc")] == ["altloc: A:2: ALA: location B of B, A"]
+    expected = lw.molecules.peptide("GAS", caps=False)
+    at = [m.reference[m.atom("A:2:CB")] for m in (molecule, expected)]
+    assert np.abs(at[0] - at[1]).max() < 1e-4 + 1e-9
+
+
+def test_insertion_codes_are_part_of_the_number(tmp_path):
+    numbers = {1: (1, " "), 2: (1, "A"), 3: (2, " ")}
+    lines = [
+        line(k, name, residue, numbers[number][0], x, icode=numbers[number][1])
+        for k, (residue, number, name, x) in enumerate(heavy_atoms("GAS"))
+    ]
+    molecule = lw.molecules.load(write(tmp_path / "icode.pdb", lines))
+    assert [residue.number for residue in molecule.atoms.residues] == ["1", "1A", "2"]
+    assert molecule.phi("1A").name == "A:1A:phi"
+    assert len(molecule.select(residues="1A", atoms="CB")) == 1
+
+
+def test_ligands_waters_and_ions(tmp_path):
+    hetero = [
+        line(900, "C1", "LIG", 301, (0.0, 2.0, 0.0), record="HETATM"),
+        line(901, "O1", "LIG", 301, (0.0, 2.14, 0.0), record="HETATM"),
+        line(902, "NA", "NA", 302, (0.0, 2.0, 2.0), record="HETATM", element="NA"),
+        line(903, "O", "HOH", 303, (0.0, 3.0, 2.0), record="HETATM"),
+    ]
+    file = write(tmp_path / "hetero.pdb", [*peptide_lines("GAS"), *hetero])
+    molecule = lw.molecules.load(file)
+    assert [str(c) for c in molecule.report.of("ligand")] == ["ligand: A:301: LIG dropped (2 atoms, no parameters)"]
+    assert [str(c) for c in molecule.report.of("ion")] == ["ion: A:302: NA kept"]
+    assert [str(c) for c in molecule.report.of("water")] == ["water: A: 1 waters dropped"]
+    ion = molecule.tree.body[molecule.atom("A:302:NA")]
+    assert molecule.model.joints[ion].nv == 3  # a point does not turn
+    wet = lw.molecules.load(file, waters=True, ions=False)
+    assert len(wet.select(residue_name="HOH")) == 3
+    assert "ion: A:302: NA dropped" in [str(c) for c in wet.report.changes]
+    assert np.isfinite(wet.field().energy(wet.state))
+
+
+def test_a_gap_makes_two_pieces_or_is_rebuilt(tmp_path):
+    lines = peptide_lines("GASKDEG", leave_out=(4,))
+    sequence = "SEQRES   1 A    7  GLY ALA SER LYS ASP GLU GLY"
+    file = write(tmp_path / "gap.pdb", lines, [sequence])
+    kept = lw.molecules.load(file)
+    assert int((kept.model.parent < 0).sum()) == 2
+    assert kept.report.of("gap")[0].what == "kept between SER 3 and ASP 5: two pieces"
+    rebuilt = lw.molecules.load(file, gaps="rebuild", seed=1)
+    assert int((rebuilt.model.parent < 0).sum()) == 1
+    assert rebuilt.n_torsions == lw.molecules.peptide("GASKDEG", caps=False).n_torsions
+    assert rebuilt.report.of("gap")[0].what == "1 residues missing inside, after residue 3 rebuilt"
+    again = lw.molecules.load(file, gaps="rebuild", seed=1)
+    assert (rebuilt.reference == again.reference).all()
+
+
+def test_missing_atoms_and_odd_residues_are_mended_and_told(tmp_path):
+    lines = []
+    for k, (residue, number, name, x) in enumerate(heavy_atoms("GMK")):
+        if (number, name) == (3, "NZ"):
+            continue
+        if number == 2:
+            residue, name, element = "MSE", "SE" if name == "SD" else name, "SE" if name == "SD" else name[0]
+            lines.append(line(k, name, residue, number, x, record="HETATM", element=element))
+        else:
+            lines.append(line(k, name, residue, number, x))
+    molecule = lw.molecules.load(write(tmp_path / "odd.pdb", lines), seed=1)
+    told = [str(change) for change in molecule.report.changes]
+    assert "residue: A:2: MSE replaced by MET" in told
+    assert any(text.startswith("atoms: A:3: LYS: NZ added") for text in told)
+    assert molecule.n_torsions == lw.molecules.peptide("GMK", caps=False).n_torsions
+
+
+def test_relaxing_lowers_the_energy_and_is_told(tmp_path):
+    file = write(tmp_path / "peptide.pdb", peptide_lines())
+    plain, relaxed = lw.molecules.load(file), lw.molecules.load(file, relax=True)
+    assert relaxed.field().energy(relaxed.state) < plain.field().energy(plain.state) - 10.0
+    assert relaxed.report.of("relaxed")
+
+
+# --------------------------------------------------------------------------------------------------------------- counts
+
+
+def test_torsion_counts():
+    """By hand: two per alanine between caps; φ of proline is in its ring; the last ψ turns a carboxylate."""
+    assert lw.molecules.peptide("A" * 20).n_torsions == 40
+    assert lw.molecules.peptide("A" * 18, caps=False).n_torsions == 35  # no φ at the first residue's ammonium
+    assert lw.molecules.peptide("APA").n_torsions == 5
+    names = [t.name for t in lw.molecules.peptide("K").torsions]
+    assert names == [f"A:1:{kind}" for kind in ("phi", "psi", "chi1", "chi2", "chi3", "chi4")]
+    assert lw.molecules.peptide("AA", omega=True).n_torsions == 4 + 3
+    assert lw.molecules.peptide("AA", hydrogens=True).n_torsions == 4 + 2 + 2  # methyls of alanines and of the caps
+
+
+@pytest.mark.parametrize("suffix", [".pdb", ".cif"])
+def test_crambin(suffix):
+    file = proteins.DATA / f"1CRN{suffix}"
+    if not file.is_file():
+        pytest.skip(reason=f"{file.name} is not in the shared data")
+    molecule = lw.molecules.load(file)
+    assert (molecule.n_torsions, len(molecule.tree.cut), molecule.model.nv) == (139, 3, 145)
+    field = molecule.field(cutoff=1.0)
+    system = molecule._system("amber14", 1.0, None)
+    import openmm as mm
+
+    context = mm.Context(system, mm.VerletIntegrator(1e-3), mm.Platform.getPlatformByName("Reference"))
+    context.setPositions(molecule.reference)
+    expected = context.getState(getEnergy=True).getPotentialEnergy()._value
+    assert field.energy(molecule.state) == pytest.approx(expected, rel=1e-10)
+
+
+CHI = dict(zip("ARNDCQEGHILKMFPSTWYV", (0, 4, 2, 2, 1, 3, 3, 0, 2, 2, 2, 4, 3, 2, 0, 1, 1, 2, 2, 1), strict=True))
+
+
+def counted(sequence):
+    """Torsions of a chain with free ends by hand: χ of each residue, all ψ, all φ but the first and those of prolines."""
+    return sum(CHI[letter] for letter in sequence) + len(sequence) + sum(letter != "P" for letter in sequence[1:])
+
+
+def test_all_residues_have_the_torsions_of_the_textbook():
+    assert proteins.strand().n_torsions == counted(proteins.ALL_RESIDUES)
+
+
+def test_bacteriorhodopsin():
+    """By residue range from the file; and the whole sequence: 852, which is the paper's 857 with the six of the base
+    and without the last ψ, which turns two oxygens that cannot be told apart."""
+    gemmi = pytest.importorskip("gemmi")
+    file = proteins.DATA / "1PY6_bcl.pdb"
+    if not file.is_file():
+        pytest.skip(reason=f"{file.name} is not in the shared data")
+    whole = gemmi.one_letter_code(gemmi.read_structure(str(file)).entities[0].full_sequence)
+    assert (len(whole), counted(whole), counted(whole) - 1 + 6) == (249, 852, 857)
+    molecule = lw.molecules.load(file, chains="A", residues=(5, 60))
+    assert molecule.n_torsions == counted(whole[4:60])
+    assert molecule.model.frame("A:60:CA").body == molecule.tree.body[molecule.atom("60:CA")]
+
+
+# ---------------------------------------------------------------------------------------------------------------- names
+
+
+def test_selections_and_names():
+    molecule = lw.molecules.peptide("GASKDE", caps=False)
+    assert molecule.atoms.label(molecule.atom("A:4:NZ")) == "A:4:NZ"
+    assert molecule.atom("4:NZ") == molecule.atom("A:4:NZ")
+    assert molecule.select(residues=(2, 3), atoms=("CA", "CB")).size == 4
+    assert molecule.select(residue_name="LYS", chain="A").size == 22
+    assert molecule.chi1("LYS 4") == molecule.torsion("chi1", 4) == molecule.torsion("chi1", "A:4")
+    assert molecule.chi2(4).name == "A:4:chi2"
+    assert molecule.model.joint_names[molecule.psi(3).joint] == "A:3:psi"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda m: m.atom("A:4:CX"), "has no atom 'A:4:CX'; did you mean"),
+        (lambda m: m.phi(1), "residue GLY A:1 has no torsion 'phi' that turns; it has psi"),
+        (lambda m: m.phi(17), "has no residue 17"),
+        (lambda m: m.field(engine="gromacs"), "there is no engine 'gromacs'"),
+        (lambda m: m.field("amber77"), "there is no force field 'amber77'"),
+        (lambda m: m.field(engine="numba", solvent="obc2"), "in vacuum"),
+        (lambda m: m.field(solvent="beer"), "there is no solvent 'beer'"),
+        (lambda m: m.field(cutoff=-1.0), "cutoff is -1.0"),
+        (lambda m: m.field(cutoff=1.0, switch=1.2), "switch is 1.2; it is a distance below the cutoff"),
+        (lambda m: m.field(engine="openmm", platform="Abacus"), "no platform 'Abacus'"),
+        (lambda m: m.write("x.trr", m.state), "molecules are written as"),
+        (lambda m: m.write("x.dcd", []), "no states"),
+        (lambda m: m.write("x.dcd", [m.state] * 3, times=[0, 1, 5]), "evenly spaced"),
+        (lambda m: m.field().set_clusters([0, 1]), "one per body"),
+        (
+            lambda m: m.field().wrenches(np.full((m.model.n_bodies, 12), np.nan), np.zeros((m.model.n_bodies, 6))),
+            "finite",
+        ),
+    ],
+)
+def test_wrong_questions_get_an_answer(ask, message):
+    molecule = lw.molecules.peptide("GASKDE", caps=False)
+    with pytest.raises(lw.LinkworkError, match=message):
+        ask(molecule)
+
+
+@pytest.mark.parametrize(("sequence", "message"), [("AXB", "B, X"), ("", "no letters")])
+def test_sequences_are_checked(sequence, message):
+    with pytest.raises(lw.ModelError, match=message):
+        lw.molecules.peptide(sequence)
+
+
+# ------------------------------------------------------------------------------------------------------------ bad files
+
+
+def nan_position(lines):
+    return [lines[0][:30] + "     nan" + lines[0][38:], *lines[1:]]
+
+
+BAD = {
+    "no atoms": (lambda lines: [], "no atoms"),
+    "unknown residue": (
+        lambda lines: [text.replace("SER", "XYZ") for text in lines],
+        "residue XYZ A:3 .atoms .*CA.* is not one the force field knows",
+    ),
+    "backbone cut off": (lambda lines: lines[:-8], r"residue GLU A:6 has no atom C .it has CA, N"),
+    "line cut off": (lambda lines: [*lines[:-1], lines[-1][:40]], "damaged|no atom|cut off"),
+    "NaN": (nan_position, "atom N of GLY A:1 stands at|damaged"),
+    "clash": (lambda lines: [*lines, lines[1][:17] + "GLY B   1 " + lines[1][27:]], "clash|no atom N"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_files_are_refused_with_residue_and_atom(tmp_path, change, message):
+    file = write(tmp_path / "bad.pdb", change(peptide_lines()))
+    with pytest.raises(lw.FormatError, match=message):
+        lw.molecules.load(file)
+
+
+def test_a_clash_names_both_atoms(tmp_path):
+    lines = [*peptide_lines("GAS"), *peptide_lines("GAS", "B", (0.0, 0.02, 0.0))]
+    with pytest.raises(lw.FormatError, match=r"atom N of GLY B:1 and atom N of GLY A:1 stand 0.20 Å apart"):
+        lw.molecules.load(write(tmp_path / "clash.pdb", lines))
+
+
+def test_what_is_asked_for_must_be_there(tmp_path):
+    file = write(tmp_path / "peptide.pdb", peptide_lines())
+    for options, message in (
+        ({"chains": "Z"}, "there is no chain 'Z'; the file has A"),
+        ({"residues": (90, 99)}, "no residue has a number from 90 to 99"),
+        ({"model": 2}, "there is no model 2"),
+        ({"gaps": "maybe"}, "gaps is 'maybe'"),
+        ({"force_field": "amber77"}, "no force field 'amber77'"),
+    ):
+        with pytest.raises(lw.LinkworkError, match=message):
+            lw.molecules.load(file, **options)
+    with pytest.raises(lw.FormatError, match="no such file"):
+        lw.molecules.load(tmp_path / "nowhere.pdb")
+    with pytest.raises(lw.FormatError, match="ends in one of"):
+        lw.molecules.load(write(tmp_path / "peptide.xyz", []))
+    dry = write(tmp_path / "wet.pdb", [line(1, "O", "HOH", 1, (0.0, 0.0, 0.0), record="HETATM")])
+    with pytest.raises(lw.FormatError, match="no residue that the force field knows"):
+        lw.molecules.load(dry)
+
+
+def test_openmm_objects_are_checked():
+    molecule = lw.molecules.peptide("A")
+    system = molecule._system("amber14", None, None)
+    good = molecule.reference
+    bad = good.copy()
+    bad[6, 1] = np.nan
+    with pytest.raises(lw.ModelError, match=r"atom N of ALA A:1 stands at \(.*nan"):
+        lw.molecules.from_openmm(molecule.topology, system, bad)
+    import openmm as mm
+
+    system.addForce(mm.CMAPTorsionForce())
+    with pytest.raises(lw.ModelError, match=r"has no CMAPTorsionForce; .* Use engine='openmm'"):
+        lw.molecules.from_openmm(molecule.topology, system, good).field(engine="numba")
+    system.addParticle(1.0)
+    with pytest.raises(lw.ModelError, match="they must agree"):
+        lw.molecules.from_openmm(molecule.topology, system, good)
+
+
+def test_a_missing_parameter_names_residue_and_atom():
+    molecule = lw.molecules.peptide("A")
+    with pytest.raises(lw.ModelError, match=r"residue (ACE|ALA|NME) A:\d .atoms .*parameters"):
+        molecule.field(["tip3p.xml"])
+    system = molecule._system("amber14", None, None)
+    nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")
+    nonbonded.setParticleParameters(6, float("nan"), 0.3, 0.1)
+    broken = lw.molecules.from_openmm(molecule.topology, system, molecule.reference)
+    with pytest.raises(lw.ModelError, match="atom N of ALA A:1 has charge nan"):
+        broken.field()
+
+
+# --------------------------------------------------------------------------------------------------------- trajectories
+
+
+@pytest.mark.parametrize("reader", ["mdtraj", "MDAnalysis"])
+@pytest.mark.parametrize("suffix", [".dcd", ".xtc", ".pdb"])
+@pytest.mark.filterwarnings("ignore")
+def test_trajectories_are_read_back_by_others(tmp_path, reader, suffix):
+    library = pytest.importorskip(reader, reason=f"{reader} is not installed; the dev extra brings it")
+    molecule = proteins.helix()
+    states = [proteins.displaced(molecule, 0.05, seed) for seed in range(3)]
+    molecule.write(tmp_path / "start.pdb", molecule.state)
+    file = tmp_path / f"path{suffix}"
+    molecule.write(file, states, times=[0.0, 0.5, 1.0])
+    if reader == "mdtraj":
+        frames = library.load(str(file), top=str(tmp_path / "start.pdb")).xyz
+    else:
+        universe = library.Universe(str(tmp_path / "start.pdb"), str(file))
+        frames = np.array([0.1 * universe.atoms.positions.copy() for _ in universe.trajectory])
+    expected = np.array([molecule.positions(state) for state in states])
+    digits = {".dcd": 1e-6, ".xtc": 0.5e-3, ".pdb": 0.5e-4}[suffix]  # [nm] of the format: single, 0.001 nm, 0.001 Å
+    assert frames.shape == expected.shape
+    assert np.abs(frames - expected).max() <= 1.01 * digits + 1e-6
+
+
+def test_several_states_are_models_of_a_cif_file(tmp_path):
+    import gemmi
+
+    molecule = lw.molecules.peptide("GAK", seed=1)
+    states = [proteins.displaced(molecule, 0.1, seed) for seed in range(3)]
+    molecule.write(tmp_path / "path.cif", states)
+    read = gemmi.read_structure(str(tmp_path / "path.cif"))
+    assert len(read) == 3
+    for state, model in zip(states, read, strict=True):
+        x = np.array([atom.atom.pos.tolist() for atom in model.all()]) / 10.0
+        assert np.abs(x - molecule.positions(state)).max() < 1e-3
+
+
+def test_a_notebook_shows_molecules():
+    molecule = lw.molecules.peptide("GAK", seed=1)
+    with pytest.raises(lw.StateError, match="there is no style 'blobs'"):
+        molecule.view(style="blobs")
+    pytest.importorskip("py3Dmol", reason="py3Dmol is not installed; the dev extra brings it")
+    page = molecule.view([molecule.state, proteins.displaced(molecule, 0.1, 1)], style="stick")._make_html()
+    assert page.count("MODEL") >= 2
+    assert "LYS" in page
+
+
+def test_lw_load_says_who_reads_structures(tmp_path):
+    with pytest.raises(lw.FormatError, match=r"read by lw\.molecules\.load"):
+        lw.load(tmp_path / "protein.pdb")
+
+
+def test_the_command_line_tells_what_came_in(tmp_path, capsys):
+    from linkwork.cli import main
+
+    file = write(tmp_path / "peptide.pdb", [*peptide_lines("GAS"), line(9, "C1", "LIG", 9, (0, 2, 0), record="HETATM")])
+    assert main(["info", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "Revolute" in said.out + said.err
+    assert "LIG dropped" in said.out + said.err

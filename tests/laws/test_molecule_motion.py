@@ -1,0 +1,213 @@
+"""How molecules move: masses shared among bodies, temperature, Fixman's potential, energy kept by integrators."""
+
+from __future__ import annotations
+
+import numpy as np
+import proteins
+import pytest
+from linkwork.full.runge_kutta import rk4
+
+import linkwork as lw
+from linkwork.full.kick_drift_kick import kick_drift_kick
+from linkwork.model import layout
+from linkwork.molecules.thermal.accelerating import FieldAcceleration
+
+EPS = np.finfo(float).eps
+
+
+def linkage_in_space(seed: int = 3, joints: int = 12) -> lw.Model:
+    """A free base with a random tree of hinges on it, armature in some of them."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("tree", gravity=(0.0, 0.0, -3.0))
+    linkage.add_body("b0", joint=lw.Free(), inertia=lw.Inertia.box(2.0, (0.3, 0.4, 0.5)))
+    for k in range(1, joints + 1):
+        linkage.add_body(
+            f"b{k}",
+            parent=f"b{rng.integers(k)}",
+            joint=lw.Revolute(rng.normal(size=3), armature=0.05 * (k % 3)),
+            placement=lw.Pose(rng.normal(size=3), quaternion=rng.normal(size=4)),
+            inertia=lw.Inertia(1.0 + rng.random(), rng.normal(size=3), np.diag([0.3, 0.4, 0.5])),
+        )
+    return linkage.compile()
+
+
+# ------------------------------------------------------------------------------------------------------------ masses, names
+
+
+@pytest.fixture(params=proteins.MOLECULES.values(), ids=proteins.MOLECULES.keys())
+def molecule(request):
+    proteins.need_packages()
+    return request.param()
+
+
+def test_bodies_have_the_kinetic_energy_of_the_atoms(molecule, rng):
+    state = lw.State(proteins.displaced(molecule, 0.3, 1).q, rng.normal(size=molecule.model.nv))
+    of_atoms = 0.5 * (molecule.atoms.masses * (molecule.velocities(state) ** 2).sum(axis=1)).sum()
+    assert lw.energy(molecule.model, state).kinetic == pytest.approx(of_atoms, rel=1e-12)
+
+
+def test_no_body_is_singular(molecule):
+    """Every body resists every turn, so that algorithms which invert its inertia can be used."""
+    ten = molecule.model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]
+    for m, hx, hy, hz, xx, xy, xz, yy, yz, zz in ten:
+        c = np.array([hx, hy, hz]) / m
+        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+        values = np.linalg.eigvalsh(about_com)
+        assert values[0] > 1e-3 * values[2]
+    state = lw.State(molecule.state.q, np.ones(molecule.model.nv))
+    a, b = (lw.forward_dynamics(molecule.model, state, algorithm=name) for name in ("aba", "dca"))
+    assert np.abs(a - b).max() <= 1e-7 * np.abs(a).max()  # long chains of light bodies: conditions of some 1e6
+
+
+def test_atoms_are_where_they_were(molecule):
+    assert (
+        np.abs(molecule.positions(molecule.state) - molecule.reference).max()
+        <= 100.0 * EPS * np.abs(molecule.reference).max()
+    )
+
+
+def test_torsions_turn_to_the_angle_asked_for(molecule, rng):
+    state = molecule.state
+    angles = rng.uniform(-np.pi, np.pi, len(molecule.torsions))
+    for torsion, angle in zip(molecule.torsions, angles, strict=True):
+        state = molecule.with_angle(state, torsion, angle)
+    seen = np.array([molecule.angle(torsion, state) for torsion in molecule.torsions])
+    assert np.abs(np.angle(np.exp(1j * (seen - angles)))).max() <= 1e-9  # along chains of some fifty bodies
+
+
+# -------------------------------------------------------------------------------------------------------------- temperature
+
+
+def test_random_velocities_have_the_covariance_of_a_temperature(rng):
+    """kT M⁻¹, so kT in every mode of M: each of nv² numbers within five standard errors (one in 10⁶ falls outside)."""
+    model = linkage_in_space()
+    q = model.random_state(rng).q
+    draws, samples = lw.molecules.RandomVelocities(model), 4000
+    v = np.array([draws.draw(q, 300.0, rng) for _ in range(samples)])
+    L = np.linalg.cholesky(lw.mass_matrix(model, lw.State(q, v[0])))
+    modes = v @ L / np.sqrt(lw.molecules.BOLTZMANN * 300.0)
+    covariance = modes.T @ modes / samples
+    error = np.sqrt((1.0 + np.eye(model.nv)) / samples)
+    assert (np.abs(covariance - np.eye(model.nv)) / error).max() < 5.0
+
+
+def test_langevin_holds_its_temperature(rng):
+    """Friction and noise alone: the mean kinetic energy is nv kT / 2, the same seed gives the same path."""
+    model = linkage_in_space(joints=6)
+    state = lw.State(model.random_state(rng).q, np.zeros(model.nv))
+    warm, again = (lw.Langevin(300.0, friction=5.0, seed=3).start(model) for _ in range(2))
+    temperatures = []
+    for _ in range(2000):
+        state = warm.relax_velocity(state, 0.5)
+        temperatures.append(lw.molecules.temperature(model, state))
+    error = 300.0 * np.sqrt(2.0 / model.nv / 2000)  # exp(-2.5) of the velocity is kept from step to step
+    assert abs(np.mean(temperatures) - 300.0) < 6.0 * error
+    cold = lw.State(state.q, np.zeros(model.nv))
+    assert (
+        again.relax_velocity(cold, 0.5).v == lw.Langevin(300.0, 5.0, seed=3).start(model).relax_velocity(cold, 0.5).v
+    ).all()
+
+
+def test_a_thermostat_goes_on_from_its_checkpoint(rng):
+    model = linkage_in_space(joints=4)
+    state = lw.State(model.random_state(rng).q, np.zeros(model.nv))
+    warm = lw.Langevin(300.0, seed=1).start(model)
+    warm.relax_velocity(state, 0.1)
+    kept = warm.checkpoint()
+    expected = warm.relax_velocity(state, 0.1).v
+    other = lw.Langevin(300.0, seed=9).start(model)
+    other.restore(kept)
+    assert (other.relax_velocity(state, 0.1).v == expected).all()
+    assert other.efforts(state) is None
+
+
+@pytest.mark.parametrize("options", [{"temperature": -1.0}, {"temperature": 300.0, "friction": 0.0}])
+def test_thermostats_are_checked(options):
+    with pytest.raises(lw.StateError, match="it must be a finite number"):
+        lw.Langevin(**options)
+
+
+def test_fixmans_potential_refuses_joints_it_does_not_know():
+    linkage = lw.Linkage("balls")
+    linkage.add_body("a", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    linkage.add_body("b", parent="a", joint=lw.Spherical(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    with pytest.raises(lw.ModelError, match="joint 'b' has several freedoms"):
+        lw.molecules.FixmanPotential(linkage.compile(), 300.0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_fixmans_potential_is_the_determinant_and_its_slope(seed):
+    model = linkage_in_space(seed)
+    state = model.random_state(seed)
+    fixman = lw.molecules.FixmanPotential(model, 300.0)
+    value, slopes = fixman.log_det(state)
+    expected = np.linalg.slogdet(lw.mass_matrix(model, state))[1]
+    assert value == pytest.approx(expected, abs=1e-10 * model.nv)
+    h = 1e-4
+    for k in range(model.nv):
+        unit = np.eye(model.nv)[k]
+        at = [
+            np.linalg.slogdet(lw.mass_matrix(model, lw.State(model.integrate(state.q, unit, s * h), state.v)))[1]
+            for s in (-2, -1, 1, 2)
+        ]
+        assert slopes[k] == pytest.approx((at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h), abs=1e-8)
+    assert (fixman.efforts(state) == -0.5 * fixman.kT * slopes).all()
+
+
+# -------------------------------------------------------------------------------------------------------------- integrators
+
+
+def test_kick_drift_kick_goes_back_the_way_it_came(rng):
+    model = linkage_in_space(joints=5)
+
+    def acceleration(q, v):
+        return lw.forward_dynamics(model, lw.State(q, v))
+
+    start = lw.State(model.random_state(rng).q, 0.3 * rng.normal(size=model.nv))
+    state = start
+    for _ in range(20):
+        state = kick_drift_kick(model, state, 0.01, acceleration).state
+    state = lw.State(state.q, -state.v)
+    for _ in range(20):
+        state = kick_drift_kick(model, state, 0.01, acceleration).state
+    # 40 equations solved to 1e-12, carried on by a motion that does not diverge in 20 steps
+    assert np.abs(model.difference(start.q, state.q)).max() < 1e-9
+    assert np.abs(start.v + state.v).max() < 1e-9
+
+
+def test_kick_drift_kick_is_of_order_two(rng):
+    model = linkage_in_space(joints=4)
+
+    def acceleration(q, v):
+        return lw.forward_dynamics(model, lw.State(q, v))
+
+    start = lw.State(model.random_state(rng).q, 0.5 * rng.normal(size=model.nv))
+
+    def end(step, n):
+        state = start
+        for _ in range(n):
+            state = step(model, state, 0.2 / n, acceleration).state
+        return state
+
+    exact = end(rk4, 400)
+    errors = [np.abs(model.difference(exact.q, end(kick_drift_kick, n).q)).max() for n in (20, 40)]
+    assert 3.6 < errors[0] / errors[1] < 4.4
+
+
+@pytest.mark.parametrize(("step", "h", "drift"), [(rk4, 5e-3, 0.002), (kick_drift_kick, 2e-3, 0.05)])
+def test_the_helix_keeps_its_energy(step, h, drift):
+    """A picosecond at 300 K without thermostat; ten of them are in `linkwork bench molecules`. [kJ/mol/ps]"""
+    proteins.need_packages()
+    molecule = proteins.helix()
+    acceleration = FieldAcceleration(molecule.model, molecule.field())
+    q = molecule.state.q
+    v = lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(1))
+    state, steps = lw.State(q, v), round(1.0 / h)
+    energies = [acceleration.energy(state)]
+    for _ in range(steps):
+        state = step(molecule.model, state, h, acceleration).state
+        energies.append(acceleration.energy(state))
+    slope = np.polyfit(h * np.arange(steps + 1), energies, 1)[0]
+    # Over one picosecond energy also swings: grant five times the drift of ten
+    assert abs(slope) <= 5.0 * drift
+    assert acceleration.evaluations <= (4 * steps + 1 if step is rk4 else steps + 1)
