@@ -14,6 +14,7 @@ from linkwork.core.checks import positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
+from linkwork.full.implicit_euler import ImplicitEuler
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
@@ -29,6 +30,9 @@ from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 
 FloatArray = NDArray[np.float64]
+
+IMPLICIT_EULER = "implicit_euler"
+FULL_INTEGRATORS = (*INTEGRATORS, IMPLICIT_EULER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class FullDynamics(LinkageSimulation):
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
     integrator: "semi_implicit_euler" (order 1), "rk4", "dormand_prince" (order 5, substeps within rtol and atol) or
-    "implicit_midpoint" (order 2, keeps energy over long runs).
+    "implicit_midpoint" (order 2, keeps energy over long runs); or "implicit_euler" (order 1, with the stiffness of tension:
+    for cables under forces far above their weight; trees only, momentum is not kept).
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
@@ -77,8 +82,12 @@ class FullDynamics(LinkageSimulation):
     ):
         if algorithm not in ALGORITHMS:
             raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
-        if integrator not in INTEGRATORS:
-            raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
+        if integrator not in FULL_INTEGRATORS:
+            raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(FULL_INTEGRATORS)}.")
+        if integrator == IMPLICIT_EULER and (model.loops or algorithm != "aba" or implicit_joints is False):
+            raise StateError(
+                "implicit_euler is for trees, by its own sweeps, with implicit joints; leave the rest out."
+            )
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
@@ -89,9 +98,10 @@ class FullDynamics(LinkageSimulation):
         q, v = as_finite_state(model, state)
         if model.loops:
             refuse_open_loops(model, State(q, v))
-        method = INTEGRATORS[integrator]
+        method = INTEGRATORS.get(integrator, mv.SEMI_IMPLICIT_EULER)
+        self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None
         bases, tree_of = mv.floating_trees(model)
-        if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
+        if not (self.keep_momentum and integrator == "semi_implicit_euler"):
             bases = bases[:0]
         moving = mv.allocate(model.arrays, bases, tree_of, method)
         self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
@@ -157,7 +167,11 @@ class FullDynamics(LinkageSimulation):
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
-        if self.algorithm == "aba":
+        if h not in self._steps_judged:
+            self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
+        if self._implicit is not None:
+            self._advance_implicitly(self._implicit, h, n)
+        elif self.algorithm == "aba":
             status, done = self._advance(self._table, h, n)
             self._count(h, done)
             if status != mv.OK:
@@ -166,6 +180,14 @@ class FullDynamics(LinkageSimulation):
             for _ in range(n):
                 self._step_from_outside(h)
                 self._count(h, 1)
+
+    def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
+        for _ in range(n):
+            status = rule.step(self._moving.q, self._moving.v, h, self)
+            if status != mv.OK:
+                raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
+            self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1
+            self._count(h, 1)
 
     def _count(self, h: float, done: int) -> None:
         self.steps_done += done

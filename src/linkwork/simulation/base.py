@@ -20,6 +20,7 @@ from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
+from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -34,6 +35,13 @@ class Loaded:
         self._effort = np.zeros(model.nv)
         self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
         self._driven: set[str] = set()  # joints that have a motor
+        self._steps_judged: set[float] = set()  # [s] steps that the stiffness of joints was compared with
+
+    def _judge_stiffness(self, state: State, integrator: str, implicit_joints: bool, h: float) -> None:
+        """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
+        self._steps_judged.add(h)
+        if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
+            warn_of_stiff_joints(self.model, state, self._motor, integrator, h)
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
@@ -140,6 +148,7 @@ class Loaded:
         """
         self._motor[self.model.v_slice(joint)] = motor_rows(self.model, joint, position, velocity, stiffness, damping)
         self._driven.add(joint)
+        self._steps_judged.clear()
         self._joint_changed(self.model.joint(joint))
 
     def clear_motor(self, joint: str) -> None:

@@ -102,7 +102,7 @@ class AdaptiveDynamics(TreeSimulation):
         "_weights",
         "_velocity_weights",
     )
-    _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven", "_h")
+    _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven")
 
     def __init__(
         self,
@@ -146,7 +146,6 @@ class AdaptiveDynamics(TreeSimulation):
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
         self._counted = self._count_joints()
         self._since_update = self.update_every  # the first step begins with an update
-        self._h = 0.0  # [s] of the last step
         self._is_proven = False  # before the first update nothing is
         self._prepare()
         self._hold_loops_open()
@@ -268,7 +267,8 @@ class AdaptiveDynamics(TreeSimulation):
         """
         h, left = positive(h, "h"), whole(n, 1, "the number of steps")
         every = whole(self.update_every, 1, "update_every")
-        self._h = h
+        if h not in self._steps_judged:
+            self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         self._renew()
         while left > 0:
             if self._since_update >= every:

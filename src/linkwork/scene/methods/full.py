@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from linkwork.dynamics.front import ALGORITHMS
+from linkwork.full.simulation import FULL_INTEGRATORS
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene import checks as must_be
@@ -21,7 +22,6 @@ from linkwork.scene.methods.method import (
     plain_options,
     with_actions,
 )
-from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.protocol import Simulation
 
 
@@ -39,7 +39,7 @@ FULL = Method(
     name="full",
     keys={
         "algorithm": Key(must_be.choice(*ALGORITHMS), "of forward dynamics"),
-        "integrator": Key(must_be.choice(*INTEGRATORS), "of the step"),
+        "integrator": Key(must_be.choice(*FULL_INTEGRATORS), "of the step"),
         "tolerance": Key(must_be.number(0.0, above=True), "relative error allowed per substep of dormand_prince"),
         "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),
         "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),
