@@ -125,7 +125,6 @@ class Run(NamedTuple):
     loop_wrench: Float2  # (2 loops, 6)  wrench of the loop on each, in the body's frame
     # Quasi-statics.
     kept_q: Float1  # (nq,)  coordinates to go back to
-    glide: Float1  # (nv,)  last displacement of each joint while settling
     # Dynamics.
     metric_qdd: Float1  # (nv,)  of computed joints of the fully articulated linkage, at the last update
     rate: Float2  # (n, 12)
@@ -187,7 +186,6 @@ def allocate(
         loop_body=np.array([end for loop in model.loops for end in (loop.body_a, loop.body_b)], dtype=np.int64),
         loop_wrench=np.zeros((2 * len(model.loops), 6)),
         kept_q=np.zeros(0) if in_motion else q.copy(),
-        glide=np.zeros(0 if in_motion else model.nv),
         metric_qdd=np.zeros(nv),
         rate=np.zeros((n, RATE_COLUMNS)),
         twist=np.zeros((nodes, 6)),

@@ -1,7 +1,7 @@
 """Whether an explicit integrator can take a step with the springs, dampers and motors of a linkage.
 
-Joints with stiffness k and damping d vibrate at rates up to ω, ω² the largest eigenvalue of M⁻¹ diag(k), and slow down at up
-to λ, that of M⁻¹ diag(d). Both by power iteration, with `aba` for M⁻¹: O(n) each.
+Joints with stiffness k and damping d vibrate at rates up to ω, ω² the largest eigenvalue of M⁻¹ diag(k), and slow down at
+up to λ, that of M⁻¹ diag(d). Both by power iteration, with `aba` for M⁻¹: O(n) each.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def warn_of_stiff_joints(model: Model, state: State, motor: FloatArray, integrat
         return  # the step itself will say why there are no accelerations
     if h > longest:
         warnings.warn(
-            f"{integrator} takes springs, dampers and motors of joints explicitly, and these are too stiff for steps of {h:g} s: "
-            f"they are unstable above some {longest:.2g} s. Take shorter steps, or implicit joints (semi_implicit_euler or "
-            "implicit_midpoint with implicit_joints=True).",
+            f"{integrator} takes springs, dampers and motors of joints explicitly, and these are too stiff for steps of "
+            f"{h:g} s: they are unstable above some {longest:.2g} s. Take shorter steps, or implicit joints "
+            "(semi_implicit_euler or implicit_midpoint with implicit_joints=True).",
             LinkworkWarning,
             stacklevel=4,
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
-def opened_nodes(sim: QuasiStatics) -> dict[str, object]:
+def opened_nodes(sim: QuasiStatics) -> dict[str, NDArray[Any]]:
     """The open nodes, their flags (closed nodes have none) and what holds nodes open."""
     run = sim._run
     opened = run.opened[: run.counts[OPEN_COUNT]].copy()  # ascending, but for those opened since the last step

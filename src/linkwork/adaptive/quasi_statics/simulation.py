@@ -20,7 +20,6 @@ from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_o
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
-from linkwork.adaptive.quasi_statics.settle import settle
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
 from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_weights
 from linkwork.adaptive.workspace import (
@@ -47,6 +46,7 @@ from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.protocol import ADAPTIVE_COST, Report
 from linkwork.spatial.pose import Pose
+from linkwork.statics.settle import SettleReport, settle
 
 FloatArray = NDArray[np.float64]
 
@@ -365,24 +365,37 @@ class QuasiStatics(TreeSimulation):
             n_computed=round(joints),
             nodes_updated=round(updated),
             error_bound=float(bound),
-            reached=bool(reached) and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal),
+            reached=bool(reached and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal)),
             rounding_floor=float(floor),
-            max_acceleration=largest + self._floor[1],
+            max_acceleration=float(largest + self._floor[1]),
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling
 
-    def settle(
-        self, acceleration: float, h: float = 1e-2, max_steps: int = 100_000, progress: bool | None = None
-    ) -> QuasiStaticsReport:
-        """Steps downhill until every joint's acceleration is proven below `acceleration` [rad/s² or m/s²].
+    def settle(self, tolerance: float = 1e-10, max_sweeps: int = 1000) -> SettleReport:
+        """Goes to the equilibrium that Newton's method on the energy reaches from here, as `lw.settle` does; with loops.
 
-        h: first time step [s]; it grows while steps succeed and shrinks when one would raise the potential energy
-        (gravity, springs, world-fixed forces, constant efforts), which is then undone. Torques fixed in the world and
-        wrenches fixed in a body have no potential and are left out of it.
+        tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
+        Cost: O(n) per sweep; a few where the simulation is near its equilibrium already.
         """
-        threshold = positive(acceleration, "acceleration")
-        return settle(self, threshold, positive(h, "h"), whole(max_steps, 1, "the number of steps"), progress)
+        if self._driven:
+            raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
+        rest = settle(self.model, self.state, loads=self, tolerance=tolerance, max_sweeps=max_sweeps)
+        self._go_to(rest.state.q)
+        return rest.report
+
+    def _go_to(self, q: FloatArray) -> None:
+        """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
+        run, opened = self._run, opened_nodes(self)
+        counts = run.counts.copy()
+        run.q[...] = run.kept_q[...] = q
+        self._check(form_coefficients(self, opened["opened"]))
+        for array in (run.metric_sums, run.qdd):
+            array[...] = 0
+        run.metric_sums[UNIT] = 1.0
+        run.counts[...] = counts
+        keep_open(self, opened)
+        self._solved, self._is_changed = False, True
 
     # -------------------------------------------------------------------------------------- what changes, and checkpoints
 
@@ -403,7 +416,7 @@ class QuasiStatics(TreeSimulation):
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         run = self._run
-        names = ("q", "kept_q", "qdd", "glide", "counts", "metric_sums")
+        names = ("q", "kept_q", "qdd", "counts", "metric_sums")
         more = {"wrench": run.wrench, "loop_wrench": run.loop_wrench, "floor": self._floor}
         return {**{name: getattr(run, name) for name in names}, **more}
 

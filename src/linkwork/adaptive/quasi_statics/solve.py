@@ -141,26 +141,6 @@ def forget_solve(plan, mechanism, run):
 
 
 @kernel
-def keep_coordinates(table):
-    """Remembers the coordinates of all open joints, to come back to."""
-    plan = plan_of(table)
-    mechanism = mechanism_of(table)
-    run = run_of(table)
-    for k in range(run.counts[OPEN_COUNT]):
-        if carries_joint(plan, run.opened[k]):
-            copy_joint(mechanism.tree, plan.nodes[run.opened[k], INDEX], run.q, run.kept_q)
-
-
-@kernel
-def restore_coordinates(table):
-    """Back to the coordinates kept; the next solve updates what depends on them."""
-    plan = plan_of(table)
-    mechanism = mechanism_of(table)
-    run = run_of(table)
-    go_back(table, plan, mechanism, run)
-
-
-@kernel
 def expand_more(table, measure, tolerance, max_joints, max_opened):
     """Goes on opening nodes from where the last solve stopped; True when the bound holds."""
     plan = plan_of(table)

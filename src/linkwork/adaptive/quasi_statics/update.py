@@ -110,7 +110,6 @@ def close_joint(plan, mechanism, run, node):
         tree = mechanism.tree
         for d in range(tree[i, DOF]):
             run.qdd[tree[i, V] + d] = 0.0
-            run.glide[tree[i, V] + d] = 0.0
         copy_joint(tree, i, run.q, run.kept_q)
 
 
