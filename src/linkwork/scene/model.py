@@ -1,4 +1,4 @@
-"""From the tables [model], [[joint]] and the key gravity of a scene to a compiled model."""
+"""From the tables [model], [[joint]], [[anchor]] and the key gravity of a scene to a compiled model."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model
         linkage.gravity = tuple(scene["gravity"])
     for k, options in enumerate(scene["joint"]):
         _override(linkage, options, ("joint", k), faults)
+    for k, anchor in enumerate(scene["anchor"]):
+        _hold(linkage, anchor, k, faults)
     if len(faults) > before:
         return None
     try:
@@ -100,6 +102,19 @@ def _from_library(name: str, parameters: dict[str, Any], faults: Faults) -> Link
     except (TypeError, ValueError, OverflowError) as error:
         faults.add(("model", "parameters"), str(error))
     return None
+
+
+def _hold(linkage: Linkage, anchor: Mapping[str, Any], k: int, faults: Faults) -> None:
+    """A point of a body held at a point of the world: a ball joint that closes a loop."""
+    if not {"body", "to"} <= set(anchor):
+        return
+    if anchor["body"] not in linkage:
+        names = [body.name for body in linkage]
+        hint = did_you_mean_or_list(anchor["body"], names)
+        faults.add(("anchor", k, "body"), f"the model has no body '{anchor['body']}'{hint}")
+        return
+    ends = Pose(tuple(anchor["to"])), Pose(tuple(anchor["at"]))
+    linkage.add_loop(Spherical(), WORLD, anchor["body"], ends, name=f"anchor_{k}")
 
 
 def _set_free(linkage: Linkage) -> None:

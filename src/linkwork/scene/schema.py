@@ -41,6 +41,7 @@ STATE: Keys = {
     "speed": Key(must_be.number(0.0), "scale of random velocities", "rad/s or m/s", default=0.0),
     "file": Key(must_be.text, "an .npz with q and v, or a recording whose last state is taken"),
     "close_loops": Key(must_be.boolean, "brings the frames of loops together first", default=True),
+    "settle": Key(must_be.boolean, "begins at the equilibrium under gravity and joint springs", default=False),
     "q": Key(must_be.anything, "coordinates by joint name or pattern", "rad or m", default={}),
     "v": Key(must_be.anything, "velocities by joint name or pattern", "rad/s or m/s", default={}),
 }
@@ -69,6 +70,11 @@ JOINT: Keys = {
     "rest": Key(must_be.numbers(), "coordinates at which the spring is slack", "rad or m"),
     "armature": Key(must_be.numbers(0.0), "inertia of a rotor, seen at the joint", "kg·m² or kg"),
 }
+ANCHOR: Keys = {
+    "body": Key(must_be.text, "name of a body", required=True),
+    "at": Key(must_be.vector(3), "the point of the body that is held", "m", default=[0.0, 0.0, 0.0]),
+    "to": Key(must_be.vector(3), "the point of the world it is held at, free to turn", "m", required=True),
+}
 MOTOR: Keys = {
     "joint": Key(must_be.texts, "name or pattern of joints, or a list of them", required=True),
     "effort": Key(must_be.signals, "a time function, or one for each degree of freedom", "N·m or N"),
@@ -94,7 +100,14 @@ METHOD: Keys = {
 }
 
 TABLES: Mapping[str, Keys] = {"model": MODEL, "run": RUN, "state": STATE, "method": METHOD, "record": RECORD}
-LISTS: Mapping[str, Keys] = {"load": LOAD, "spring": SPRING, "joint": JOINT, "motor": MOTOR, "pin": PIN}
+LISTS: Mapping[str, Keys] = {
+    "anchor": ANCHOR,
+    "load": LOAD,
+    "spring": SPRING,
+    "joint": JOINT,
+    "motor": MOTOR,
+    "pin": PIN,
+}
 
 
 def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:

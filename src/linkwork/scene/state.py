@@ -18,6 +18,7 @@ from linkwork.scene.checks import is_number, shown
 from linkwork.scene.expression import Expression, ExpressionError
 from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.lines import KeyPath
+from linkwork.statics.settle import settle
 
 
 def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Faults) -> State | None:
@@ -33,6 +34,8 @@ def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Fa
         return None
     try:
         state = model.state(state.q, state.v)
+        if table["settle"]:
+            return settle(model, state).state
         return close_loops(model, state) if model.loops and table["close_loops"] else state
     except LinkworkError as error:
         faults.add(("state",), str(error))
