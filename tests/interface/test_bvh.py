@@ -141,7 +141,7 @@ def test_skeletons_that_name_joints_get_arms():
     ("change", "message"),
     [
         (("HIERARCHY", "HIRARCHY"), r":1: the file does not begin with HIERARCHY"),
-        (("OFFSET 10 -5 0", "OFFSET 10 up 0"), r":8: 'up' is no number"),
+        (("OFFSET 10 -5 0", "OFFSET 10 up 0"), r":8: 'up' is not a number"),
         (("CHANNELS 1 Xrotation", "CHANNELS 1 Wrotation"), r":13: there is no channel 'wrotation'"),
         (("CHANNELS 1 Xrotation", "CHANNELS one"), r":13: CHANNELS is followed by 'one'"),
         (("CHANNELS 2 Xrotation Zrotation", "WHEELS 2"), r":17: 'WHEELS' in joint 'LeftFoot'"),
@@ -150,7 +150,7 @@ def test_skeletons_that_name_joints_get_arms():
         (("Frame Time: 0.01", "Frame Time: 0"), "must be > 0"),
         (("12 13 14", "12 13"), r":39: a frame has 14 numbers; the hierarchy has 15 channels"),
         (("12 13 14", "12 13 nan"), r":39: a frame has a number that is not finite"),
-        (("12 13 14", "12 13 x"), r":39: a frame has a word that is no number"),
+        (("12 13 14", "12 13 x"), r":39: a frame has a word that is not a number"),
         (("OFFSET 0 60 0", "OFFSET 0 600000 0"), "say how many metres"),
     ],
 )

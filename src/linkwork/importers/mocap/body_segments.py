@@ -69,7 +69,7 @@ def bone_masses(
     known = dict(given or {})
     strangers = sorted(set(known) - set(lengths))
     if strangers:
-        raise ModelError(f"masses are given for {strangers}, which are no bones; there are {', '.join(lengths)}.")
+        raise ModelError(f"masses are given for {strangers}, which are not bones; there are {', '.join(lengths)}.")
     light = {name: mass for name, mass in known.items() if not mass > 0.0}
     if light or not total > sum(known.values()):
         raise ModelError(f"masses must be > 0 and sum to less than the whole body's {total:g} kg: {light or known}.")

@@ -145,7 +145,7 @@ class _Hierarchy:
             try:
                 values.append(float(word))
             except ValueError:
-                self.report.fault(line, f"'{word}' is no number.")
+                self.report.fault(line, f"'{word}' is not a number.")
                 return np.zeros(count)
         if not np.isfinite(values).all():
             self.report.fault(line, f"{values} has a number that is not finite.")
@@ -182,7 +182,7 @@ def _motion(lines: list[str], start: int, channels: int, report: Report) -> tupl
         try:
             row = np.array(words, dtype=float)
         except ValueError:
-            report.fault(k + 1, "a frame has a word that is no number.")
+            report.fault(k + 1, "a frame has a word that is not a number.")
             continue
         if row.size != channels:
             report.fault(k + 1, f"a frame has {row.size} numbers; the hierarchy has {channels} channels.")
