@@ -238,7 +238,7 @@ def test_motors_are_for_joints_whose_coordinates_can_be_subtracted(model, untouc
 
 def test_bad_motors_are_refused(untouched):
     for options, message in (
-        ({"position": math.nan, "stiffness": 1.0}, r"motor of 'elbow': position is \[nan\]; give finite numbers"),
+        ({"position": math.nan, "stiffness": 1.0}, r"position of the motor of 'elbow' is \[nan\]; give finite numbers"),
         ({"position": (1.0, 2.0), "stiffness": 1.0}, r"position of the motor of 'elbow' has shape \(2,\)"),
         ({"position": "up", "stiffness": 1.0}, "position of the motor of 'elbow' must be an array of numbers"),
         ({"position": 1.0, "stiffness": -1.0}, r"motor of 'elbow': stiffness is \[-1\.0\]; it must be ≥ 0"),
