@@ -22,7 +22,9 @@ ROUNDS, QUICK_ROUNDS = 51, 3
 PROOF_STEPS = 50
 MOST_OF_FULL = 1.3  # times a step of FullDynamics, with all joints active
 NEVER = 10**9  # steps between updates of the region, where a step by itself is timed
-SLOW_DOWN = 1e-3  # steps are this much shorter than those of other cases: many thousand are made, and nothing may run away
+SLOW_DOWN = (
+    1e-3  # steps are this much shorter than those of other cases: many thousand are made, and nothing may run away
+)
 
 
 def run(report: TableReport, quick: bool) -> None:
@@ -75,7 +77,9 @@ def prove_equal(case: Case, own: lw.AdaptiveDynamics, full: lw.FullDynamics, h: 
     v = full.state.v
     difference = float(np.abs(own.state.v - v).max() / np.abs(v).max())
     if not difference <= AGREEMENT:
-        raise lw.LinkworkError(f"{case.name}: all active and FullDynamics differ by {difference:.1e}. Nothing was timed.")
+        raise lw.LinkworkError(
+            f"{case.name}: all active and FullDynamics differ by {difference:.1e}. Nothing was timed."
+        )
     return difference
 
 

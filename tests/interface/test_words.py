@@ -21,6 +21,7 @@ SLIPS = {
     "gifts": r"\ba gift to\b",
 }
 
+
 def texts():
     source = ROOT / "src" / "linkwork"
     yield from sorted([*source.rglob("*.py"), *source.rglob("*.toml")])
