@@ -49,8 +49,8 @@ def all_active(report: TableReport, case: Case, rounds: int) -> list[str]:
     low, high = (x / UPDATE_EVERY for x in quartiles(timings["adaptive"].processor_samples))
     times = {name: timing.processor_median / UPDATE_EVERY for name, timing in timings.items()}
     report.results.append(
-        {"case": CASE, "linkage": case.name, "what": "all active", "step_s": times["adaptive"], "full_step_s": times["full"],
-         "ratios": ratios, "difference": difference}
+        {"case": CASE, "linkage": case.name, "what": "all active", "step_s": times["adaptive"],
+         "full_step_s": times["full"], "ratios": ratios, "difference": difference}
     )  # fmt: skip
     detail = f"{duration(times['adaptive'])} against {duration(times['full'])}"
     report.requirements.append(
