@@ -51,6 +51,15 @@ def mixed_joints(floating: bool = False) -> lw.Model:
     return linkage.compile(merge_fixed=False)
 
 
+def vector_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """The two algorithms that everything else rests on; `dca` moves its numbers in vectors."""
+    m = mixed_joints()
+    state = m.random_state(rng)
+    effort, wrenches = rng.normal(size=m.nv), rng.normal(size=(m.n_bodies, 6))
+    for name in ("aba", "dca"):
+        yield f"vectors by {name}", lw.forward_dynamics(m, state, effort, wrenches, algorithm=name)
+
+
 def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints()
     state = m.random_state(rng)
@@ -160,7 +169,8 @@ def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "settled", lw.body_poses(chain, rest.state)
 
 
-def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+def steps_in_time(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """The one step, by every integrator, under every kind of load."""
     m = mixed_joints(floating=True)
     state = slow(m, m.random_state(rng))
     for integrator in INTEGRATORS:
@@ -168,8 +178,16 @@ def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         apply_loads(sim)
         sim.step(H, STEPS)
         yield f"fully moved by {integrator}", np.concatenate(sim.state)
-        yield f"scalars by {integrator}", list(sim.scalars().values())
-        yield f"total momentum by {integrator}", np.concatenate(sim.momentum)
+
+
+def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    state = slow(m, m.random_state(rng))
+    sim = lw.FullDynamics(m, state)
+    apply_loads(sim)
+    sim.step(H, STEPS)
+    yield "scalars", list(sim.scalars().values())
+    yield "total momentum", np.concatenate(sim.momentum)
     yield "present acceleration", sim.acceleration
     other = lw.FullDynamics(m, state, algorithm="dense", integrator="rk4")
     apply_loads(other)
@@ -232,6 +250,7 @@ def apply_loads(sim: Any) -> lw.Load:
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
     part.__name__: part
     for part in (
+        vector_algorithms,
         full_algorithms,
         kinematics,
         single_joints,
@@ -239,6 +258,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         closed_chains,
         rerooting,
         quasi_statics,
+        steps_in_time,
         full_dynamics,
         adaptive_dynamics,
     )
