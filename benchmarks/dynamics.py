@@ -1,24 +1,26 @@
-"""Forward and inverse dynamics of revolute joints against Pinocchio and MuJoCo, and from 1,000 to 1,000,000 joints.
+"""Forward and inverse dynamics of revolute joints against Pinocchio and MuJoCo, from 1,000 to 1,000,000 joints, and steps.
 
 Every contestant gets the same mechanism, state and efforts; the answers are compared before anything is timed. One call
-is one call from Python, checks included.
+is one call from Python, checks included. Steps of `FullDynamics` are compared with the compiled `aba` they rest on.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import statistics
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 import linkwork as lw
-from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.model.model import ModelArrays
 
 from .harness import Report, Requirement, Timing, progress, resident_bytes, take_turns
 from .harness.peers import Peer, mujoco_peer, pinocchio_peer
+from .harness.stepping import MANY, call_requirements, step_calls, time_per_step
 
 SHAPES: dict[str, Callable[[int], lw.Linkage]] = {
     "chain": lambda joints: lw.library.chain(joints=joints),
@@ -36,6 +38,10 @@ MUJOCO_CHAIN = 80.0  # times faster
 MUJOCO_TREE = 1.3  # times its time, at most
 COST_SPREAD = 2.0  # largest cost of a joint over the smallest
 BYTES_PER_JOINT = 1500.0
+STEP_OF_KERNEL = {12: 2.0, 100: 1.3}  # joints: times the aba kernel that a step of FullDynamics may take
+STEP = 1e-7  # [s] so short that thousands of steps stay near the state they began at
+PROOF_STEPS = 20
+STEP_AGREEMENT = 1e-9  # of velocities after PROOF_STEPS, relative: rounding times the condition of the mass matrix
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +61,8 @@ def run(options: argparse.Namespace) -> Report:
         against_mujoco(report, shape, large, rounds)
     for shape in options.shapes:
         scaling(report, shape, sizes, rounds)
+    for joints, most in STEP_OF_KERNEL.items():
+        stepping(report, joints, most, rounds)
     return report
 
 
@@ -155,6 +163,44 @@ def prove_solved(case: Case) -> None:
         raise lw.LinkworkError(
             f"{case.shape}, {case.joints:,} joints: rnea returns the efforts to {difference:.1e} only."
         )
+
+
+def stepping(report: Report, joints: int, most: float, rounds: int) -> None:
+    """A step of `FullDynamics` of a chain against the kernel `aba` at the same state, and one step per call."""
+    case = Case("chain", joints)
+    model = case.model
+    sim = lw.FullDynamics(model, case.state)
+    for name in model.joint_names:
+        sim.set_effort(name, case.effort[model.v_slice(name)])
+    prove_steps(case, sim)
+    work, dof_work, qdd = np.zeros((model.n_bodies, BODY_WORK)), np.zeros((model.nv, DOF_WORK)), np.zeros(model.nv)
+    (q, v), no_wrenches = case.state, np.zeros((0, 6))
+
+    def kernel() -> object:
+        return aba(*model.arrays, q, v, case.effort, no_wrenches, work, dof_work, qdd)
+
+    timings = take_turns({"aba kernel": kernel, **step_calls(sim, STEP)}, rounds)
+    check(case, "its kernel", "accelerations", qdd, case.acceleration)
+    report.add_timings("steps, chain", joints, timings)
+    kernels = timings["aba kernel"].processor_samples
+    ratio = statistics.median(a / b for a, b in zip(time_per_step(timings, MANY), kernels, strict=True))
+    name = f"FullDynamics, chain, {joints} joints"
+    report.requirements.append(
+        Requirement(f"{name}, {MANY}: a step vs the aba kernel", ratio, "times its time", f"≤ {most:g}", ratio <= most)
+    )
+    report.requirements += call_requirements(name, timings)
+
+
+def prove_steps(case: Case, sim: lw.FullDynamics) -> None:
+    """The simulation makes the steps of semi-implicit Euler by `forward_dynamics`."""
+    q, v = (x.copy() for x in case.state)
+    for _ in range(PROOF_STEPS):
+        v = v + STEP * lw.forward_dynamics(case.model, lw.State(q, v), case.effort)
+        q = case.model.integrate(q, v, STEP)
+    sim.step(STEP, PROOF_STEPS)
+    difference = float(np.abs(sim.state.v - v).max() / np.abs(v).max())
+    if not difference <= STEP_AGREEMENT:
+        raise lw.LinkworkError(f"chain, {case.joints} joints: steps differ by {difference:.1e}. Nothing was timed.")
 
 
 def scaling(report: Report, shape: str, sizes: list[int], rounds: int) -> None:

@@ -38,7 +38,7 @@ def save_pictures(results: Results, folder: Path) -> str:
             draw(figure, wanted)
             figure.savefig(folder / f"adaptive_dynamics_{name}.png", dpi=110)
             saved.append(f"adaptive_dynamics_{name}.png")
-    return f"pictures saved to {folder}: {', '.join(saved)}."
+    return f"pictures saved to {folder}: {', '.join(saved)}." if saved else "no pictures: nothing here to draw."
 
 
 def _by_active(figure: Any, runs: Results) -> None:
@@ -96,7 +96,7 @@ def _accuracy(figure: Any, rows: Results) -> None:
 
 def _updates(figure: Any, rows: Results) -> None:
     axes = figure.subplots()
-    changes = [row["changes_an_update"] for row in rows]
+    changes = [row["changes_per_update"] for row in rows]
     for color, style, key, label in (
         (COLORS[0], "o-", "update_s", "an update of the region"),
         (COLORS[1], "s-", "steps_s", "ten steps"),

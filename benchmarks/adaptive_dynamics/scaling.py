@@ -52,7 +52,7 @@ def run(report: TableReport, quick: bool, largest: int) -> None:
             ])  # fmt: skip
             report.results.append({
                 "case": CASE, "joints": n, "load": load_text(travels), "active_joints": runner.active,
-                "step_s": medians[-1], "step_samples_s": samples, "changes_an_update": changed, "aba_s": abas[n],
+                "step_s": medians[-1], "step_samples_s": samples, "changes_per_update": changed, "aba_s": abas[n],
             })  # fmt: skip
         report.requirements.append(flatness(sizes, runners[0].active, travels, medians))
     columns = ["joints", "force", "per step", "quartiles", "changes per update", "aba, all joints"]

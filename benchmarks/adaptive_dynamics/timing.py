@@ -51,7 +51,7 @@ class Cell:
             "asked": self.asked,
             "active_joints": self.active,
             "load": load_text(self.travels),
-            "changes_an_update": self.changes,
+            "changes_per_update": self.changes,
             "step_s": self.time(),
             "step_samples_s": list(own.processor_samples),
             "step_wall_s": own.median,

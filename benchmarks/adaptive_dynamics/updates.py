@@ -29,7 +29,7 @@ def run(report: TableReport, case: Case, h: float, quick: bool) -> None:
         found = one_by_one(runner, h, rounds)
         report.results.append({"case": CASE, "joints": case.model.n_bodies, "active_joints": active, **found})
         rows.append([
-            f"{stride}", f"{found['changes_an_update']:.1f}", duration(found["update_s"]), duration(found["steps_s"]),
+            f"{stride}", f"{found['changes_per_update']:.1f}", duration(found["update_s"]), duration(found["steps_s"]),
             duration(found["load_change_s"]) if stride else "",
         ])  # fmt: skip
     columns = ["force moves by", "joints that enter or leave", "an update", f"{UPDATE_EVERY} steps", "moving the force"]
@@ -47,7 +47,7 @@ def by_active(report: TableReport, case: Case, h: float, actives: tuple[int, ...
         report.results.append({"case": PER_JOINT, "joints": case.model.n_bodies, "active_joints": active, **found})
         rows.append([
             f"{active:,}", duration(step), duration(step / active), duration(found["update_s"]),
-            duration(found["update_s"] / active), f"{found['changes_an_update']:.1f}",
+            duration(found["update_s"] / active), f"{found['changes_per_update']:.1f}",
         ])  # fmt: skip
     columns = ["active joints", "per step", "per joint", "per update", "per joint", "joints that enter or leave"]
     report.add_table(PARTS, f"{case.name}, force still: steps and updates by themselves", columns, rows)
@@ -65,7 +65,7 @@ def one_by_one(runner: Runner, h: float, rounds: int) -> dict[str, Any]:
         taken["steps_s"].append(timed(lambda: sim.step(h, UPDATE_EVERY)))
     changes = (sim.report.region_changes - before) / rounds
     medians = {name: statistics.median(values) for name, values in taken.items()}
-    return {"stride": runner.case.stride, "changes_an_update": changes, **medians}
+    return {"stride": runner.case.stride, "changes_per_update": changes, **medians}
 
 
 def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -> None:
@@ -90,7 +90,7 @@ def parts(report: TableReport, case: Case, h: float, active: int, rounds: int) -
         "10 steps and an update": whole_s,
         "the update (still)": [a - b for a, b in zip(whole_s, frozen_s, strict=True)],
         "keeping the momentum": [a - b for a, b in zip(whole_s, bare_s, strict=True)],
-        "the report, once a call": report_s,
+        "the report, once per call": report_s,
         "the steps proper": [b + f - w - r for w, b, f, r in zip(whole_s, bare_s, frozen_s, report_s, strict=True)],
     }
     median = statistics.median(whole_s)

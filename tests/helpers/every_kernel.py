@@ -20,6 +20,7 @@ from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.reference import joint_calculus as calculus
+from linkwork.simulation.integrators.names import INTEGRATORS
 
 STEPS = 6  # of every simulation here
 H = 1e-3  # and how long they are [s]
@@ -48,6 +49,15 @@ def mixed_joints(floating: bool = False) -> lw.Model:
             lw.Pose((0.2, 0.1, 0.3), rpy=(0.1 * i, 0.2, 0.3)), part,
         )  # fmt: skip
     return linkage.compile(merge_fixed=False)
+
+
+def vector_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """The two algorithms that everything else rests on; `dca` moves its numbers in vectors."""
+    m = mixed_joints()
+    state = m.random_state(rng)
+    effort, wrenches = rng.normal(size=m.nv), rng.normal(size=(m.n_bodies, 6))
+    for name in ("aba", "dca"):
+        yield f"vectors by {name}", lw.forward_dynamics(m, state, effort, wrenches, algorithm=name)
 
 
 def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -137,15 +147,12 @@ def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints(floating=True)
     state = m.random_state(rng, speed=0.0)
     sim = lw.QuasiStatics(m, state, max_joints=5)
-    sim.apply_wrench(3, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.0))
-    pull = sim.apply_wrench(7, force=(0.1, 0.2, -0.3), frame="world", at=(0.1, 0.0, 0.2))
-    sim.apply_spring(4, target=(0.5, 0.5, 0.5), stiffness=2.0, at=(0.0, 0.1, 0.0))
-    sim.set_effort(m.joint_names[1], 0.1)
+    pull = apply_loads(sim)
     sim.step(H, STEPS)
     sim.clear(pull)
     sim.step(H)
     yield "moved", sim.state.q
-    yield "energies at rest", list(sim.figures().values())
+    yield "energies at rest", list(sim.scalars().values())
     second = lw.QuasiStatics(m, state, max_joints=5)
     second.restore(sim.checkpoint())
     second.solve()
@@ -162,20 +169,47 @@ def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "settled", lw.body_poses(chain, rest.state)
 
 
+def steps_in_time(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """The one step, by every integrator, under every kind of load."""
+    m = mixed_joints(floating=True)
+    state = slow(m, m.random_state(rng))
+    for integrator in INTEGRATORS:
+        sim = lw.FullDynamics(m, state, integrator=integrator)
+        apply_loads(sim)
+        sim.step(H, STEPS)
+        yield f"fully moved by {integrator}", np.concatenate(sim.state)
+
+
+def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    state = slow(m, m.random_state(rng))
+    sim = lw.FullDynamics(m, state)
+    apply_loads(sim)
+    sim.step(H, STEPS)
+    yield "scalars", list(sim.scalars().values())
+    yield "total momentum", np.concatenate(sim.momentum)
+    yield "present acceleration", sim.acceleration
+    other = lw.FullDynamics(m, state, algorithm="dense", integrator="rk4")
+    apply_loads(other)
+    other.step(H, STEPS)
+    yield "moved by accelerations from outside", np.concatenate(other.state)
+    bars, start = closed_bars()
+    closed = lw.FullDynamics(bars, start)
+    closed.step(H, STEPS)
+    yield "moved in a loop", np.concatenate(closed.state)
+    yield "acceleration in a loop", closed.acceleration
+
+
 def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints(floating=True)
-    start = m.random_state(rng)
-    state = m.state(start.q, SMALL * start.v)
-    for integrator in ("semi_implicit_euler", "rk4"):
+    state = slow(m, m.random_state(rng))
+    for integrator in INTEGRATORS:
         sim = lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2, integrator=integrator)
-        sim.apply_wrench(3, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.0))
-        sim.apply_wrench(7, force=(0.1, 0.2, -0.3), frame="world", at=(0.1, 0.0, 0.2))
-        sim.apply_spring(4, target=(0.5, 0.5, 0.5), stiffness=2.0)
-        sim.set_effort(m.joint_names[1], 0.1)
-        sim.set_motor(m.joint_names[6], position=0.2, stiffness=1.0, damping=0.1)
+        pull = apply_loads(sim)
         sim.step(H, STEPS)
         sim.pin_active(m.joint_names[9])
         sim.pin_inactive(m.joint_names[6])
+        sim.clear(pull)
         sim.step(H, STEPS)
         yield f"moved by {integrator}", np.concatenate(sim.state)
         yield f"momentum by {integrator}", np.concatenate(sim.momentum)
@@ -185,11 +219,38 @@ def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     second.unpin(m.joint_names[9])
     second.step(H)
     yield "went on", np.concatenate(second.state)
+    bars, start = closed_bars()
+    closed = lw.AdaptiveDynamics(bars, start, active_joints=2, update_every=2)
+    closed.step(H, STEPS)
+    yield "moved adaptively in a loop", np.concatenate(closed.state)
+
+
+def slow(m: lw.Model, state: lw.State) -> lw.State:
+    return m.state(state.q, SMALL * state.v)
+
+
+def closed_bars() -> tuple[lw.Model, lw.State]:
+    """A four-bar linkage, closed, at rest."""
+    m = lw.library.four_bar().compile()
+    return m, lw.close_loops(m, m.neutral())
+
+
+def apply_loads(sim: Any) -> lw.Load:
+    """Every kind of load, on every simulation; returns one to take away."""
+    m = sim.model
+    sim.apply_wrench(3, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.0), frame="body")
+    pull = sim.apply_wrench(7, force=(0.1, 0.2, -0.3), at=(0.1, 0.0, 0.2))
+    sim.set_wrenches(sim.apply_wrenches([2, 8], np.zeros((2, 6))), np.full((2, 6), 0.1))
+    sim.move_target(sim.apply_spring(4, target=(0.5, 0.5, 0.5), stiffness=2.0, at=(0.0, 0.1, 0.0)), (0.4, 0.5, 0.5))
+    sim.set_effort(m.joint_names[1], 0.1)
+    sim.set_motor(m.joint_names[6], position=0.2, stiffness=1.0, damping=0.1)
+    return pull
 
 
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
     part.__name__: part
     for part in (
+        vector_algorithms,
         full_algorithms,
         kinematics,
         single_joints,
@@ -197,6 +258,8 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         closed_chains,
         rerooting,
         quasi_statics,
+        steps_in_time,
+        full_dynamics,
         adaptive_dynamics,
     )
 }

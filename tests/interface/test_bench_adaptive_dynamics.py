@@ -17,6 +17,7 @@ PICTURES = {
     "crowd": {"adaptive_dynamics_active.png"},
     "accuracy": {"adaptive_dynamics_accuracy.png"},
     "scaling": {"adaptive_dynamics_size.png"},
+    "stepping": set(),
 }
 PAGE = """Before.
 <!-- begin {name} -->
@@ -83,7 +84,7 @@ def test_runs_are_proven_and_the_region_follows_the_force(case, tmp_path, capsys
             assert run[f"error_at_{when}"] <= run[f"bound_at_{when}"] * (1 + 1e-9) + 1e-9
         if run["asked"] is None:
             assert run["bound_at_start"] == run["bound_at_end"] == 0.0
-    changes = {run["load"]: run["changes_an_update"] for run in runs if run["asked"] == 30}
+    changes = {run["load"]: run["changes_per_update"] for run in runs if run["asked"] == 30}
     assert changes["travelling"] > max(3.0, changes["still"])
 
 

@@ -16,6 +16,7 @@ from tests.helpers.compiled_elsewhere import assert_same_results, environment, r
 
 import linkwork as lw
 from linkwork.core.jit import kernel
+from linkwork.core.kernel_cache import source_stamp
 from linkwork.spatial.simd import prefetch, splat, vload, vstore
 
 
@@ -25,7 +26,7 @@ def package() -> Path:
 
 def test_every_kernel_stays_within_its_arrays(tmp_path):
     """Every kernel of the package runs with bounds checking compiled in, and gives what the unchecked code gives."""
-    found = run_every_kernel(tmp_path, NUMBA_BOUNDSCHECK="1")
+    found = run_every_kernel(tmp_path, NUMBA_BOUNDSCHECK="1", NUMBA_OPT="1")  # checked code need not be fast
     assert found["settings"]["bounds checked"]
     # No exceptions: whoever adds a kernel adds a line that calls it to tests/helpers/every_kernel.py.
     assert found["never compiled"] == []
@@ -164,19 +165,44 @@ def hits_and_misses(env) -> tuple[int, int]:
     return hits, misses
 
 
-def test_cache_is_kept_until_any_source_file_changes(tmp_path):
+def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
+    """`depth_first_order` is compiled in linkwork/model/order.py, which imports core/jit.py and nothing of spatial/."""
     copy = tmp_path / "source" / "linkwork"
     shutil.copytree(package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
     env = environment(tmp_path / "cache", copy.parent)
     assert hits_and_misses(env) == (0, 1)
     assert hits_and_misses(env) == (1, 0)
-    # A file that the kernel neither lives in nor imports: kernels inline functions of any file, so any change counts.
-    with (copy / "spatial" / "vectors.py").open("a") as file:
-        file.write("\n# a thought\n")
-    assert hits_and_misses(env) == (0, 1)
-    assert hits_and_misses(env) == (1, 0)
-    (copy / "spatial" / "newcomer.py").write_text("")
-    assert hits_and_misses(env) == (0, 1)
+    drawn_on = {name for name, _, _ in source_stamp("linkwork.model.order")}
+    assert {"model/order.py", "core/jit.py", "core/kernel_cache.py"} <= drawn_on
+    assert "spatial/vectors.py" not in drawn_on
+
+    def think_in(name):
+        with (copy / name).open("a") as file:
+            file.write("\n# a thought\n")
+
+    think_in("spatial/vectors.py")
+    (copy / "model" / "newcomer.py").write_text("")
+    assert hits_and_misses(env) == (1, 0)  # edits elsewhere leave the compiled code as it is
+    for name in ("model/order.py", "core/linking.py"):  # its own file, and one that only a file it imports imports
+        think_in(name)
+        assert hits_and_misses(env) == (0, 1), name
+        assert hits_and_misses(env) == (1, 0), name
+
+
+def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
+    """What kernels of other files call is found over any number of imports; what imports them is not."""
+    drawn_on = {name for name, _, _ in source_stamp("linkwork.simulation.step")}
+    assert {
+        "simulation/step.py",
+        "simulation/integrators/euler.py",
+        "simulation/accelerate.py",
+        "dynamics/aba.py",
+        "model/joint_kernels.py",
+        "spatial/vectors.py",
+        "spatial/rotations.py",
+        "core/jit.py",
+    } <= drawn_on
+    assert not {name for name in drawn_on if name.startswith(("adaptive/", "full/", "scene/", "cli/"))}
 
 
 # ------------------------------------------------------------------------------------------------------------ announcement

@@ -150,7 +150,7 @@ def test_skeletons_that_name_joints_get_arms():
         (("Frame Time: 0.01", "Frame Time: 0"), "must be > 0"),
         (("12 13 14", "12 13"), r":39: a frame has 14 numbers; the hierarchy has 15 channels"),
         (("12 13 14", "12 13 nan"), r":39: a frame has a number that is not finite"),
-        (("12 13 14", "12 13 x"), r":39: a frame has a word that is no number"),
+        (("12 13 14", "12 13 x"), r":39: a frame has a word that is not a number"),
         (("OFFSET 0 60 0", "OFFSET 0 600000 0"), "say how many metres"),
     ],
 )

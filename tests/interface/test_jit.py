@@ -209,6 +209,27 @@ def test_a_routine_kept_out_of_line_is_called():
     assert not any("copied" in line for line in calls)
 
 
+def test_a_routine_stays_a_routine_where_an_inlined_piece_is_the_first_to_use_it():
+    """Numba hands the wish to be inlined on to whatever is compiled within; a routine says that it has no such wish."""
+
+    @jit.routine
+    def fill(a):
+        jit.keep_out_of_line()
+        a[0] = 2.0
+
+    @jit.inlined
+    def through(a):
+        fill(a)
+
+    @jit.kernel
+    def run(a):
+        through(a)
+
+    a = np.zeros(1)
+    run(a)
+    assert a[0] == 2.0
+
+
 def test_kernels_run_without_compiling(tmp_path):
     """With Numba switched off, for coverage and debugging, decorators leave functions as they are."""
     code = "import linkwork as lw; print(lw.library.chain(3).compile().n_bodies)"

@@ -83,7 +83,7 @@ def test_weights_choose_who_is_active():
     sim.step(1e-3, 5)
     plain.step(1e-3, 5)
     assert "link_5" in sim.active_joints
-    assert "link_5" not in plain.active
+    assert "link_5" not in plain.active_joints
     again = loud.build()
     again.restore(sim.checkpoint())
     sim.step(1e-3, 5)

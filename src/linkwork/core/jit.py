@@ -63,7 +63,8 @@ def routine(function: Callable[..., Any] | None = None, *, allocates: bool = Fal
     """A piece of a kernel that is compiled once and called, not copied into every caller."""
     if function is None:
         return partial(routine, allocates=allocates)
-    return _piece(function, allocates)
+    # Said, because Numba hands the wish of an inlined caller on to what that caller is the first to use.
+    return _piece(function, allocates, forceinline=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:

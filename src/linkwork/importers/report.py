@@ -10,7 +10,7 @@ LINES_SHOWN = 3  # of a group of like notes; the count tells the rest
 
 
 class Report:
-    """Gathers faults and notes with their lines, so that all are told together, in the order of the file."""
+    """Gathers faults and notes with their lines, so that all are reported together, in the order of the file."""
 
     def __init__(self, file: str | Path):
         self.file = str(file)

@@ -127,9 +127,12 @@ class Loaded:
     # --------------------------------------------------------------------------------------------------------------- joints
 
     def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
-        """Sets the effort on a joint [N·m or N], on top of its springs and its motor. Cost: at most O(log n)."""
+        """Sets the effort on a joint [N·m or N], on top of its springs and its motor: one number per degree of freedom.
+
+        Cost: at most O(log n).
+        """
         rows = self.model.v_slice(joint)
-        self._effort[rows] = joint_numbers(self.model, joint, "effort", effort, rows.stop - rows.start)
+        self._effort[rows] = joint_numbers(self.model, joint, "effort", np.atleast_1d(effort), rows.stop - rows.start)
         self._joint_changed(self.model.joint(joint))
 
     def set_motor(

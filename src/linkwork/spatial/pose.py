@@ -145,7 +145,7 @@ def _rotation_quaternion(quaternion: Sequence[float]) -> Matrix3:
         raise ModelError(f"Pose quaternion must be four numbers (w, x, y, z), not {quaternion!r}.") from None
     norm = math.sqrt(w * w + x * x + y * y + z * z)
     if norm == 0.0:
-        raise ModelError("Pose quaternion (0, 0, 0, 0) is no rotation; the identity is (1, 0, 0, 0).")
+        raise ModelError("Pose quaternion (0, 0, 0, 0) is not a rotation; the identity is (1, 0, 0, 0).")
     w, x, y, z = w / norm, x / norm, y / norm, z / norm
     return (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -165,7 +165,7 @@ def _rotation_matrix(matrix: ArrayLike, position: Vector3) -> tuple[Matrix3, Vec
         error = np.abs(M @ M.T - np.eye(3)).max()
         if error > ROTATION_TOLERANCE or np.linalg.det(M) < 0:
             raise ModelError(
-                f"Pose matrix is no rotation: |M Mᵀ - 1| = {error:.2g}, det = {np.linalg.det(M):.3g}; "
+                f"Pose matrix is not a rotation: |M Mᵀ - 1| = {error:.2g}, det = {np.linalg.det(M):.3g}; "
                 "give an orthonormal right-handed matrix."
             )
         left, _, right = np.linalg.svd(M)  # nearest rotation, so that printed digits do no harm

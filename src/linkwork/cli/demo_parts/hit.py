@@ -56,7 +56,7 @@ def show(setup: Setup) -> list[Panel]:
         model = bent_chain(links)
     hit = links // 2 - WAVE // 4 if links > WAVE else links // 2  # in the middle of a straight part
     with working("hitting it (kernels compile the first time)"):
-        sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=TOLERANCE)
+        sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=TOLERANCE, measure="absolute_joint")
         force = FORCE * across(model, hit)
         blow = sim.apply_wrench(hit, force=force, frame="world", at=(0.5 * LENGTH, 0.0, 0.0))
         moments, course, took = _run(sim, blow, steps)

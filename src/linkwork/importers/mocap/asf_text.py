@@ -88,7 +88,7 @@ def read_asf(path: str | Path, report: Report) -> AsfText:
         elif section == ":hierarchy" and words[0] not in ("begin", "end"):
             order.append((line, words))
     if not text.bones and not report.fault_count:
-        report.fault(1, "there is no :bonedata section with bones; this is no ASF skeleton.")
+        report.fault(1, "there is no :bonedata section with bones; this is not an ASF skeleton.")
     report.raise_faults()
     _hang(text, order, report)
     report.raise_faults()

@@ -84,7 +84,7 @@ def bone_masses(
     known = dict(given or {})
     strangers = sorted(set(known) - set(lengths))
     if strangers:
-        raise ModelError(f"masses are given for {strangers}, which are no bones; there are {', '.join(lengths)}.")
+        raise ModelError(f"masses are given for {strangers}, which are not bones; there are {', '.join(lengths)}.")
     words = {name: mass for name, mass in {**known, "mass": total}.items() if not isinstance(mass, int | float)}
     if words or not math.isfinite(total):
         raise ModelError(f"masses must be finite numbers [kg], not {words or total!r}.")

@@ -191,7 +191,7 @@ def _motion(lines: list[str], start: int, channels: int, report: Report) -> tupl
         try:
             row = np.array(words, dtype=float)
         except ValueError:
-            report.fault(k + 1, "a frame has a word that is no number.")
+            report.fault(k + 1, "a frame has a word that is not a number.")
             continue
         if row.size != channels:
             report.fault(k + 1, f"a frame has {row.size} numbers; the hierarchy has {channels} channels.")
