@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers.loads import efforts_of, wrenches_of
 
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
-from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
+from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
 from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.adaptive.dynamics import reduced
+from linkwork.core.bundles import ENTRIES, ROWS
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 24, "seed": 1},
@@ -41,23 +43,13 @@ def loaded(model, state, rng, **options):
     for frame in ("body", "world"):
         force, torque, at = rng.normal(size=(3, 3))
         sim.apply_wrench(int(rng.integers(model.n_bodies)), force=force, torque=torque, frame=frame, at=at)
-    sim.apply_spring(int(rng.integers(model.n_bodies)), to=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
+    sim.apply_spring(int(rng.integers(model.n_bodies)), target=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
     return sim
 
 
 def true_accelerations(sim):
     """Of the fully articulated linkage at the present state, shape (nv,), by `forward_dynamics`."""
-    total = np.zeros((sim.model.n_bodies, 6))
-    poses = lw.body_poses(sim.model, sim.state)
-    for load in sim.loads:
-        if load.row < 0:
-            total[load.body] += load.wrench
-            continue
-        row, R, p = sim._run.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
-        at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
-        f = force + row[LOAD_STIFFNESS] * (target - p - R @ at)
-        total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
-    return lw.forward_dynamics(sim.model, sim.state, sim._run.effort, total)
+    return lw.forward_dynamics(sim.model, sim.state, efforts_of(sim), wrenches_of(sim))
 
 
 def joint_parts(sim, qdd):
@@ -189,7 +181,7 @@ def test_velocity_weights_decide_what_keeps_moving():
     assert sim.active_joints == [model.joint_names[4]]
     plain = lw.AdaptiveDynamics(model, state, tolerance=100.0, horizon=1e-2)
     plain.update_region()
-    assert plain.active == []
+    assert plain.active_joints == []
     assert (plain.state.v == 0.0).all()
 
 
@@ -352,7 +344,7 @@ def test_a_region_is_closed_upwards_and_its_front_is_rigid(model, rng):
     sim = loaded(model, model.random_state(rng, speed=0.3), rng, active_joints=6, update_every=3)
     kinds = set()
     for _ in range(30):
-        sim.active_joints = int(rng.integers(0, 12))
+        sim.max_active = int(rng.integers(0, 12))
         sim.step(1e-3, 4)
         nodes, run = sim._plan.nodes, sim._run
         active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
-from linkwork.adaptive.workspace import ACTIVE_COUNT, FRONT_COUNT, LOAD_COUNT, OPEN, STALE
+from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, OPEN, STALE
 from linkwork.assembly.plan import BODY, JOIN, NODE_KIND, ROLE, TOP
 from linkwork.simulation.loads import LOAD_STIFFNESS
 
@@ -50,14 +50,14 @@ class Player:
     def spring(self):
         body, (to, at) = int(self.rng.integers(self.model.n_bodies)), self.rng.normal(size=(2, 3))
         load = self.sim.apply_spring(body, target=to, stiffness=2.0, at=at)
-        self.given.append([load, "attach", body, {"to": to, "stiffness": 2.0, "at": at}])
+        self.given.append([load, "apply_spring", body, {"target": to, "stiffness": 2.0, "at": at}])
 
     def change(self):
         if self.given:
             load, verb, _, how = self.given[self.rng.integers(len(self.given))]
             new = self.rng.normal(size=3)
-            if verb == "attach":
-                how["to"] = new
+            if verb == "apply_spring":
+                how["target"] = new
                 self.sim.move_target(load, new)
             else:
                 how["force"] = new
@@ -76,7 +76,7 @@ class Player:
         if isinstance(self.model.joints[i], lw.Revolute | lw.Prismatic | lw.Screw | lw.Universal | lw.Compound):
             if self.rng.integers(2):
                 self.sim.set_motor(self.model.joint_names[i], position=0.3, stiffness=2.0, damping=0.1)
-            elif self.model.joint_names[i] in self.sim._motors:
+            elif self.model.joint_names[i] in self.sim._driven:
                 self.sim.clear_motor(self.model.joint_names[i])
 
     def pin(self):
@@ -93,7 +93,7 @@ class Player:
 
     def choose(self):
         kind = self.rng.integers(3)
-        self.sim.active_joints = None if kind == 0 else int(self.rng.integers(0, 10))
+        self.sim.max_active = None if kind == 0 else int(self.rng.integers(0, 10))
         self.sim.tolerance = None if kind == 1 else float(10.0 ** self.rng.uniform(-1, 3))
 
     def step(self):
@@ -103,7 +103,7 @@ class Player:
         """From nothing, at the same state and region; loads are applied again, or left to the checkpoint."""
         old = self.sim
         new = lw.AdaptiveDynamics(self.model, self.model.random_state(5, speed=0.3), update_every=old.update_every)
-        new.tolerance, new.active_joints = old.tolerance, old.active_joints
+        new.tolerance, new.max_active = old.tolerance, old.max_active
         for _, verb, body, how in self.given if loaded else []:
             getattr(new, verb)(body, **how)
         new.restore(old.checkpoint())
@@ -186,8 +186,8 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     poses, wrenches = lw.body_poses(model, state), np.zeros((model.n_bodies, 6))
     for _, verb, body, how in player.given:
         R, p, at = poses[body, :3, :3], poses[body, :3, 3], how["at"]
-        if verb == "attach":
-            f, n = R.T @ (how["stiffness"] * (how["to"] - p - R @ at)), np.zeros(3)
+        if verb == "apply_spring":
+            f, n = R.T @ (how["stiffness"] * (how["target"] - p - R @ at)), np.zeros(3)
         elif how["frame"] == "world":
             f, n = R.T @ how["force"], R.T @ how["torque"]
         else:
@@ -213,4 +213,4 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     for i, pin in sim._pins.items():
         if model.joints[i].nv:
             assert (model.joint_names[i] in active) == (pin > 0)
-    assert sim._run.load[: len(sim._rows), LOAD_STIFFNESS].sum() == 2.0 * sum(g[1] == "attach" for g in player.given)
+    assert sim._run.load[: len(sim._rows), LOAD_STIFFNESS].sum() == 2.0 * sum(g[1] == "apply_spring" for g in player.given)

@@ -205,7 +205,7 @@ def measure(table):
     change = 0.0
     for k in range(n + 1):
         x = abs(s.stages[RESIDUALS + row, k])
-        if not x <= size:  # NaN stays NaN
+        if size == size and not x <= size:  # NaN stays NaN
             size = x
         if k < n:
             speed = max(speed, abs(s.stages[IMAGES + row, k]))
@@ -218,7 +218,8 @@ def next_guess(table):
     """Anderson (1965): the image of the combination of former guesses whose residual is smallest.
 
     With the differences F of successive residuals and G of images, w = argmin |r - F w| and the guess is g - G w; F is
-    made orthonormal column by column (modified Gram-Schmidt).
+    made orthonormal column by column (modified Gram-Schmidt), the newest first: what older ones say of the same directions
+    was true further away.
     """
     s = moving_of(table)
     n = s.v.shape[0] + 1
@@ -228,7 +229,7 @@ def next_guess(table):
     for c in range(newest):
         before = 0.0
         for k in range(n):
-            x = s.stages[RESIDUALS + c + 1, k] - s.stages[RESIDUALS + c, k]
+            x = s.stages[RESIDUALS + newest - c, k] - s.stages[RESIDUALS + newest - c - 1, k]
             s.stages[BASIS + c, k] = x
             before += x * x
         for b in range(c):
@@ -259,4 +260,4 @@ def next_guess(table):
         x = x / pivot if pivot > 0.0 else 0.0
         s.numbers[right + c] = x
         for k in range(n):
-            s.stages[GUESS, k] -= x * (s.stages[IMAGES + c + 1, k] - s.stages[IMAGES + c, k])
+            s.stages[GUESS, k] -= x * (s.stages[IMAGES + newest - c, k] - s.stages[IMAGES + newest - c - 1, k])
