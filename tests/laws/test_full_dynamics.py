@@ -393,7 +393,7 @@ def test_a_checkpoint_brings_loads_efforts_and_motors():
 
     sim = fresh()
     sim.apply_wrench(5, force=(0.1, 0.0, 0.2), frame="world", at=(0.0, 0.1, 0.0))
-    sim.apply_wrench(3, force=(0.0, 0.1, 0.0), torque=(0.0, 0.02, 0.0))
+    sim.apply_wrench(3, force=(0.0, 0.1, 0.0), torque=(0.0, 0.02, 0.0), frame="body")
     sim.apply_spring(4, target=(0.3, 0.0, 0.0), stiffness=2.0)
     sim.set_effort(model.joint_names[2], 0.05)
     sim.set_motor(model.joint_names[1], position=0.3, stiffness=1.0, damping=0.1)

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from tests.helpers.rounding import rounding
-from tests.helpers.stepping import ChartByHand, accelerations, end_after, rates_of_chart, sizes_of_coordinates, take_step
+from tests.helpers.stepping import (
+    ChartByHand,
+    accelerations,
+    end_after,
+    rates_of_chart,
+    sizes_of_coordinates,
+    take_step,
+)
 
 import linkwork as lw
 from linkwork.errors import StateError
@@ -187,7 +194,9 @@ def test_substeps_into_nowhere_are_rejected():
         return np.array([math.nan if q[0] > 0.25 else 0.0])
 
     start = model.state([0.0], [1.0])
-    assert take_step(model, start, 0.2, edge, "dormand_prince").state.q[0] == pytest.approx(0.2, rel=rounding(steps=100))
+    assert take_step(model, start, 0.2, edge, "dormand_prince").state.q[0] == pytest.approx(
+        0.2, rel=rounding(steps=100)
+    )
     with pytest.raises(StateError, match=r"after 0\.2(5|49\d*) s of the step; the accelerations jump there"):
         take_step(model, start, 1.0, edge, "dormand_prince")
 

@@ -141,7 +141,7 @@ def test_settling_under_a_load_without_potential_says_so():
     """A wrench fixed in a body can push a linkage uphill for ever: no energy says when to stop."""
     model = lw.library.chain(joints=1, axes="same").compile()
     sim = lw.QuasiStatics(model, model.neutral())
-    sim.apply_wrench(0, force=(0.1, 0.0, 0.0), at=(0.0, 0.0, -LENGTH))
+    sim.apply_wrench(0, force=(0.1, 0.0, 0.0), at=(0.0, 0.0, -LENGTH), frame="body")
     with pytest.raises(lw.StateError, match=r"no potential .* may never settle: use run\(\)"):
         sim.settle(1e-9, max_steps=1000)
 
