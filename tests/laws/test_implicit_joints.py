@@ -107,7 +107,7 @@ def test_any_gains_at_any_step_give_a_bounded_answer(integrator, h, kp, kd):
     linkage = lw.Linkage("wheels", gravity=(0, 0, 0))
     for k in range(4):
         wheel = lw.Inertia(1.0, moments=(0.1, 0.1, 0.5 * 10.0**-k))
-        linkage.add_body(f"w{k}", joint=lw.Revolute((0, 0, 1)), place=lw.Pose((k, 0, 0)), inertia=wheel)
+        linkage.add_body(f"w{k}", joint=lw.Revolute((0, 0, 1)), placement=lw.Pose((k, 0, 0)), inertia=wheel)
     model = linkage.compile()
     for make in (lw.FullDynamics, lw.AdaptiveDynamics):
         options = {"tolerance": 0.0} if make is lw.AdaptiveDynamics else {}

@@ -80,7 +80,7 @@ def assert_columns_fit(sim, dca, motion, node):
         assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
 
 
-def assert_root_fits(sim, dca, motion, node, rng):
+def assert_factor_fits(sim, dca, motion, node, rng):
     """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
     row, V = sim._plan.nodes[node], motion.first(node)
     wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP

@@ -135,10 +135,13 @@ def go_to_guess(table, h):
 
 @routine
 def form_image(table, h):
-    """The image of the guess, and the residual, behind those that are remembered."""
+    """The image of the guess, and the residual, behind those that are remembered.
+
+    The image is the answer of stiff joints to μ as guessed. What is missing of the energy is taken there: at the guess,
+    springs that are not in balance yet would hold energies that dwarf the motion.
+    """
     s = moving_of(table)
     n = s.v.shape[0]
-    work = h * power(table)
     if s.counts[REMEMBERED] == HISTORY + 1:  # the oldest goes
         for r in range(HISTORY):
             for k in range(n + 1):
@@ -147,32 +150,41 @@ def form_image(table, h):
         s.counts[REMEMBERED] = HISTORY
     row = s.counts[REMEMBERED]
     s.counts[REMEMBERED] = row + 1
+    work = h * power_of_loads(table)
     for k in range(n):
-        s.u[k] = s.stages[GUESS, k]
+        s.u[k] = s.start_v[k] + 0.5 * h * s.qdd[k] + s.numbers[MU] * s.stages[GUESS, k]
         s.v[k] = 2.0 * s.u[k] - s.start_v[k]
+        s.stages[IMAGES + row, k] = s.u[k]
+    work += h * power_of_joints(table, h)
     integrate(s.tree, s.start_q, s.u, h, s.q)
-    mu = s.numbers[MU] + missing(table, work)
-    for k in range(n):
-        s.stages[IMAGES + row, k] = s.start_v[k] + 0.5 * h * s.qdd[k] + mu * s.u[k]
-    s.stages[IMAGES + row, n] = s.numbers[WEIGHT] * mu
+    s.stages[IMAGES + row, n] = s.numbers[WEIGHT] * (s.numbers[MU] + missing(table, work))
     for k in range(n + 1):
         s.stages[RESIDUALS + row, k] = s.stages[IMAGES + row, k] - s.stages[GUESS, k]
 
 
 @routine
-def power(table):
-    """Power of everything beside gravity and joint springs at the evaluation that was just made [W]."""
+def power_of_joints(table, h):
+    """Power of efforts, motors and dampers at the midpoint of a step with the mean velocity u [W]."""
     s = moving_of(table)
     total = 0.0
     for i in range(s.tree.shape[0]):
         kind = s.tree[i, KIND]
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
-            given = s.effort[j] - s.dof[j, DAMPING] * s.v[j]
+            given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
             if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
-                given += s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - s.q[s.tree[i, Q] + d])
-                given += s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.v[j])
-            total += given * s.v[j]
+                q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
+                given += s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - q)
+                given += s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.u[j])
+            total += given * s.u[j]
+    return total
+
+
+@routine
+def power_of_loads(table):
+    """Power of loads on bodies at the evaluation that was just made [W]."""
+    s = moving_of(table)
+    total = 0.0
     for i in range(s.wrench.shape[0]):
         total += dot6(load6(s.wrench, i, 0), load6(s.work, i, TWIST))
     for k in range(s.counts[LOADS]):
