@@ -118,10 +118,10 @@ def test_an_undone_step_puts_back_what_it_moved_and_nothing_else():
     closed = ~np.isin(np.arange(model.nq), [model.q_slice(name).start for name in sim.computed_joints])
     assert np.count_nonzero(before[closed]) > 5  # moved by the first load, not by the second
     remembered = sim._run.glide[closed].copy()  # q and v have the same places here
-    stepping.keep_coordinates(*sim._some_bundles)
-    settling.glide(*sim._bundles, 1e-2, 0.0)
+    stepping.keep_coordinates(sim._table)
+    settling.glide(sim._table, 1e-2, 0.0)
     sim.solve(0.0)  # opens the rest
-    stepping.restore_coordinates(*sim._bundles)
+    stepping.restore_coordinates(sim._table)
     assert (sim.state.q == before).all()
     assert not remembered.any()  # a closed joint has no momentum for the next settling
 

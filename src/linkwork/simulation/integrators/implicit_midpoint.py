@@ -5,8 +5,8 @@
 Order 2, symmetric in time. The rule alone (μ = 0) lets the energy of chaotic motions wander where the mass matrix changes
 with q. As in Gonzalez's discrete gradients (1996), a change of speed along the motion, 2 μ v̄, makes up for what is missing:
 energy (kinetic, gravity, joint springs) changes by the work of everything else, taken at the midpoint. It is of third order
-in h. Each iteration is a Newton step in the springs, dampers and motors of joints (equation 2 of `accelerate`) and a
-fixed-point step in all else, accelerated by Anderson's method.
+in h; a step that cannot be solved with it is made without. Each iteration is a Newton step in the springs, dampers and
+motors of joints (equation 2 of `accelerate`) and a fixed-point step in all else, accelerated by Anderson's method.
 """
 
 import math
@@ -22,6 +22,7 @@ from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.simulation.moving import (
     ALLOWED,
+    BALANCED,
     BEST,
     IDLE,
     ITERATIONS,
@@ -67,6 +68,13 @@ def begin(table, h):
     kinetic, potential = energies(table)
     s.numbers[KINETIC_START] = kinetic
     s.numbers[POTENTIAL_START] = potential
+    s.counts[BALANCED] = 1
+    return begin_to_solve(table)
+
+
+@inlined
+def begin_to_solve(table):
+    s = moving_of(table)
     s.numbers[MU] = 0.0
     s.numbers[BEST] = math.inf
     s.counts[ITERATIONS] = 0
@@ -76,10 +84,28 @@ def begin(table, h):
 
 
 @routine
+def give_up(table):
+    """Once more without the balance of energy; then for good.
+
+    Where stiff dampers make velocities change sign in every step, the mean velocity is too small for any change of speed
+    along it to make up for what is missing. The rule alone is stable there.
+    """
+    s = moving_of(table)
+    if s.counts[BALANCED] == 0:
+        return NOT_CONVERGED
+    s.counts[BALANCED] = 0
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    return begin_to_solve(table)
+
+
+@routine
 def resume(table, h, bad):
     s = moving_of(table)
     if bad != OK:
-        return bad if s.counts[ITERATIONS] == 0 else NOT_CONVERGED
+        return bad if s.counts[ITERATIONS] == 0 else give_up(table)
     n = s.v.shape[0]
     s.counts[ITERATIONS] += 1
     if s.counts[ITERATIONS] == 1:  # at the start of the step: the first guess
@@ -93,7 +119,7 @@ def resume(table, h, bad):
     form_image(table, h)
     size, scale = measure(table)
     if not math.isfinite(size):
-        return NOT_CONVERGED
+        return give_up(table)
     s.counts[IDLE] = 0 if size < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
     s.numbers[BEST] = min(s.numbers[BEST], size)
     s.numbers[RESIDUAL] = size
@@ -109,7 +135,7 @@ def resume(table, h, bad):
         s.numbers[MU] = 0.0
         return DONE
     if s.counts[ITERATIONS] >= MAX_ITERATIONS:
-        return NOT_CONVERGED
+        return give_up(table)
     next_guess(table)
     return go_to_guess(table, h)
 
@@ -196,6 +222,8 @@ def power_of_loads(table):
 def missing(table, work):
     """The change of μ that would bring the energy at the end of the step, where (q, v) stand, to where it belongs."""
     s = moving_of(table)
+    if s.counts[BALANCED] == 0:
+        return 0.0
     kinetic, potential = energies(table)
     gap = s.numbers[KINETIC_START] + s.numbers[POTENTIAL_START] + work - kinetic - potential
     moving = s.numbers[KINETIC_START] + kinetic
