@@ -13,7 +13,7 @@ from linkwork.errors import StateError
 SIMULATIONS = {
     "full": lambda model, state: lw.FullDynamics(model, state),
     "adaptive": lambda model, state: lw.AdaptiveDynamics(model, state, active_joints=6, update_every=3),
-    "quasi-static": lambda model, state: lw.QuasiStatics(model, lw.State(state.q, 0.0 * state.v), max_joints=8),
+    "quasi-static": lambda model, state: lw.QuasiStatics(model, lw.State(state.q, 0.0 * state.v), max_joints=100),
 }
 
 

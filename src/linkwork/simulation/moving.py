@@ -36,6 +36,7 @@ COUNTS = 16
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
 RTOL, ATOL, SUBSTEP_WISH, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
+WISH_BEFORE = 15  # [s] the substep that was wished for when the step began
 SMALL_MATRIX = 16  # 30 numbers
 NUMBERS = 48
 

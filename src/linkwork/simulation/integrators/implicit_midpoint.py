@@ -128,8 +128,9 @@ def resume(table, h, bad):
     is_rounding = s.counts[IDLE] >= PATIENCE and size <= ROUNDING_FLOOR * scale + unseen
     if size <= s.numbers[ALLOWED] or is_rounding:
         newest = IMAGES + s.counts[REMEMBERED] - 1
+        left = s.stages[newest, n] / s.numbers[WEIGHT] - s.numbers[MU]  # of μ: below what is allowed, but steps add up
         for k in range(n):
-            s.u[k] = s.stages[newest, k]
+            s.u[k] = s.stages[newest, k] + left * s.stages[newest, k]
             s.v[k] = 2.0 * s.u[k] - s.start_v[k]
         integrate(s.tree, s.start_q, s.u, h, s.q)
         s.numbers[MU] = 0.0
