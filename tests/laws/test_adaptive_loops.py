@@ -120,7 +120,7 @@ def test_a_ring_held_at_some_joints_is_a_ring_with_fewer(rng):
     judge.apply_wrench("b7", force=(0.1, 0.05, 0.2), at=(0.1, 0.0, 0.0))
     for each in (sim, judge):
         each.advance(1e-3, 50)
-    for name in other.joint_names:
+    for name in (f"b{k}" for k in range(1, 12) if f"b{k}" not in held):
         ours, theirs = sim.state.q[model.q_slice(name)], judge.state.q[other.q_slice(name)]
         assert ours == pytest.approx(theirs, rel=0, abs=50 * 1e-10)
     assert np.abs(judge.state.v).max() > 1e-3
