@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from linkwork.full.integrators import INTEGRATORS, Settings
 from scipy.special import ellipj, ellipk
+from tests.helpers.stepping import end_after
 
 import linkwork as lw
+from linkwork.simulation.integrators.names import INTEGRATORS
 
 G = 9.81
 ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2}
@@ -19,19 +20,6 @@ BAND = 0.3  # the next order is one away; what is measured lies within 0.2
 @pytest.fixture(params=ORDERS)
 def integrator(request):
     return request.param
-
-
-def end_after(model: lw.Model, state: lw.State, duration: float, steps: int, integrator: str) -> lw.State:
-    """Steps of fixed length: error control is told to accept everything."""
-    h = duration / steps
-    settings = Settings(rtol=1e9, atol=1e9, substep=h)
-    for _ in range(steps):
-        step = INTEGRATORS[integrator](
-            model, state, h, lambda q, v: lw.forward_dynamics(model, lw.State(q, v)), settings
-        )
-        assert step.substeps == 1
-        state = step.state
-    return state
 
 
 def measured_order(errors: list[float]) -> float:

@@ -7,11 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from linkwork.full.integrators import INTEGRATORS
-from linkwork.full.momentum import FreeFigures
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
+from linkwork.simulation.integrators.names import INTEGRATORS
 
 
 @pytest.fixture(params=INTEGRATORS)
@@ -88,21 +87,47 @@ def test_each_figure_has_its_own_momentum(make_tree, rng, derivative):
         held.add_body(name, "world", joint, lw.Pose((1, 2, 3), rpy=(0.1, 0.2, 0.3)), box)
         held.add_body(f"{name}_arm", name, lw.Universal(), lw.Pose((0.5, 0, 0)), box)
     model = held.compile()
-    figures = FreeFigures(model)
-    assert [model.body_names[root] for root in figures.roots] == ["free"]
     state = model.random_state(rng)
     effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
+    sim = lw.FullDynamics(model, state, implicit_joints=False)
+    assert [model.body_names[base] for base in sim._moving.base] == ["free"]
+    for i, name in enumerate(model.joint_names):
+        sim.set_effort(name, effort[model.v_slice(i)])
+    sim.apply_wrenches(model.body_names, wrenches, frame="body")
     qdd = lw.forward_dynamics(model, state, effort, wrenches)
 
     def momentum(t):
-        return figures.momentum(model.integrate(state.q, state.v * t + 0.5 * qdd * t * t), state.v + qdd * t)
+        q = model.integrate(state.q, state.v * t + 0.5 * qdd * t * t)
+        return tree_momentum(model, lw.State(q, state.v + qdd * t), "free")
 
-    rate = figures.momentum_after(state, 1.0, effort, wrenches) - figures.momentum(*state)
-    assert rate == pytest.approx(derivative(momentum, 2e-4), abs=1e-8 * np.abs(rate).max())  # of order 100
-    goal = rng.normal(size=(1, 6))
-    assert figures.momentum(*figures.with_momentum(state, goal)) == pytest.approx(
-        goal, abs=rounding(condition=1e3, scale=np.abs(figures.momentum(*state)).max())
+    h = 1e-3
+    before = tree_momentum(model, state, "free")
+    rate = derivative(momentum, 2e-4)
+    sim.step(h)
+    kept = sim._moving.kept[0].copy()
+    largest = np.abs(rate).max()  # of order 100
+    assert kept - before == pytest.approx(h * rate, abs=1e-8 * h * largest)
+    assert tree_momentum(model, sim.state, "free") == pytest.approx(
+        kept, abs=rounding(condition=1e3, scale=np.abs(kept).max())
     )
+    # The other two move as if nobody kept accounts.
+    loose = lw.FullDynamics(model, state, implicit_joints=False, keep_momentum=False)
+    for i, name in enumerate(model.joint_names):
+        loose.set_effort(name, effort[model.v_slice(i)])
+    loose.apply_wrenches(model.body_names, wrenches, frame="body")
+    loose.step(h)
+    for name in ("hung", "geared"):
+        assert (sim.state.v[model.v_slice(name)] == loose.state.v[model.v_slice(name)]).all()
+    assert (sim.state.v[model.v_slice("free")] != loose.state.v[model.v_slice("free")]).any()
+
+
+def tree_momentum(model, state, base):
+    """Momentum [angular, linear] about the world's origin of one tree: that of the whole with all others at rest."""
+    v = np.zeros(model.nv)
+    for i, name in enumerate(model.body_names):
+        if name.startswith(base):
+            v[model.v_slice(i)] = state.v[model.v_slice(i)]
+    return momenta(model, lw.State(state.q, v))
 
 
 # ---------------------------------------------------------------------------------------------------------------- loads
@@ -120,7 +145,7 @@ def test_loads_are_expressed_anew_at_every_stage(make_tree):
     def run(integrator, steps, duration=0.2):
         sim = lw.FullDynamics(model, start, integrator=integrator, rtol=1e-12, atol=1e-12)
         sim.apply_wrench("body_8", force=(30, -20, 10), torque=(1, 2, -1), frame="world", at=(0.3, 0.2, 0.5))
-        sim.apply_wrench("body_4", force=(3, 20, 1), torque=(-1, 2, 1), at=(0.1, 0.2, 0.5))
+        sim.apply_wrench("body_4", force=(3, 20, 1), torque=(-1, 2, 1), frame="body", at=(0.1, 0.2, 0.5))
         sim.apply_spring("body_6", target=(1.0, 2.0, 3.0), stiffness=40.0, at=(0.1, -0.4, 0.2))
         sim.set_motor(hinge, position=0.3, velocity=-0.5, stiffness=20.0, damping=3.0)
         sim.set_effort(hinge, 2.0)
@@ -151,7 +176,7 @@ def test_a_load_is_what_forward_dynamics_gets_for_it(make_tree, rng):
     def add(f, n):
         wrenches[model.body(hand)] += np.concatenate([n + np.cross(at, f), f])
 
-    sim.apply_wrench(hand, force, torque, at=at)
+    sim.apply_wrench(hand, force, torque, frame="body", at=at)
     add(force, torque)
     moved = sim.apply_wrench(hand, (9, 9, 9), frame="world", at=at)
     sim.change_wrench(moved, force=force, torque=torque)
@@ -368,7 +393,7 @@ def test_a_checkpoint_brings_loads_efforts_and_motors():
 
     sim = fresh()
     sim.apply_wrench(5, force=(0.1, 0.0, 0.2), frame="world", at=(0.0, 0.1, 0.0))
-    sim.apply_wrench(3, force=(0.0, 0.1, 0.0), torque=(0.0, 0.02, 0.0))
+    sim.apply_wrench(3, force=(0.0, 0.1, 0.0), torque=(0.0, 0.02, 0.0), frame="body")
     sim.apply_spring(4, target=(0.3, 0.0, 0.0), stiffness=2.0)
     sim.set_effort(model.joint_names[2], 0.05)
     sim.set_motor(model.joint_names[1], position=0.3, stiffness=1.0, damping=0.1)

@@ -6,10 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from linkwork.full.integrators import INTEGRATORS, Settings, dormand_prince, implicit_midpoint, rk4
-from linkwork.full.tangent import Tangent, tangent_of
 from scipy.integrate import solve_ivp
 from tests.helpers.rounding import rounding
+from tests.helpers.stepping import (
+    ChartByHand,
+    accelerations,
+    end_after,
+    rates_of_chart,
+    sizes_of_coordinates,
+    take_step,
+)
 
 import linkwork as lw
 from linkwork.errors import StateError
@@ -18,19 +24,6 @@ ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_mid
 # The next lower order is one away. Upwards there is more room: where the first term of the error happens to be small, the
 # next one shows at these steps (5.6 is measured for order 5).
 BELOW, ABOVE = 0.3, 0.8
-
-
-def accelerations(model: lw.Model):
-    return lambda q, v: lw.forward_dynamics(model, lw.State(q, v))
-
-
-def end_after(model: lw.Model, state: lw.State, duration: float, steps: int, integrator: str) -> lw.State:
-    """Steps of fixed length: error control is told to accept everything."""
-    h = duration / steps
-    for _ in range(steps):
-        settings = Settings(rtol=1e9, atol=1e9, substep=h)
-        state = INTEGRATORS[integrator](model, state, h, accelerations(model), settings).state
-    return state
 
 
 def distance(model: lw.Model, a: lw.State, b: lw.State) -> float:
@@ -67,16 +60,18 @@ def test_order_by_halving_the_step(name, make_tree, rk4):
         assert order - BELOW < math.log2(coarse / fine) < order + ABOVE, integrator
 
 
-def test_without_the_brackets_the_order_is_lost(make_tree, rk4, monkeypatch):
+def test_without_the_brackets_the_order_is_lost(make_tree, rk4):
     """u̇ = v instead of dexp⁻¹ v: what the correction is for, and that the test above would see it missing."""
     model, start, duration, steps = mechanism("balls", make_tree)
     truth = rk4(model, start, duration, 64 * steps)
-    monkeypatch.setattr(Tangent, "rate", lambda self, u, v: v)
-    for integrator in ("rk4", "dormand_prince"):
-        errors = [
-            distance(model, truth, end_after(model, start, duration, n, integrator)) for n in (2 * steps, 4 * steps)
-        ]
-        assert math.log2(errors[0] / errors[1]) < 2.5
+    for rate, lowest, highest in ((rates_of_chart, 3.7, 4.8), (lambda model, u, v: v, 1.5, 2.5)):
+        by_hand = ChartByHand(model, rate)
+        ends = [by_hand.end_after(start, duration, n) for n in (2 * steps, 4 * steps)]
+        errors = [distance(model, truth, end) for end in ends]
+        assert lowest < math.log2(errors[0] / errors[1]) < highest
+        ours = end_after(model, start, duration, 4 * steps, "rk4")
+        same = rounding(condition=1e3, scale=float(np.abs(start.v).max()), steps=4 * steps)
+        assert (distance(model, ours, ends[1]) < same) == (rate is rates_of_chart)
 
 
 @pytest.mark.parametrize("angle", [1e-9, 1e-3, 0.09, 0.11, 1.0, 2.9])
@@ -85,18 +80,20 @@ def test_rates_of_exponential_coordinates(angle, make_tree, rng, derivative):
     model = make_tree(seed=1, bodies=10)
     q0, v = model.random_state(rng)
     u = rng.normal(size=model.nv)
-    for twist in tangent_of(model).twists:
-        u[twist[:3]] *= angle / np.linalg.norm(u[twist[:3]])
+    for i, joint in enumerate(model.joints):
+        if isinstance(joint, lw.Spherical | lw.Free):
+            turn = slice(model.v_slice(i).start, model.v_slice(i).start + 3)
+            u[turn] *= angle / np.linalg.norm(u[turn])
     q = model.integrate(q0, u)
     measured = derivative(lambda t: model.difference(q0, model.integrate(q, v, t)))
     # rounding of derivatives, 1e-12; near half a turn the logarithm bends hard and truncation is larger
-    assert measured == pytest.approx(tangent_of(model).rate(u, v), abs=1e-10 if angle < 2.0 else 1e-7)
+    assert measured == pytest.approx(rates_of_chart(model, u, v), abs=1e-10 if angle < 2.0 else 1e-7)
 
 
 def test_sizes_compare_every_coordinate_with_something(make_tree, rng):
     model = make_tree(seed=1, bodies=10)
     q = model.random_state(rng).q
-    sizes = tangent_of(model).sizes(q)
+    sizes = sizes_of_coordinates(model, q)
     assert sizes.shape == (model.nv,)
     for i, joint in enumerate(model.joints):
         here, there = sizes[model.v_slice(i)], q[model.q_slice(i)]
@@ -139,8 +136,7 @@ def test_error_follows_the_tolerance(make_tree, rk4):
     truth = rk4(model, start, duration, 64 * steps)
     errors, work = [], []
     for rtol in (1e-3, 1e-5, 1e-7, 1e-9):
-        settings = Settings(rtol=rtol, atol=rtol)
-        step = dormand_prince(model, start, duration, accelerations(model), settings)
+        step = take_step(model, start, duration, accelerations(model), "dormand_prince", rtol=rtol, atol=rtol)
         errors.append(distance(model, truth, step.state))
         work.append(step.evaluations)
         assert errors[-1] < 100.0 * rtol * max(1.0, float(np.abs(start.v).max()))
@@ -164,7 +160,7 @@ def test_substeps_are_rejected_where_something_happens():
         seen.append(q[0])
         return wall(q, v)
 
-    step = dormand_prince(model, model.state([1.0], [-1.0]), 2.0, watched, Settings(rtol=1e-8, atol=1e-10))
+    step = take_step(model, model.state([1.0], [-1.0]), 2.0, watched, "dormand_prince", rtol=1e-8, atol=1e-10)
     assert step.state.v[0] == pytest.approx(1.0, abs=1e-5)
     # 1 s there, half a period π/1000 in the wall, and back
     assert step.state.q[0] == pytest.approx(2.0 - math.pi / 1000.0 - 1.0, abs=1e-5)
@@ -185,7 +181,7 @@ def test_substeps_that_shrink_to_nothing_are_told():
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(StateError, match=r"needs substeps below .* after 0\.5"),
     ):
-        dormand_prince(model, model.state([0.0], [1.0]), 1.0, blow_up)
+        take_step(model, model.state([0.0], [1.0]), 1.0, blow_up, "dormand_prince")
 
 
 def test_substeps_into_nowhere_are_rejected():
@@ -198,9 +194,11 @@ def test_substeps_into_nowhere_are_rejected():
         return np.array([math.nan if q[0] > 0.25 else 0.0])
 
     start = model.state([0.0], [1.0])
-    assert dormand_prince(model, start, 0.2, edge).state.q[0] == pytest.approx(0.2, rel=rounding(steps=100))
+    assert take_step(model, start, 0.2, edge, "dormand_prince").state.q[0] == pytest.approx(
+        0.2, rel=rounding(steps=100)
+    )
     with pytest.raises(StateError, match=r"after 0\.2(5|49\d*) s of the step; the accelerations jump there"):
-        dormand_prince(model, start, 1.0, edge)
+        take_step(model, start, 1.0, edge, "dormand_prince")
 
 
 # ------------------------------------------------------------------------------------------------------ implicit midpoint
@@ -210,14 +208,14 @@ def test_the_midpoint_rule_is_symmetric_in_time(make_tree, rng):
     """A step forth and a step back with the same rule return to the start."""
     model = make_tree(seed=2, bodies=8, base=lw.Free(), stiffness=True, armature=True)
     start = model.random_state(rng)
-    there = implicit_midpoint(model, start, 0.02, accelerations(model)).state
+    there = take_step(model, start, 0.02, accelerations(model), "implicit_midpoint").state
     # without dampers the motion is reversible: back in time is forth with v turned round
-    back = implicit_midpoint(model, lw.State(there.q, -there.v), 0.02, accelerations(model)).state
+    back = take_step(model, lw.State(there.q, -there.v), 0.02, accelerations(model), "implicit_midpoint").state
     # The equations are solved to some 1e-12 of the velocities, which are below 20 here; ten of that.
     assert np.abs(model.difference(start.q, back.q)).max() < 1e-10
     assert back.v == pytest.approx(-start.v, abs=1e-9)
-    crooked = rk4(model, start, 0.02, accelerations(model)).state
-    crooked = rk4(model, lw.State(crooked.q, -crooked.v), 0.02, accelerations(model)).state
+    crooked = take_step(model, start, 0.02, accelerations(model), "rk4").state
+    crooked = take_step(model, lw.State(crooked.q, -crooked.v), 0.02, accelerations(model), "rk4").state
     assert np.abs(crooked.v + start.v).max() > 1e-8  # what is no law for others: the test could fail
 
 
@@ -227,7 +225,7 @@ def test_the_midpoint_equation_is_solved(make_tree, rng):
     q, v = start = model.random_state(rng)
     sizes = []
     for h in (0.01, 0.005):
-        end = implicit_midpoint(model, start, h, accelerations(model)).state
+        end = take_step(model, start, h, accelerations(model), "implicit_midpoint").state
         middle = 0.5 * (v + end.v)
         left = end.v - v - h * accelerations(model)(model.integrate(q, middle, 0.5 * h), middle)
         mu = left @ middle / (middle @ middle)
@@ -267,9 +265,14 @@ def test_the_midpoint_rule_keeps_energy_in_balance(make_tree, rng):
 
 def test_a_midpoint_step_that_is_far_too_long_is_told(make_tree):
     model, start, _, _ = mechanism("balls", make_tree)
-    refused = pytest.raises(StateError, match=r"implicit midpoint did not converge: .* Take a step smaller than 3 s")
-    with np.errstate(over="ignore", invalid="ignore"), refused:
-        implicit_midpoint(model, start, 3.0, accelerations(model))
+    told = r"implicit midpoint did not converge: after \d+ evaluations"
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(StateError, match=told):
+        take_step(model, start, 3.0, accelerations(model), "implicit_midpoint")
+    sim = lw.FullDynamics(model, start, integrator="implicit_midpoint")
+    with pytest.raises(StateError, match=told):
+        sim.step(3.0)
+    assert (sim.time, sim.steps_done) == (0.0, 0)
+    assert (sim.state.q == start.q).all()
 
 
 # ------------------------------------------------------------------------------------------------------------- long runs

@@ -77,7 +77,7 @@ def load(sim, rng, count, scale=1.0):
     wrenches = np.zeros((sim.model.n_bodies, 6))
     for body in rng.integers(sim.model.n_bodies, size=count).tolist():
         wrench = scale * rng.normal(size=6)
-        sim.apply_wrench(body, force=wrench[3:], torque=wrench[:3])
+        sim.apply_wrench(body, force=wrench[3:], torque=wrench[:3], frame="body")
         wrenches[body] += wrench
     return wrenches
 
@@ -244,15 +244,15 @@ def test_a_budget_follows_the_loads(rng):
     """When the load moves on, what it left behind makes room: the region becomes that of a fresh simulation."""
     model = lw.library.molecule(joints=500, seed=3).compile()
     sim = lw.QuasiStatics(model, model.neutral(), max_joints=20)
-    first = sim.apply_wrench(400, force=(0.0, 0.0, 1.0))
+    first = sim.apply_wrench(400, force=(0.0, 0.0, 1.0), frame="body")
     sim.step(1e-3, 20)
     before = set(sim.computed_joints)
     sim.clear(first)
-    sim.apply_wrench(30, force=(0.0, 0.0, 1.0))
+    sim.apply_wrench(30, force=(0.0, 0.0, 1.0), frame="body")
     report = sim.step(1e-3, 100)
     after = set(sim.computed_joints)
     fresh = lw.QuasiStatics(model, sim.state, max_joints=20)
-    fresh.apply_wrench(30, force=(0.0, 0.0, 1.0))
+    fresh.apply_wrench(30, force=(0.0, 0.0, 1.0), frame="body")
     goal = fresh.solve()
     assert len(after & before) < 10
     # What closes is a quarter of the bound: the two regions may differ by a joint or two of that size.
@@ -268,7 +268,8 @@ def test_a_deadline_returns_what_was_reached_and_its_bound(measure, rng):
     assert 0 < report.n_computed < 2000  # at least one look at the clock, far from all joints
     assert report.n_computed == len(sim.computed_joints)
     assert not report.reached
-    assert error(model, sim.acceleration, truth, measure) <= report.error_bound
+    same = rounding(condition=10.0, scale=report.error_bound)  # the bound is proven in exact arithmetic
+    assert error(model, sim.acceleration, truth, measure) <= report.error_bound + same
     patient = lw.QuasiStatics(model, state, tolerance=1e-9, deadline=60.0, measure=measure)
     report = patient.solve()
     assert report.reached == (report.rounding_floor <= 1e-9)
@@ -300,7 +301,7 @@ def test_refining_in_two_stages_is_refining_at_once(name, measure, rng):
 def test_refining_computes_nothing_twice(rng):
     model = lw.library.molecule(joints=300, seed=1).compile()
     sim = lw.QuasiStatics(model, at_rest(model, rng), tolerance=0.5)
-    sim.apply_wrench(200, force=(0.0, 0.0, 1.0))
+    sim.apply_wrench(200, force=(0.0, 0.0, 1.0), frame="body")
     sim.solve()
     few, values = set(sim.computed_joints), sim.acceleration.copy()
     report = sim.refine(1e-6)

@@ -6,12 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers.loads import efforts_of, wrenches_of
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.reduced import PIECES
 from linkwork.adaptive.measures import MEASURES
-from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT, FRONT_COUNT
+from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
 from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.core.bundles import ENTRIES, ROWS
+from linkwork.model.layout import INERTIA, PARENT
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 24, "seed": 1},
@@ -41,23 +45,13 @@ def loaded(model, state, rng, **options):
     for frame in ("body", "world"):
         force, torque, at = rng.normal(size=(3, 3))
         sim.apply_wrench(int(rng.integers(model.n_bodies)), force=force, torque=torque, frame=frame, at=at)
-    sim.apply_spring(int(rng.integers(model.n_bodies)), to=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
+    sim.apply_spring(int(rng.integers(model.n_bodies)), target=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
     return sim
 
 
 def true_accelerations(sim):
     """Of the fully articulated linkage at the present state, shape (nv,), by `forward_dynamics`."""
-    total = np.zeros((sim.model.n_bodies, 6))
-    poses = lw.body_poses(sim.model, sim.state)
-    for load in sim.loads:
-        if load.row < 0:
-            total[load.body] += load.wrench
-            continue
-        row, R, p = sim._run.load[load.row], poses[load.body, :3, :3], poses[load.body, :3, 3]
-        at, force, torque, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
-        f = force + row[LOAD_STIFFNESS] * (target - p - R @ at)
-        total[load.body] += np.concatenate([R.T @ torque + np.cross(at, R.T @ f), R.T @ f])
-    return lw.forward_dynamics(sim.model, sim.state, sim._run.effort, total)
+    return lw.forward_dynamics(sim.model, sim.state, efforts_of(sim), wrenches_of(sim))
 
 
 def joint_parts(sim, qdd):
@@ -184,12 +178,14 @@ def test_velocity_weights_decide_what_keeps_moving():
     model = linkage.compile()
     state = model.state(None, np.full(9, 0.1))
     weights = np.where(np.arange(9) == 4, 100.0, 1.0)
-    sim = lw.AdaptiveDynamics(model, state, tolerance=100.0, velocity_weights=weights, horizon=1e-2)
+    sim = lw.AdaptiveDynamics(
+        model, state, tolerance=100.0, measure="absolute_joint", velocity_weights=weights, horizon=1e-2
+    )
     sim.update_region()
     assert sim.active_joints == [model.joint_names[4]]
-    plain = lw.AdaptiveDynamics(model, state, tolerance=100.0, horizon=1e-2)
+    plain = lw.AdaptiveDynamics(model, state, tolerance=100.0, measure="absolute_joint", horizon=1e-2)
     plain.update_region()
-    assert plain.active == []
+    assert plain.active_joints == []
     assert (plain.state.v == 0.0).all()
 
 
@@ -200,7 +196,12 @@ def test_weights_decide_what_begins_to_move(make_tree, rng):
     weights = np.full(12, 1e-12)
     weights[[2, 7]] = 1.0
     sim = lw.AdaptiveDynamics(
-        model, state, tolerance=0.5 * truth[[2, 7]].min(), weights=weights, velocity_weights=weights
+        model,
+        state,
+        tolerance=0.5 * truth[[2, 7]].min(),
+        measure="absolute_joint",
+        weights=weights,
+        velocity_weights=weights,
     )
     sim.update_region(1e-2)
     assert sim.active_bodies.tolist() == [2, 7]
@@ -218,7 +219,9 @@ def rest(base, links=120):
         joint = base if k == 0 else joints[k % 3]
         linkage.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, lw.Pose((0, 0, 0.4)), box, joint_name=f"j{k}")
     model = linkage.compile()
-    return model, lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.1, update_every=5, horizon=1e-2)
+    return model, lw.AdaptiveDynamics(
+        model, model.neutral(), tolerance=0.1, update_every=5, measure="absolute_joint", horizon=1e-2
+    )
 
 
 @pytest.mark.parametrize("base", [lw.Free(), lw.Revolute((0, 1, 0))], ids=["floating", "fixed"])
@@ -250,7 +253,9 @@ def test_what_a_strong_load_would_move_is_active_after_the_next_update(base, how
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_loads_taken_away_leave_nothing_behind(model, rng, order):
     """Three loads of the world, on any bodies, all cleared between two steps."""
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), active_joints=3, keep_momentum=False)
+    sim = lw.AdaptiveDynamics(
+        model, model.random_state(rng, speed=0.3), active_joints=3, keep_momentum=False, implicit_joints=False
+    )
     for _ in range(8):
         bodies = rng.integers(model.n_bodies, size=3).tolist()
         loads = [sim.apply_wrench(body, force=(20.0, 10.0, 5.0), frame="world") for body in bodies[:2]]
@@ -297,41 +302,37 @@ def big(rng, active):
 
 
 def test_a_step_reads_nothing_outside_the_region(rng):
-    """Everything a step has no business with is poisoned; a hundred steps do not notice."""
+    """Everything but the linkage that moves is poisoned, the assembly tree included; a hundred steps do not notice."""
     sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
     sim.update_every = twin.update_every = 10**6
-    run, c, nodes = sim._run, sim._coefficients, sim._plan.nodes
-    active = run.active[: run.counts[ACTIVE_COUNT]]
-    front = run.front[: run.counts[FRONT_COUNT]]
-    assert active.size + front.size < 0.1 * len(nodes)
-    outside = np.ones(len(nodes), dtype=bool)
-    outside[active] = outside[front] = False
-    joints = np.isin(nodes[active, NODE_KIND], (JOIN, HANG, BODY))
-    foreign = np.ones(sim.model.n_bodies, dtype=bool)
-    foreign[nodes[active[joints], INDEX]] = False
-    for array in (c.composite, run.twist, run.relative, run.momentum, run.force, run.world, run.value, run.speed):
-        array[outside] = math.nan
-    for array in (c.columns, c.factor, c.handed_up, c.kept, c.dof_rows):
-        array[:] = math.nan
-    for array in (c.joint_data, run.rate, run.wrench):
-        array[foreign] = math.nan
-    moving = np.zeros(sim.model.nv, dtype=bool)
-    for i in sim.active_bodies.tolist():
-        moving[sim.model.v_slice(i)] = True
-    for array in (run.v, run.qdd, run.effort, c.effort_sum, run.motor):
-        array[~moving] = math.nan
+    run, c = sim._run, sim._coefficients
+    used = {k: int(sim._moving_table[ENTRIES * k + ROWS]) for k in range(len(sim._moving))}
+    assert used[sim._moving._fields.index("body")] == 20 < 0.1 * sim.model.n_bodies
+    for k, array in enumerate(sim._moving):
+        if array.dtype == float and array.flags.writeable:  # not the model's own
+            array[used[k] :] = math.nan
+    ours = {name: getattr(c, name) for name in c._fields} | {
+        name: getattr(run, name) for name in run._fields if name != "metric_sums"
+    }
+    ours |= {"pose": sim._reduced.pose, "last_pose": sim._reduced.last_pose}
+    for array in ours.values():
+        if array.dtype == float:
+            array[...] = math.nan
     assert twin.step(1e-4, 100) == sim.step(1e-4, 100)
-    assert (sim.state.v[moving] == twin.state.v[moving]).all()
-    assert np.isfinite(sim.state.q).all()
-    assert (sim.state.q == twin.state.q).all()
-    assert np.abs(twin.state.v[moving]).max() > 0.0
+    moving_q, moving_v = np.zeros(sim.model.nq, dtype=bool), np.zeros(sim.model.nv, dtype=bool)
+    for i in sim.active_bodies.tolist():
+        moving_q[sim.model.q_slice(i)] = moving_v[sim.model.v_slice(i)] = True
+    assert (sim.state.v[moving_v] == twin.state.v[moving_v]).all()
+    assert (sim.state.q[moving_q] == twin.state.q[moving_q]).all()
+    assert np.isnan(sim.state.q[~moving_q]).all()  # nor does it write there
+    assert np.abs(twin.state.v[moving_v]).max() > 0.0
 
 
 def test_many_updates_and_steps_write_nothing_far_away(rng):
     """Ten updates with a load that stays: what they touch is the neighbourhood of the region, however large the rest."""
     sim = big(rng, 20)
     run, c, plan = sim._run, sim._coefficients, sim._plan
-    rows = (c.composite, run.twist, run.relative, run.momentum, run.force, run.world, run.value, run.speed)
+    rows = (c.composite, run.twist, run.relative, run.world, run.value, run.speed, sim._reduced.pose)
     before = [array.copy() for array in rows]
     flat = (c.columns, c.factor, c.kept, c.handed_up)
     flat_before = [array.copy() for array in flat]
@@ -348,18 +349,27 @@ def test_many_updates_and_steps_write_nothing_far_away(rng):
     assert 0 < changed.sum() < 0.08 * len(plan.nodes)
 
 
-def test_a_region_is_closed_upwards_and_its_front_is_rigid(model, rng):
+def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
+    """Each piece hangs from an active joint, from the piece of the nearest active joint above, with all bodies between."""
     sim = loaded(model, model.random_state(rng, speed=0.3), rng, active_joints=6, update_every=3)
     kinds = set()
     for _ in range(30):
-        sim.active_joints = int(rng.integers(0, 12))
+        sim.max_active = int(rng.integers(0, 12))
         sim.step(1e-3, 4)
         nodes, run = sim._plan.nodes, sim._run
         active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())
         assert all(nodes[n, 4] < 0 or nodes[n, 4] in active for n in active)
-        front = set(run.front[: run.counts[FRONT_COUNT]].tolist())
         children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
-        assert front == children - active
-        kinds |= {int(nodes[n, NODE_KIND]) for n in active | front}
+        kinds |= {int(nodes[n, NODE_KIND]) for n in active | children}
+        bodies = sim.active_bodies.tolist()
+        assert sim._reduced.joint[: sim._reduced.counts[PIECES]].tolist() == bodies
+        piece = np.full(model.n_bodies + 1, -1)  # of each body; the world's at the end
+        for i in range(model.n_bodies):
+            piece[i] = bodies.index(i) if i in bodies else piece[model.parent[i]]
+        masses = np.zeros(len(bodies) + 1)
+        np.add.at(masses, piece[:-1], model.mass)
+        for r, i in enumerate(bodies):
+            assert sim._moving.tree[r, PARENT] == piece[model.parent[i]]
+            assert sim._moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
     assert kinds >= {BODY, JOIN, HANG}
     assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches

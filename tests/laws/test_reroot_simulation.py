@@ -12,7 +12,7 @@ def loaded(model, state):
     sim = lw.QuasiStatics(model, state, tolerance=0.0)
     bodies, joints = model.body_names, model.joint_names
     sim.apply_wrench(bodies[7], force=(0.3, -0.2, 0.1), frame="world", at=(0.1, 0.0, 0.2))
-    sim.apply_wrench(bodies[12], force=(0.1, 0.2, -0.3), torque=(0.05, 0.0, 0.02))
+    sim.apply_wrench(bodies[12], force=(0.1, 0.2, -0.3), torque=(0.05, 0.0, 0.02), frame="body")
     sim.apply_spring(bodies[15], target=(0.5, 0.5, 0.5), stiffness=2.0, at=(0.0, 0.1, 0.0))
     for k in (2, 5, 9):
         width = model.joints[k].nv

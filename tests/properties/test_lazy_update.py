@@ -235,8 +235,8 @@ def loads_of_every_kind(sim):
     """One load of each kind on one body and on its neighbour, and an effort; returns what takes them away."""
     handles = []
     for body in (7, 8):
-        handles.append(sim.apply_wrench(body, force=(0.1, 0.2, 0.3), torque=(0.7, 0.0, 0.1)))
-        handles.append(sim.apply_wrench(body, force=(1e9, 0.2, 0.3), at=(0.1, 0.0, 0.0)))
+        handles.append(sim.apply_wrench(body, force=(0.1, 0.2, 0.3), torque=(0.7, 0.0, 0.1), frame="body"))
+        handles.append(sim.apply_wrench(body, force=(1e9, 0.2, 0.3), at=(0.1, 0.0, 0.0), frame="body"))
         handles.append(sim.apply_wrench(body, force=(0.3, 0.1, 0.7), frame="world"))
         handles.append(sim.apply_spring(body, target=(0.5, 0.5, 0.5), stiffness=3.0))
     joint = sim.model.joint_names[7]
@@ -254,10 +254,10 @@ def test_a_cleared_load_leaves_no_trace(make_tree, rng):
     model = make_tree(seed=6, bodies=20, stiffness=True)
     state = model.random_state(rng, speed=0.0)
     plain = lw.QuasiStatics(model, state, tolerance=0.0)
-    plain.apply_wrench(7, force=(0.1, 0.7, 0.1))
+    plain.apply_wrench(7, force=(0.1, 0.7, 0.1), frame="body")
     plain.solve()
     sim = lw.QuasiStatics(model, state, tolerance=0.0)
-    sim.apply_wrench(7, force=(0.1, 0.7, 0.1))
+    sim.apply_wrench(7, force=(0.1, 0.7, 0.1), frame="body")
     handles, joint = loads_of_every_kind(sim)
     sim.solve()
     assert (sim.acceleration != plain.acceleration).any()
@@ -298,7 +298,7 @@ def test_loads_on_every_body_of_two_trees_before_the_first_steps():
     for body, joint in enumerate(model.joint_names):
         sim.set_effort(joint, 1.0)
         x, zero = np.array([1.0, 0.0, 0.0]), np.zeros(3)
-        handle = sim.apply_wrench(body, force=x)
+        handle = sim.apply_wrench(body, force=x, frame="body")
         ledger.loads.append({"handle": handle, "kind": "body", "body": body, "at": zero, "force": x, "torque": zero})
     ledger.effort[:] = 1.0
     assert sim.solve().n_computed == 12

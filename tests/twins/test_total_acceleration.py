@@ -62,7 +62,7 @@ def loaded(model, state, effort, wrenches, weights, **options):
     """A simulation with these loads from the first moment on: factors of all nodes fit them once everything has closed."""
     sim = lw.QuasiStatics(model, state, weights=weights, **options)
     for i, joint in enumerate(model.joints):
-        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
+        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3], frame="body")
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
     sim.solve()
@@ -165,7 +165,7 @@ def test_on_a_hanging_cable_the_factor_form_keeps_the_bound_and_the_published_fo
     largest = np.abs(truth).max()
     psi = PsiForm(PlainDca(model, state, None, wrenches))
     sim = lw.QuasiStatics(model, state, tolerance=1.0)
-    sim.apply_wrench(joints // 2, force=push * side)
+    sim.apply_wrench(joints // 2, force=push * side, frame="body")
     for k in (3, 7, 11, 15, 19):
         tolerance = 2.0**-k
         report = sim.refine(tolerance)

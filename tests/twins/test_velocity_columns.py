@@ -80,7 +80,7 @@ def assert_columns_fit(sim, dca, motion, node):
         assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
 
 
-def assert_root_fits(sim, dca, motion, node, rng):
+def assert_factor_fits(sim, dca, motion, node, rng):
     """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
     row, V = sim._plan.nodes[node], motion.first(node)
     wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
@@ -127,7 +127,7 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
     sim = lw.AdaptiveDynamics(model, state, weights=weights)
     for i, joint in enumerate(model.joints):
-        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3])
+        sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3], frame="body")
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
     sim._prepare()  # columns and factors of all nodes with these loads
@@ -156,11 +156,11 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
         i = int(rng.integers(model.n_bodies))
         wrenches[i] += (load := 3.0 * rng.normal(size=6))
-        sim.apply_wrench(i, force=load[3:], torque=load[:3])
-        sim.active_joints = int(rng.integers(2, 12))
+        sim.apply_wrench(i, force=load[3:], torque=load[:3], frame="body")
+        sim.max_active = int(rng.integers(2, 12))
         sim.step(2e-3, int(rng.integers(1, 8)))
     assert sim.report.region_changes > 40
-    sim.active_joints = 4
+    sim.max_active = 4
     sim.update_region(1e-2)
     state = sim.state
     dca = PlainDca(model, state, effort, wrenches)

@@ -23,7 +23,7 @@ def explain_step(
         )
     if status == mv.SUBSTEPS_VANISH:
         return StateError(
-            f"dormand_prince needs substeps below {numbers[mv.SUBSTEP_WISH]:.1g} s to keep rtol = {numbers[mv.RTOL]:g} and "
+            f"dormand_prince needs substeps below {numbers[mv.SUBSTEP]:.1g} s to keep rtol = {numbers[mv.RTOL]:g} and "
             f"atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} s of the step; the accelerations jump there, or "
             "grow without bound."
         )

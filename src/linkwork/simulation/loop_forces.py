@@ -67,7 +67,7 @@ def loop_rows(table):
 def largest(a):
     most = 0.0
     for k in range(a.shape[0]):
-        if not abs(a[k]) <= most:  # NaN stays NaN
+        if most == most and not abs(a[k]) <= most:  # NaN stays NaN
             most = abs(a[k])
     return most
 

@@ -29,13 +29,14 @@ STAGE_ROWS = (0, 3, 16, 19)
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
 LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
-ITERATIONS, IDLE, REJECTED, REMEMBERED = 9, 10, 11, 12
+ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
 COUNTS = 16
 
 # Entries of `numbers`.
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
 RTOL, ATOL, SUBSTEP_WISH, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
+WISH_BEFORE = 15  # [s] the substep that was wished for when the step began
 SMALL_MATRIX = 16  # 30 numbers
 NUMBERS = 48
 

@@ -21,7 +21,9 @@ from linkwork.simulation.moving import (
     OVERFLOW,
     RUNGE_KUTTA,
     SEMI_IMPLICIT_EULER,
+    SUBSTEP_WISH,
     SUBSTEPS,
+    WISH_BEFORE,
     moving_of,
 )
 
@@ -88,6 +90,7 @@ def begin(table, h):
     for t in range(s.kept.shape[0]):
         for k in range(6):
             s.start_kept[t, k] = s.kept[t, k]
+    s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
     method = s.counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
         return euler.begin(table, h)
@@ -133,6 +136,7 @@ def finish(table, status):
     for t in range(s.kept.shape[0]):
         for k in range(6):
             s.kept[t, k] = s.start_kept[t, k]
+    s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
     s.counts[COMPOSITES_READY] = 0
     return status
 

@@ -82,8 +82,8 @@ class AdaptiveDynamics(TreeSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol: as in FullDynamics.
-    Joints that move in `state` are active at first. Loops are closed in every step; the metric, and so the error bound,
-    is that of the tree that is cut open there.
+    Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
+    metric as they were in the last step, and the error bound is that of the tree under these forces.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 

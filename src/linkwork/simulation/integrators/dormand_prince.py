@@ -146,9 +146,12 @@ def errors(table):
             u = abs(h * u)
             v = abs(h * v)
             size = max(size_of_coordinate(s, s.stages[SUB_Q], i, d), size_of_coordinate(s, s.q, i, d))
-            part = max(u / (atol + rtol * size), v / (atol + rtol * max(abs(s.stages[SUB_V, j]), abs(s.v[j]))))
-            if not part <= ratio:  # NaN stays NaN
-                ratio = part
+            part_u = u / (atol + rtol * size)
+            part_v = v / (atol + rtol * max(abs(s.stages[SUB_V, j]), abs(s.v[j])))
+            if ratio == ratio and not part_u <= ratio:  # NaN stays NaN
+                ratio = part_u
+            if ratio == ratio and not part_v <= ratio:
+                ratio = part_v
             largest = max(largest, u, v)
     return ratio, largest
 

@@ -5,8 +5,8 @@
 Order 2, symmetric in time. The rule alone (μ = 0) lets the energy of chaotic motions wander where the mass matrix changes
 with q. As in Gonzalez's discrete gradients (1996), a change of speed along the motion, 2 μ v̄, makes up for what is missing:
 energy (kinetic, gravity, joint springs) changes by the work of everything else, taken at the midpoint. It is of third order
-in h. Each iteration is a Newton step in the springs, dampers and motors of joints (equation 2 of `accelerate`) and a
-fixed-point step in all else, accelerated by Anderson's method.
+in h; a step that cannot be solved with it is made without. Each iteration is a Newton step in the springs, dampers and
+motors of joints (equation 2 of `accelerate`) and a fixed-point step in all else, accelerated by Anderson's method.
 """
 
 import math
@@ -22,6 +22,7 @@ from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.simulation.moving import (
     ALLOWED,
+    BALANCED,
     BEST,
     IDLE,
     ITERATIONS,
@@ -67,6 +68,13 @@ def begin(table, h):
     kinetic, potential = energies(table)
     s.numbers[KINETIC_START] = kinetic
     s.numbers[POTENTIAL_START] = potential
+    s.counts[BALANCED] = 1
+    return begin_to_solve(table)
+
+
+@inlined
+def begin_to_solve(table):
+    s = moving_of(table)
     s.numbers[MU] = 0.0
     s.numbers[BEST] = math.inf
     s.counts[ITERATIONS] = 0
@@ -76,10 +84,28 @@ def begin(table, h):
 
 
 @routine
+def give_up(table):
+    """Once more without the balance of energy; then for good.
+
+    Where stiff dampers make velocities change sign in every step, the mean velocity is too small for any change of speed
+    along it to make up for what is missing. The rule alone is stable there.
+    """
+    s = moving_of(table)
+    if s.counts[BALANCED] == 0:
+        return NOT_CONVERGED
+    s.counts[BALANCED] = 0
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    return begin_to_solve(table)
+
+
+@routine
 def resume(table, h, bad):
     s = moving_of(table)
     if bad != OK:
-        return bad if s.counts[ITERATIONS] == 0 else NOT_CONVERGED
+        return bad if s.counts[ITERATIONS] == 0 else give_up(table)
     n = s.v.shape[0]
     s.counts[ITERATIONS] += 1
     if s.counts[ITERATIONS] == 1:  # at the start of the step: the first guess
@@ -93,7 +119,7 @@ def resume(table, h, bad):
     form_image(table, h)
     size, scale = measure(table)
     if not math.isfinite(size):
-        return NOT_CONVERGED
+        return give_up(table)
     s.counts[IDLE] = 0 if size < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
     s.numbers[BEST] = min(s.numbers[BEST], size)
     s.numbers[RESIDUAL] = size
@@ -102,14 +128,15 @@ def resume(table, h, bad):
     is_rounding = s.counts[IDLE] >= PATIENCE and size <= ROUNDING_FLOOR * scale + unseen
     if size <= s.numbers[ALLOWED] or is_rounding:
         newest = IMAGES + s.counts[REMEMBERED] - 1
+        left = s.stages[newest, n] / s.numbers[WEIGHT] - s.numbers[MU]  # of μ: below what is allowed, but steps add up
         for k in range(n):
-            s.u[k] = s.stages[newest, k]
+            s.u[k] = s.stages[newest, k] + left * s.stages[newest, k]
             s.v[k] = 2.0 * s.u[k] - s.start_v[k]
         integrate(s.tree, s.start_q, s.u, h, s.q)
         s.numbers[MU] = 0.0
         return DONE
     if s.counts[ITERATIONS] >= MAX_ITERATIONS:
-        return NOT_CONVERGED
+        return give_up(table)
     next_guess(table)
     return go_to_guess(table, h)
 
@@ -135,10 +162,13 @@ def go_to_guess(table, h):
 
 @routine
 def form_image(table, h):
-    """The image of the guess, and the residual, behind those that are remembered."""
+    """The image of the guess, and the residual, behind those that are remembered.
+
+    The image is the answer of stiff joints to μ as guessed. What is missing of the energy is taken there: at the guess,
+    springs that are not in balance yet would hold energies that dwarf the motion.
+    """
     s = moving_of(table)
     n = s.v.shape[0]
-    work = h * power(table)
     if s.counts[REMEMBERED] == HISTORY + 1:  # the oldest goes
         for r in range(HISTORY):
             for k in range(n + 1):
@@ -147,32 +177,41 @@ def form_image(table, h):
         s.counts[REMEMBERED] = HISTORY
     row = s.counts[REMEMBERED]
     s.counts[REMEMBERED] = row + 1
+    work = h * power_of_loads(table)
     for k in range(n):
-        s.u[k] = s.stages[GUESS, k]
+        s.u[k] = s.start_v[k] + 0.5 * h * s.qdd[k] + s.numbers[MU] * s.stages[GUESS, k]
         s.v[k] = 2.0 * s.u[k] - s.start_v[k]
+        s.stages[IMAGES + row, k] = s.u[k]
+    work += h * power_of_joints(table, h)
     integrate(s.tree, s.start_q, s.u, h, s.q)
-    mu = s.numbers[MU] + missing(table, work)
-    for k in range(n):
-        s.stages[IMAGES + row, k] = s.start_v[k] + 0.5 * h * s.qdd[k] + mu * s.u[k]
-    s.stages[IMAGES + row, n] = s.numbers[WEIGHT] * mu
+    s.stages[IMAGES + row, n] = s.numbers[WEIGHT] * (s.numbers[MU] + missing(table, work))
     for k in range(n + 1):
         s.stages[RESIDUALS + row, k] = s.stages[IMAGES + row, k] - s.stages[GUESS, k]
 
 
 @routine
-def power(table):
-    """Power of everything beside gravity and joint springs at the evaluation that was just made [W]."""
+def power_of_joints(table, h):
+    """Power of efforts, motors and dampers at the midpoint of a step with the mean velocity u [W]."""
     s = moving_of(table)
     total = 0.0
     for i in range(s.tree.shape[0]):
         kind = s.tree[i, KIND]
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
-            given = s.effort[j] - s.dof[j, DAMPING] * s.v[j]
+            given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
             if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
-                given += s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - s.q[s.tree[i, Q] + d])
-                given += s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.v[j])
-            total += given * s.v[j]
+                q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
+                given += s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - q)
+                given += s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.u[j])
+            total += given * s.u[j]
+    return total
+
+
+@routine
+def power_of_loads(table):
+    """Power of loads on bodies at the evaluation that was just made [W]."""
+    s = moving_of(table)
+    total = 0.0
     for i in range(s.wrench.shape[0]):
         total += dot6(load6(s.wrench, i, 0), load6(s.work, i, TWIST))
     for k in range(s.counts[LOADS]):
@@ -184,6 +223,8 @@ def power(table):
 def missing(table, work):
     """The change of μ that would bring the energy at the end of the step, where (q, v) stand, to where it belongs."""
     s = moving_of(table)
+    if s.counts[BALANCED] == 0:
+        return 0.0
     kinetic, potential = energies(table)
     gap = s.numbers[KINETIC_START] + s.numbers[POTENTIAL_START] + work - kinetic - potential
     moving = s.numbers[KINETIC_START] + kinetic
@@ -205,7 +246,7 @@ def measure(table):
     change = 0.0
     for k in range(n + 1):
         x = abs(s.stages[RESIDUALS + row, k])
-        if not x <= size:  # NaN stays NaN
+        if size == size and not x <= size:  # NaN stays NaN
             size = x
         if k < n:
             speed = max(speed, abs(s.stages[IMAGES + row, k]))
@@ -218,7 +259,8 @@ def next_guess(table):
     """Anderson (1965): the image of the combination of former guesses whose residual is smallest.
 
     With the differences F of successive residuals and G of images, w = argmin |r - F w| and the guess is g - G w; F is
-    made orthonormal column by column (modified Gram-Schmidt).
+    made orthonormal column by column (modified Gram-Schmidt), the newest first: what older ones say of the same directions
+    was true further away.
     """
     s = moving_of(table)
     n = s.v.shape[0] + 1
@@ -228,7 +270,7 @@ def next_guess(table):
     for c in range(newest):
         before = 0.0
         for k in range(n):
-            x = s.stages[RESIDUALS + c + 1, k] - s.stages[RESIDUALS + c, k]
+            x = s.stages[RESIDUALS + newest - c, k] - s.stages[RESIDUALS + newest - c - 1, k]
             s.stages[BASIS + c, k] = x
             before += x * x
         for b in range(c):
@@ -259,4 +301,4 @@ def next_guess(table):
         x = x / pivot if pivot > 0.0 else 0.0
         s.numbers[right + c] = x
         for k in range(n):
-            s.stages[GUESS, k] -= x * (s.stages[IMAGES + c + 1, k] - s.stages[IMAGES + c, k])
+            s.stages[GUESS, k] -= x * (s.stages[IMAGES + newest - c, k] - s.stages[IMAGES + newest - c - 1, k])
