@@ -62,7 +62,7 @@ def test_after_settling_nothing_accelerates_and_steps_go_on(make_tree, rng):
 
 
 def test_a_cable_between_two_anchors_settles_into_the_catenary():
-    """Both ends held by loops: the horizontal pull of all links is one and the same, and half the weight hangs from each."""
+    """Both ends held by loops: the horizontal pull of all links is one and the same; half the weight hangs from each."""
     n, span = 30, 0.8
     linkage = lw.Linkage("cable")
     bar = lw.Inertia.box(1.0 / n, (1.0 / n, 0.004, 0.004)).at(lw.Pose((0.5 / n, 0, 0)))
