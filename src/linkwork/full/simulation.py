@@ -31,6 +31,7 @@ from linkwork.simulation.protocol import Report
 
 FloatArray = NDArray[np.float64]
 
+DEVICES = ("cpu", "gpu")
 IMPLICIT_EULER = "implicit_euler"
 FULL_INTEGRATORS = (*INTEGRATORS, IMPLICIT_EULER)
 
@@ -63,6 +64,7 @@ class FullDynamics(LinkageSimulation):
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
+    device: "gpu" computes the accelerations there (algorithm "gpu"); `lw.gpu.DeviceModel.step` also keeps the state there.
     Loops are closed again after every step. Joint limits are data; they do not act.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
@@ -79,7 +81,14 @@ class FullDynamics(LinkageSimulation):
         keep_momentum: bool = True,
         rtol: float = RTOL,
         atol: float = ATOL,
+        device: str = "cpu",
     ):
+        if device not in DEVICES:
+            raise StateError(f"there is no device {device!r}; choose one of {', '.join(DEVICES)}.")
+        if device == "gpu":
+            if algorithm not in ("aba", "gpu"):
+                raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
+            algorithm = "gpu"
         if algorithm not in ALGORITHMS:
             raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
         if integrator not in FULL_INTEGRATORS:
