@@ -208,7 +208,7 @@ def test_threads_of_a_sample_do_not_change_the_answer(tree, rng, device_backend,
 
 
 def test_a_simulation_with_its_accelerations_on_the_device(make_tree, device_backend):
-    """`FullDynamics(device="gpu")` moves as the one on the CPU with explicit joints; kernels run where tests can run them."""
+    """`FullDynamics(device="gpu")` moves as the one on the CPU with explicit joints; kernels run where they can here."""
     del device_backend  # skips where nothing can run them
     model = make_tree(seed=6, bodies=8, stiffness=True, damping=True, armature=True)
     start = model.random_state(4)
