@@ -229,7 +229,7 @@ def scaling(report: TableReport, problems: list[Problem], rounds: int) -> None:
         )
         report.results.append(
             {"case": SCALING, "joints": n, "step_s": cost, "aba_s": aba,
-             "joints_computed": last.n_computed, "nodes_updated": last.nodes_updated}
+             "n_computed": last.n_computed, "nodes_updated": last.nodes_updated}
         )  # fmt: skip
     columns = ["joints", "joints computed", "nodes updated", "per step", "aba, all joints"]
     report.add_table("molecule-scaling", f"a step at {BUDGET} joints computed, by size", columns, rows)

@@ -106,9 +106,7 @@ def _time_and_joints(figure: Any, runs: Results) -> None:
         precision = [2.0 ** -run["exponent"] for run in chosen]
         label = forces_text(count)
         left.loglog(precision, [run["step_s"] for run in chosen], "o-", color=color, markersize=3.5, label=label)
-        right.loglog(
-            precision, [run["joints_computed"] for run in chosen], "o-", color=color, markersize=3.5, label=label
-        )
+        right.loglog(precision, [run["n_computed"] for run in chosen], "o-", color=color, markersize=3.5, label=label)
     for which, dashes in (("dca", "--"), ("aba", ":")):
         middle = sorted(run[f"{which}_s"] for run in runs)[len(runs) // 2]
         left.axhline(middle, color=GREY, linestyle=dashes, linewidth=1.2, label=f"all joints by {which}")
@@ -148,7 +146,7 @@ def _scaling(figure: Any, rows: Results) -> None:
     left, right = figure.subplots(1, 2)
     steps = [row for row in rows if row["case"] == "molecule, scaling"]
     sizes = [row["joints"] for row in steps]
-    computed = steps[0]["joints_computed"]
+    computed = steps[0]["n_computed"]
     left.loglog(sizes, [row["step_s"] for row in steps], "o-", color=COLORS[0], label=f"{computed} joints computed")
     left.loglog(sizes, [row["aba_s"] for row in steps], "s:", color=GREY, label="all joints by aba")
     changes = [row for row in rows if row["case"] == "molecule, load changes"]

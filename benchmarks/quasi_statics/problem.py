@@ -192,7 +192,7 @@ class Cell:
         return {
             "exponent": self.exponent,
             "steps": self.steps,
-            "joints_computed": self.joints,
+            "n_computed": self.joints,
             "nodes_updated": self.nodes,
             "step_s": self.time(),
             "step_samples_s": list(self.timings["adaptive"].processor_samples),

@@ -221,7 +221,7 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
         assert sim.momentum.angular == pytest.approx(momentum.angular, rel=0, abs=1e-11 * size)
     figures = sim.scalars()
     assert figures["energy"] == sim.report.energy
-    assert figures["active_joints"] == sim.report.n_active
+    assert figures["n_active"] == sim.report.n_active
 
 
 # -------------------------------------------------------------------------------------------------------------- same bits

@@ -151,24 +151,16 @@ def test_loads_come_from_the_checkpoint_when_none_are_applied(name):
     assert_same_course(first, second, 20, 60)
 
 
-@pytest.mark.parametrize("before", ["solve", "settle", "change"])
+@pytest.mark.parametrize("before", ["solve", "change"])
 def test_checkpoints_between_steps(before):
-    """After a solve, in the middle of settling with momentum, and with a change of loads not yet looked at."""
+    """After a solve, and with a change of loads not yet looked at."""
     first, second = Loaded("molecule"), Loaded("molecule")
     first.sim.step(H, 30)
     if before == "solve":
         first.sim.solve()
-    elif before == "settle":
-        with pytest.raises(lw.StateError, match="not settled"):
-            first.sim.settle(1e-9, max_steps=15)
     else:
         first.change(17 * 23 * 31)
     second.sim.restore(first.sim.checkpoint())
-    if before == "settle":
-        for each in (first, second):
-            with pytest.raises(lw.StateError, match="not settled"):
-                each.sim.settle(1e-9, max_steps=40)
-        assert same_bits(first.sim.state.q, second.sim.state.q)
     assert_same_course(first, second, 1, 60)
 
 
@@ -374,7 +366,7 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
     with Recording(whole) as recording:
         if kind == "adaptive_dynamics":
             assert recording.reports["region_changes"][-1] > 100  # not one region all along
-            assert recording.scalars["active_joints"][1:].min() > 5
+            assert recording.scalars["n_active"][1:].min() > 5
         assert recording.state(-1).q.any()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     result = subprocess.run(

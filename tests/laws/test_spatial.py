@@ -215,7 +215,7 @@ def test_poses_are_values(rng):
     [
         ({"xyz": (1, 2)}, "three numbers"),
         ({"rpy": "up"}, "three numbers"),
-        ({"quaternion": (0, 0, 0, 0)}, "no rotation"),
+        ({"quaternion": (0, 0, 0, 0)}, "not a rotation"),
         ({"quaternion": (1, 0, 0)}, "four numbers"),
         ({"matrix": np.diag([1, 1, -1])}, "det = -1"),
         ({"matrix": 2.0 * np.eye(3)}, r"\|M Mᵀ - 1\| = 3"),

@@ -141,7 +141,7 @@ def _scalar_lines(recording: Recording) -> list[str]:
         most = f", kinetic energy up to {kinetic.max():.4g} J" if kinetic.size else ""
         lines.append(f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end{most}")
     parts = []
-    for name, words in (("active_joints", "active joints"), ("joints_computed", "joints computed per step")):
+    for name, words in (("n_active", "active joints"), ("n_computed", "joints computed per step")):
         values = _finite(known.get(name))
         if values.size:
             parts.append(f"{words} {values.mean():,.0f} on average, {values.max():,.0f} at most")

@@ -43,5 +43,5 @@ def scalars(sim: QuasiStatics) -> dict[str, float]:
         "kinetic_energy": 0.0,
         "potential_energy": potential,
         "energy": potential,
-        "active_joints": float(sim._computed_bodies().size),
+        "n_active": float(sim._computed_bodies().size),
     }

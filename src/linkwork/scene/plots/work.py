@@ -20,7 +20,7 @@ def work_panels(recording: Recording) -> list[Panel]:
 def _joint_counts(recording: Recording) -> list[Panel]:
     joints = {
         label: values
-        for name, label in (("active_joints", "active"), ("joints_computed", "computed"))
+        for name, label in (("n_active", "active"), ("n_computed", "computed"))
         if (values := series(recording, name)) is not None
     }
     if len(joints) == 2 and np.array_equal(joints["active"][1:], joints["computed"][1:]):
