@@ -57,7 +57,7 @@ def test_unknown_measures_and_integrators_are_refused_and_the_known_ones_named(m
 
 BAD = {
     "tolerance": [math.nan, -1e-9, -math.inf, "small", [0.1], 1j],
-    "n_active": [-1, 2.5, math.nan, "many", [3], True],
+    "active_joints": [-1, 2.5, math.nan, "many", [3], True],
     "update_every": [0, -1, 1.5, math.inf, "often", None, True],
     "horizon": [0.0, -1.0, math.nan, math.inf, "far", [1.0]],
 }

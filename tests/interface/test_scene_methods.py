@@ -72,7 +72,7 @@ def test_weights(key):
 
 def test_weights_choose_who_is_active():
     """The joint whose acceleration counts most is the one that moves, and the bits of a resumed run are the same."""
-    method = {"kind": "adaptive", "n_active": 5, "update_every": 1}
+    method = {"kind": "adaptive", "active_joints": 5, "update_every": 1}
     chain = {
         "model": {"library": "chain", "parameters": {"joints": 16}},
         "load": [{"body": "link_15", "force": [0.5, 0.2, 0]}],
