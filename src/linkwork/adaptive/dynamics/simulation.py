@@ -129,7 +129,7 @@ class AdaptiveDynamics(TreeSimulation):
             tolerance = DEFAULT_TOLERANCE
         self.measure, self.integrator = measure, integrator
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
-        self.max_active = None if active_joints is None else whole(active_joints, 0, "n_active")
+        self.max_active = None if active_joints is None else whole(active_joints, 0, "active_joints")
         self.update_every = whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
         self.implicit_joints, self.keep_momentum = bool(implicit_joints), bool(keep_momentum)
