@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import proteins
 import pytest
 
 import linkwork as lw
+from tests.helpers import proteins
 from linkwork.cli.bench import benchmark_folder, load_benchmark
 
 proteins.need_packages()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import proteins
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 
@@ -28,10 +28,11 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
     pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
     mdtraj = pytest.importorskip("mdtraj", reason="mdtraj is not installed; the dev extra brings it")
     molecule = lw.molecules.peptide("GAK", seed=1)
-    sim = lw.FullDynamics(molecule.model, molecule.state, integrator="rk4")
-    sim.attach("A:3:NZ", to=(1.0, 1.0, 0.0), stiffness=200.0)
-    sim.run(steps=20, h=2e-3, record=tmp_path / "run")
+    sim = lw.FullDynamics(molecule.model, molecule.state, field=molecule.field(), integrator="rk4")
+    sim.apply_spring("A:3:NZ", target=(1.0, 1.0, 0.0), stiffness=200.0)
+    sim.run(h=2e-3, steps=20, record=tmp_path / "run")
     recording = lw.Recording(tmp_path / "run")
+    assert recording.scalars["field_energy"][-1] == sim.field_energy
     assert recording.model.frame("A:3:NZ").body == molecule.model.frame("A:3:NZ").body
     molecule.write(tmp_path / "run.xtc", recording)
     molecule.write(tmp_path / "start.pdb", molecule.state)
@@ -40,3 +41,18 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
     assert np.abs(read.time - recording.times).max() < 1e-5
     assert np.abs(read.xyz[-1] - molecule.positions(recording.state(-1))).max() <= 0.51e-3
     assert np.abs(read.xyz[-1] - read.xyz[0]).max() > 5e-3  # something moved
+
+
+def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
+    """The call of the guide: few torsions active, warm, pulled; scalars and reports tell of the field."""
+    molecule = proteins.helix()
+    sim = lw.AdaptiveDynamics(
+        molecule.model, molecule.state, field=molecule.field(), active_joints=8, thermostat=lw.Langevin(300),
+        integrator="kick_drift_kick",
+    )  # fmt: skip
+    sim.apply_spring("A:20:CA", target=(4.0, 0.0, 0.0), stiffness=500.0)
+    report = sim.run(h=2e-3, steps=50)
+    assert 0 < report.n_active <= 8
+    assert report.field_energy == sim.scalars()["field_energy"]
+    assert set(sim.scalars()) >= {"field_energy", "temperature", "energy"}
+    assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3

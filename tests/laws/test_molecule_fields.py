@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import proteins
 import pytest
 
 import linkwork as lw
+from tests.helpers import proteins
 from linkwork.molecules.forces.field import CompiledField, poses_of
 
 proteins.need_packages()

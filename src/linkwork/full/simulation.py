@@ -56,7 +56,7 @@ class FullDynamics(OutsideForces, LinkageSimulation):
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
     integrator: "semi_implicit_euler" (order 1), "rk4", "dormand_prince" (order 5, substeps within rtol and atol) or
-    "implicit_midpoint" (order 2, keeps energy over long runs), or "kick_drift_kick" (order 2, one look at a field per step).
+    "implicit_midpoint" (order 2, keeps energy over long runs), or "kick_drift_kick" (order 2, asks a field once per step).
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
@@ -180,7 +180,9 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         numbers[mv.ERROR] = 0.0
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
-        return FullReport(int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total, self._field_energy)
+        return FullReport(
+            int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total, self._field_energy
+        )
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
@@ -211,9 +213,7 @@ class FullDynamics(OutsideForces, LinkageSimulation):
             self._moving = self._moving._replace(effort=self._effort.copy())
             self._fixman_efforts = np.zeros(self.model.nv)
         self._refreshed_q = np.full(self.model.nq, np.nan)
-        self._is_stepped_outside = (
-            self.algorithm != "aba" or self._field is not None or self._thermostat is not None
-        )
+        self._is_stepped_outside = self.algorithm != "aba" or self._field is not None or self._thermostat is not None
         closed = steps.go_on_closed if self.model.loops else steps.go_on
         self._accelerate_outside = closed if self.algorithm == "aba" else self._go_on
 
@@ -272,9 +272,7 @@ class FullDynamics(OutsideForces, LinkageSimulation):
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         self._moving.counts[mv.LOADS] = self._loads.count
-        self._table[mv.ROWS_OF_WRENCH] = (
-            self.model.n_bodies if self._loads.has_fixed or self._field is not None else 0
-        )
+        self._table[mv.ROWS_OF_WRENCH] = self.model.n_bodies if self._loads.has_fixed or self._field is not None else 0
 
     def _joint_changed(self, joint: int) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)

@@ -181,8 +181,8 @@ def place_bodies(table):
 
 @kernel
 def go_on(table, h):
-    """One evaluation by `aba` within a step, wrenches given, and on to the next stage, whose poses are placed in `world`."""
-    return placed(table, resume(table, h, accelerate(table, where_joints_act(table), h)))
+    """One evaluation by `aba` within a step, and on to the next stage."""
+    return resume(table, h, accelerate(table, where_joints_act(table), h))
 
 
 @kernel
@@ -191,15 +191,6 @@ def go_on_closed(table, h):
     status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
     if status == DONE:
         status = close_loops(table)
-    return placed(table, status)
-
-
-@inlined
-def placed(table, status):
-    if status == EVALUATE:
-        s = moving_of(table)
-        for i in range(s.tree.shape[0]):
-            place_and_move(s, i)
     return status
 
 

@@ -80,32 +80,35 @@ class PieceField:
         self._whole_energy = np.nan  # at the present coordinates, NaN where it is not known
         self._piece, self._pose = np.full(n, -2, dtype=np.int64), np.zeros((n, 12))
         self._new_piece = self._piece.copy()
-        self._poses, self._wrenches, self._scratch = np.zeros((n, 12)), np.zeros((n, 6)), np.zeros((n, 6))
+        self._world, self._has_new_pieces = 0, True
+        self._poses, self._wrenches = np.zeros((n, 12)), np.zeros((n, 6))
 
     def find_metric_wrenches(self, moving: IntArray) -> None:
         """Wrenches on all bodies at the present coordinates, for the metric of the fully articulated linkage."""
         self._place(moving)
         self._whole_energy = self.whole.wrenches(self._poses, self.metric_wrenches)
 
-    def follow(self, table: IntArray, moving: IntArray, pieces: int) -> None:
+    def follow(self, table: IntArray, pieces: int) -> None:
         """The linkage that moves was gathered anew, at the same coordinates."""
         find_pieces(table, self._new_piece, self._pose)
-        if np.array_equal(self._new_piece, self._piece):
-            return
-        self._piece, self._new_piece = self._new_piece, self._piece
-        if not self._clusters:
-            return
-        self._place(moving)
-        if np.isnan(self._whole_energy):
-            self._whole_energy = self.whole.wrenches(self._poses, self._scratch)
-        self.field.set_clusters(np.where(self._piece == WORLD, min(pieces, self._piece.size - 1), self._piece))
-        self._offset = self._whole_energy - self.field.wrenches(self._poses, self._wrenches)
+        if not np.array_equal(self._new_piece, self._piece):
+            self._piece, self._new_piece = self._new_piece, self._piece
+            self._world = min(pieces, self._piece.size - 1)  # number of the cluster that stands still, if there is one
+            self._has_new_pieces = True
 
     def evaluate(self, moving: IntArray, loads: FloatArray) -> None:
         """Wrenches of the field at the present coordinates, and loads (n, 6) fixed in bodies, on the pieces."""
         self._place(moving)
+        if self._has_new_pieces and self._clusters:
+            if np.isnan(self._whole_energy):
+                self._whole_energy = self.whole.wrenches(self._poses, self._wrenches)
+            self.field.set_clusters(np.where(self._piece == WORLD, self._world, self._piece))
+            self.energy = self._whole_energy
+            self._offset = self.energy - self.field.wrenches(self._poses, self._wrenches)
+        else:
+            self.energy = self.field.wrenches(self._poses, self._wrenches) + self._offset
+        self._has_new_pieces = False
         self._whole_energy = np.nan
-        self.energy = self.field.wrenches(self._poses, self._wrenches) + self._offset
         load_pieces(moving, self._piece, self._pose, loads, self._wrenches)
 
     def _place(self, moving: IntArray) -> None:

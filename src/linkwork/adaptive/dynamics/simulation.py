@@ -88,8 +88,8 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol: as in FullDynamics.
-    field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the metric
-        at each update, which then costs O(n). The thermostat warms active joints.
+    field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
+        metric at each update, which then costs O(n). The thermostat warms active joints.
     Joints that move in `state` are active at first. The forces that close loops act on the metric as they were in the last
     step.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
@@ -226,7 +226,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
 
     @property
     def energy(self) -> Energy:
-        """Kinetic, and potential energy of gravity, joint springs and the field [J]. Cost: O(active joints), and the field."""
+        """Kinetic, and potential energy of gravity, joint springs and field [J]. Cost: O(active joints), and the field."""
         self._renew()
         kinetic, potential = map(float, kinetic_and_potential(self._moving_table))
         return Energy(kinetic, potential + self.field_energy)
@@ -400,7 +400,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         self._refreshed_q, self._is_refreshed = np.zeros(int(counts[COORDINATES])), False
         self._given_effort = self._moving.effort[: counts[VELOCITIES]].copy()
         if self._pieces is not None:
-            self._pieces.follow(self._table, self._moving_table, int(counts[PIECES]))
+            self._pieces.follow(self._table, int(counts[PIECES]))
 
     def _refresh(self) -> None:
         """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""

@@ -127,7 +127,9 @@ class CompiledField(FieldQuestions):
     def copy(self) -> CompiledField:
         """The same field with a list of neighbours and clusters of its own: every body by itself."""
         other = copy(self)
-        other.tables = self.tables._replace(work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity))
+        other.tables = self.tables._replace(
+            work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
+        )
         other.evaluations = 0
         other.constant = self._constant_of_bodies
         move_as_one(other.tables, np.arange(self.model.n_bodies))

@@ -107,7 +107,7 @@ class Thermostat:
             raise StateError(f"thermostat is {settings!r}; give linkwork.Langevin(temperature), or None.")
         if model.loops:
             raise StateError(
-                f"model '{model.name}' has loops, and random velocities that fit them are not known here; cut the loops, or "
+                f"model '{model.name}' has loops, and random velocities that fit them are not known; cut the loops, or "
                 "leave out the thermostat."
             )
         self.settings, self.model = settings, model
@@ -139,7 +139,14 @@ class Thermostat:
     def efforts(self, moving: Moving, bodies: int, velocities: int) -> FloatArray:
         """Efforts of Fixman's potential at q on a moving linkage, shape (velocities,)."""
         work, dof_work, mobility, scratch = self._fixman
-        arrays = moving.tree[:bodies], moving.body[:bodies], moving.screws, moving.dof[:velocities], moving.rest, moving.q
+        arrays = (
+            moving.tree[:bodies],
+            moving.body[:bodies],
+            moving.screws,
+            moving.dof[:velocities],
+            moving.rest,
+            moving.q,
+        )
         tree, body, screws, dof, rest, q = arrays
         slopes = self._slopes[:velocities]
         still = np.zeros(velocities)
