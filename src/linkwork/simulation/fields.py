@@ -47,8 +47,11 @@ class ClusterField(Protocol):
 
     def wrenches(self, poses: FloatArray, out: FloatArray) -> float: ...
 
-    def set_clusters(self, cluster: IntArray) -> Any:
-        """Bodies of one number in `cluster` (n,) move as one from now on."""
+    def attach_to_pieces(self, piece: IntArray, pose: FloatArray) -> None:
+        """Bodies of one number in `piece` (n,) move as one from now on: `wrenches` takes and gives those of the pieces.
+
+        pose: of each body in its piece, shape (n, 12).
+        """
         ...
 
     def copy(self) -> ClusterField:

@@ -400,7 +400,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         self._refreshed_q, self._is_refreshed = np.zeros(int(counts[COORDINATES])), False
         self._given_effort = self._moving.effort[: counts[VELOCITIES]].copy()
         if self._pieces is not None:
-            self._pieces.follow(self._table, int(counts[PIECES]))
+            self._pieces.follow(self._table, self._moving_table, self._moving, int(counts[PIECES]), self._loads.wrench)
 
     def _refresh(self) -> None:
         """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
@@ -412,7 +412,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             return
         self._is_refreshed = False
         if self._pieces is not None:
-            self._pieces.evaluate(self._moving_table, self._loads.wrench)
+            self._pieces.evaluate(self._moving_table, self._moving, self._loads.wrench)
             self._field_energy = self._pieces.energy
         if self._thermostat is not None and self._thermostat.has_forces:
             velocities = int(counts[VELOCITIES])

@@ -80,6 +80,7 @@ class CompiledField(FieldQuestions):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         self.skin = positive(skin, "skin")
         self.tables = make_tables(atoms, tree, system, self.skin)
+        self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
         self._has_clusters = False
@@ -113,6 +114,7 @@ class CompiledField(FieldQuestions):
         n = self.model.n_bodies
         if numbers.shape != (n,) or (numbers < 0).any() or (numbers >= n).any():
             raise StateError(f"cluster must be {n} whole numbers from 0 to {n - 1}, one per body.")
+        self.tables = self.tables._replace(atoms=self._atoms)
         if poses is None:
             move_as_one(self.tables, numbers)
             return float("nan")
@@ -124,11 +126,22 @@ class CompiledField(FieldQuestions):
         self._has_clusters = True
         return after
 
+    def attach_to_pieces(self, piece: ArrayLike, pose: FloatArray) -> None:
+        """Bodies of one number move as one from now on: `wrenches` takes poses of these pieces and gives wrenches on them.
+
+        piece: shape (n,), whole numbers from 0 to n - 1. pose: of each body in its piece, shape (n, 12).
+        `energy`, `at` and `generalized_forces` are for bodies: `set_clusters` goes back to them.
+        """
+        numbers = np.ascontiguousarray(piece, dtype=np.int64)
+        move_as_one(self.tables._replace(atoms=self._atoms), numbers)
+        local = atom_positions(self.tree, pose)
+        self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
+
     def copy(self) -> CompiledField:
         """The same field with a list of neighbours and clusters of its own: every body by itself."""
         other = copy(self)
         other.tables = self.tables._replace(
-            work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
+            atoms=self._atoms, work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
         )
         other.evaluations = 0
         other.constant = self._constant_of_bodies
