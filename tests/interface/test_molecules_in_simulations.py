@@ -56,3 +56,39 @@ def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
     assert report.field_energy == sim.scalars()["field_energy"]
     assert set(sim.scalars()) >= {"field_energy", "temperature", "energy"}
     assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3
+
+
+def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
+    pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
+    short = {"run.duration": 0.2, "record.every": 0.02, "method.active_joints": 12}
+    whole = lw.run_scene("polyalanine_pull", tmp_path / "whole", short, progress=False)
+    lw.run_scene(
+        "polyalanine_pull", tmp_path / "parts", short, callback=lambda sim, report: sim.steps_done >= 20, progress=False
+    )
+    parts = lw.run_scene(None, tmp_path / "parts", resume=True, progress=False)
+    assert whole.settings["thermostat_kind"] == "Langevin(temperature=300.0, friction=5.0, seed=1, " + (
+        f"boltzmann={lw.molecules.BOLTZMANN}, fixman=False)"
+    )
+    assert (whole.state(-1).q == parts.state(-1).q).all()
+    assert (whole.state(-1).v == parts.state(-1).v).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": {"library": "chain"}}, "needs model.library = 'peptide'"),
+        ({"model": {"library": "peptide", "parameters": {"sequence": "AXA"}}}, "X"),
+        ({"model": {"library": "peptide", "parameters": {"sequences": "AA"}}}, "sequences"),
+        ({"method": {"kind": "molecule", "friction": 2.0}}, "give a temperature with it"),
+        ({"method": {"kind": "molecule", "update_every": 2}}, "where active_joints says"),
+        ({"joint": [{"joint": "*", "stiffness": 1.0}]}, "from its force field"),
+    ],
+)
+def test_scenes_of_molecules_say_what_is_wrong(change, message):
+    given = {
+        "model": {"library": "peptide", "parameters": {"sequence": "AA"}},
+        "method": {"kind": "molecule"},
+        "run": {"h": 1e-3, "steps": 2},
+    }
+    with pytest.raises(lw.FormatError, match=message):
+        lw.Scene({**given, **change})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.scene import Scene, run_scene
@@ -26,6 +27,7 @@ SMALLER = {
     "falling_humanoid": {"run.duration": 0.1},
     "four_bar": {"run.duration": 0.1},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
+    "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
 }
 ADAPTIVE = ("millipede_hit", "molecule_hit", "crowd")
 QUASI_STATIC = (
@@ -49,6 +51,8 @@ def test_every_ready_scene_is_listed_and_explains_itself():
 @pytest.mark.parametrize("name", sorted(SMALLER))
 def test_every_ready_scene_runs(name, tmp_path):
     """Short or small: to its end, with frames, finite numbers and something that moves."""
+    if name == "polyalanine_pull":
+        proteins.need_packages()
     recording = run_short(name, tmp_path)
     assert recording.status == "finished"
     assert len(recording) >= 3
