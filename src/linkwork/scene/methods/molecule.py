@@ -29,7 +29,7 @@ MOLECULE = "molecule"  # among the options: how it is made
 
 @lru_cache(maxsize=4)
 def make_molecule(file: str, parameters: str) -> Any:
-    """The molecule of a file, or a peptide where there is none; parameters: as JSON. The same words give the same object."""
+    """The molecule of a file, or a peptide where there is none; parameters: as JSON. Same words, same object."""
     from linkwork import molecules
 
     options = json.loads(parameters)
