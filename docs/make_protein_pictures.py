@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import linkwork as lw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.molecules_dynamics import Pulling, pull_linkage
+from benchmarks.molecules.dynamics import Pulling, pull_linkage
 
 FILE = Path(__file__).parent / "pictures" / "helix_pulled.png"
 BACKBONE = ("N", "CA", "C", "CH3")

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from linkwork.full.runge_kutta import rk4
 
 import linkwork as lw
-from linkwork.full.kick_drift_kick import kick_drift_kick
 from linkwork.molecules.forces.field import poses_of
-from linkwork.molecules.thermal.accelerating import FieldAcceleration
 
 from ..harness import Report, Requirement, progress, take_turns
-from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage
+from .adaptive import compare_adaptive
+from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage, warm_state
 
-PARTS = ("counts", "forces", "drift", "temperature", "pull")
+PARTS = ("counts", "forces", "adaptive", "drift", "temperature", "pull")
 STRUCTURE = Path(__file__).parents[3] / "shared" / "data" / "proteins" / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
 WHOLE, CRAMBIN = 852, 139  # torsions; the paper's 857 are these, less the last ψ, and the six freedoms of the base
@@ -54,11 +52,13 @@ def run(options: argparse.Namespace) -> Report:
     protein = None
     if "counts" in options.parts and not options.quick:
         count_whole(report, options.structure)
-    if {"forces", "drift"} & set(options.parts):
+    if {"forces", "adaptive", "drift"} & set(options.parts):
         protein = large_molecule(options, report)
         count_torsions(report, helix, protein)
     if "forces" in options.parts:
         compare_forces(report, helix, protein, 3 if options.quick else options.rounds)
+    if "adaptive" in options.parts:
+        compare_adaptive(report, protein, 3 if options.quick else options.rounds, options.quick)
     if "drift" in options.parts:
         measure_drift(report, helix, protein, options.quick)
     if "temperature" in options.parts:
@@ -156,13 +156,13 @@ def disagreement(molecule: Any) -> float:
 
 def short_path(molecule: Any, count: int = 24) -> list[np.ndarray]:
     """Poses along a path at 300 K, 5 fs apart: lists of neighbours are made anew on it as often as in a run."""
-    field = molecule.field(cutoff=CUTOFF)
-    acceleration = FieldAcceleration(molecule.model, field)
-    v = lw.molecules.RandomVelocities(molecule.model).draw(molecule.state.q, 300.0, np.random.default_rng(2))
-    state, frames = lw.State(molecule.state.q, v), []
+    sim = lw.FullDynamics(
+        molecule.model, warm_state(molecule, 2), field=molecule.field(cutoff=CUTOFF), integrator="rk4"
+    )
+    frames = []
     for _ in range(count):
-        frames.append(poses_of(molecule.model, state.q))
-        state = rk4(molecule.model, state, 5e-3, acceleration).state
+        frames.append(poses_of(molecule.model, sim.state.q))
+        sim.advance(5e-3)
     return frames
 
 
@@ -221,13 +221,13 @@ def clusters(model: lw.Model, active: set[int]) -> np.ndarray:
 def measure_drift(report: Report, helix: Any, protein: Any, quick: bool) -> None:
     time = 0.1 if quick else 10.0
     cases = [
-        ("helix, rk4 at 5 fs", helix, {}, rk4, 5e-3, time, HELIX_RK4),
-        ("helix, kick-drift-kick at 2 fs", helix, {}, kick_drift_kick, 2e-3, time, HELIX_VERLET),
-        (f"{protein.name}, rk4 at 5 fs", protein, SMOOTH, rk4, 5e-3, 0.02 if quick else 2.0, PROTEIN_RK4),
+        ("helix, rk4 at 5 fs", helix, {}, "rk4", 5e-3, time, HELIX_RK4),
+        ("helix, kick-drift-kick at 2 fs", helix, {}, "kick_drift_kick", 2e-3, time, HELIX_VERLET),
+        (f"{protein.name}, rk4 at 5 fs", protein, SMOOTH, "rk4", 5e-3, 0.02 if quick else 2.0, PROTEIN_RK4),
     ]
-    for name, molecule, options, step, h, length, limit in cases:
+    for name, molecule, options, integrator, h, length, limit in cases:
         progress(name)
-        drift = energy_drift(molecule, molecule.field(**options), step, h, length, seed=0)
+        drift = energy_drift(molecule, molecule.field(**options), integrator, h, length, seed=0)
         report.requirements.append(
             Requirement(f"drift of the energy, {name}, {length:g} ps", abs(drift), "kJ/mol/ps", f"≤ {limit:g}",
                         abs(drift) <= limit)
@@ -238,7 +238,7 @@ def measure_temperature(report: Report, helix: Any, quick: bool) -> None:
     progress("temperature")
     # The mean of so short a run has a standard error of 300 K √(2 / nv γ t): 0.8 K at this friction, 1.4 K at 10/ps
     time, friction = (0.5, 30.0) if quick else (200.0, 30.0)
-    seen = held_temperature(helix, helix.field(), kick_drift_kick, 5e-3, time, friction, seed=1)
+    seen = held_temperature(helix, helix.field(), "kick_drift_kick", 5e-3, time, friction, seed=1)
     off = abs(seen.temperature - 300.0)
     report.requirements.append(
         Requirement(f"Langevin at 5 fs, {time:g} ps: off 300 K by", off, "K", f"≤ {WARMTH:g}", off <= WARMTH,

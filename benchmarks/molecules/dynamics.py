@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from linkwork.full.one_step import Settings
 
 import linkwork as lw
-from linkwork.full.kick_drift_kick import kick_drift_kick
-from linkwork.molecules.forces.field import poses_of
-from linkwork.molecules.thermal.accelerating import FieldAcceleration
-
-LOOSE = Settings(solve_tolerance=1e-6)  # of the velocity in a thermostat's step, far below its noise
 
 
-def energy_drift(molecule: Any, field: Any, step: Callable[..., Any], h: float, time: float, seed: int) -> float:
-    """Slope of the total energy of a run without thermostat, begun at 300 K [kJ/mol/ps]."""
-    model = molecule.model
-    acceleration = FieldAcceleration(model, field)
+def warm_state(molecule: Any, seed: int) -> lw.State:
+    """The molecule's state with random velocities of 300 K."""
     q = molecule.state.q
-    v = lw.molecules.RandomVelocities(model).draw(q, 300.0, np.random.default_rng(seed))
-    state, energies = lw.State(q, v), []
+    return lw.State(q, lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(seed)))
+
+
+def energy_drift(molecule: Any, field: Any, integrator: str, h: float, time: float, seed: int) -> float:
+    """Slope of the total energy of a run without thermostat, begun at 300 K [kJ/mol/ps]."""
+    sim = lw.FullDynamics(molecule.model, warm_state(molecule, seed), field=field, integrator=integrator)
+    energies = []
     for _ in range(round(time / h)):
-        energies.append(acceleration.energy(state))
-        state = step(model, state, h, acceleration).state
+        energies.append(sim.energy.total)
+        sim.advance(h)
     return float(np.polyfit(h * np.arange(len(energies)), energies, 1)[0])
 
 
@@ -39,17 +35,16 @@ class Warmth(NamedTuple):
 
 
 def held_temperature(
-    molecule: Any, field: Any, step: Callable[..., Any], h: float, time: float, friction: float, seed: int
+    molecule: Any, field: Any, integrator: str, h: float, time: float, friction: float, seed: int
 ) -> Warmth:
     """A run with the thermostat at 300 K: mean temperature, and that of every mode of the mass matrix."""
     model = molecule.model
-    acceleration = FieldAcceleration(model, field)
-    thermostat = lw.Langevin(300.0, friction, seed).start(model)
-    state = lw.State(molecule.state.q, thermostat.thermal_velocity(molecule.state.q))
+    thermostat = lw.Langevin(300.0, friction, seed)
+    sim = lw.FullDynamics(model, warm_state(molecule, seed), field=field, integrator=integrator, thermostat=thermostat)
     seen, modes = [], []
     for k in range(round(time / h)):
-        state = step(model, state, h, acceleration, LOOSE).state
-        state = thermostat.relax_velocity(state, h)
+        sim.advance(h)
+        state = sim.state
         seen.append(lw.molecules.temperature(model, state))
         if k % 10 == 0:
             L = np.linalg.cholesky(lw.mass_matrix(model, state))
@@ -89,33 +84,29 @@ def pull_linkage(molecule: Any, field: Any, pulling: Pulling, h: float, seed: in
     bodies, local = molecule.tree.body[list(ends)], molecule.tree.local[list(ends)]
     start = molecule.reference[list(ends)]
     along = (start[1] - start[0]) / np.linalg.norm(start[1] - start[0])
-    anchors = start.copy()
-    out = np.zeros((model.n_bodies, 6))
-
-    def springs(poses: np.ndarray) -> np.ndarray:
-        out[:] = 0.0
-        for k in (0, 1):
-            R = poses[bodies[k], :9].reshape(3, 3)
-            f = R.T @ (pulling.stiffness * (anchors[k] - R @ local[k] - poses[bodies[k], 9:]))
-            out[bodies[k]] += np.concatenate([np.cross(local[k], f), f])
-        return out
-
-    acceleration = FieldAcceleration(model, field, springs)
-    thermostat = lw.Langevin(pulling.temperature, pulling.friction, seed).start(model)
-    state = lw.State(molecule.state.q, thermostat.thermal_velocity(molecule.state.q))
+    thermostat = lw.Langevin(pulling.temperature, pulling.friction, seed)
+    sim = lw.FullDynamics(
+        model, warm_state(molecule, seed), field=field, integrator="kick_drift_kick", thermostat=thermostat
+    )
+    springs = [
+        sim.apply_spring(int(body), target=anchor, stiffness=pulling.stiffness, at=at)
+        for body, anchor, at in zip(bodies, start, local, strict=True)
+    ]
+    anchor = start[1].copy()
     steps = round(pulling.length / pulling.speed / h)
     rows, work = [], 0.0
     for k in range(steps):
-        state = thermostat.relax_velocity(kick_drift_kick(model, state, h, acceleration, LOOSE).state, h)
-        x = atoms_at(poses_of(model, state.q), bodies, local)
-        force = pulling.stiffness * float((anchors[1] - x[1]) @ along)
+        sim.advance(h)
+        T = lw.body_poses(model, sim.state)[bodies]
+        x = np.einsum("aij,aj->ai", T[:, :3, :3], local) + T[:, :3, 3]
+        force = pulling.stiffness * float((anchor - x[1]) @ along)
         work += force * pulling.speed * h
-        anchors[1] += pulling.speed * h * along
-        acceleration.forget()
+        anchor += pulling.speed * h * along
+        sim.move_target(springs[1], anchor)
         if k % max(1, steps // frames) == 0:
-            rows.append((np.linalg.norm(x[1] - x[0]), force, lw.molecules.helix_content(molecule, state)))
+            rows.append((np.linalg.norm(x[1] - x[0]), force, lw.molecules.helix_content(molecule, sim.state)))
     extension, force_, content = np.array(rows).T
-    return Pull(extension, force_, content, work, state)
+    return Pull(extension, force_, content, work, sim.state)
 
 
 def pull_atoms(molecule: Any, pulling: Pulling, h: float, seed: int, frames: int = 100) -> Pull:
@@ -161,8 +152,3 @@ def pull_atoms(molecule: Any, pulling: Pulling, h: float, seed: int, frames: int
 def ends_of(molecule: Any) -> tuple[int, int]:
     """The first and the last carbon of the caps."""
     return molecule.atom("A:0:CH3"), int(molecule.select(residue_name="NME", atoms="C")[0])
-
-
-def atoms_at(poses: np.ndarray, bodies: np.ndarray, local: np.ndarray) -> np.ndarray:
-    R = poses[bodies, :9].reshape(-1, 3, 3)
-    return np.einsum("aij,aj->ai", R, local) + poses[bodies, 9:]

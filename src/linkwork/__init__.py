@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from linkwork import molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
-    from linkwork.molecules.thermal.langevin import Langevin
+    from linkwork.simulation.thermal.langevin import Langevin
 
 __version__ = "0.1.0"
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import proteins
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
-from linkwork.full.kick_drift_kick import kick_drift_kick
 from linkwork.molecules.structure.peptides import place
 
 proteins.need_packages()
@@ -84,22 +83,16 @@ def test_the_determinant_is_that_of_the_beads(chains):
 @pytest.mark.parametrize("corrected", [False, True])
 def test_populations(chains, corrected):
     model = chains.model
-    thermostat = lw.Langevin(TEMPERATURE, FRICTION, seed=5, fixman=corrected).start(model)
-    last = {}
-
-    def acceleration(q, v):
-        if corrected and last.get("q") is not q:  # asked several times at one q
-            last.update(q=q, effort=thermostat.efforts(lw.State(q, v)))
-        return lw.forward_dynamics(model, lw.State(q, v), effort=last.get("effort"))
-
-    state = lw.State(chains.state.q, thermostat.thermal_velocity(chains.state.q))
+    thermostat = lw.Langevin(TEMPERATURE, FRICTION, seed=5, fixman=corrected)
+    warm = thermostat.start(model).thermal_velocity(chains.state.q)
+    sim = lw.FullDynamics(model, lw.State(chains.state.q, warm), integrator="kick_drift_kick", thermostat=thermostat)
     joints = [model.q_slice(torsion.joint).start for torsion in chains.torsions]
     start = np.array([chains.angle(torsion, chains.state) for torsion in chains.torsions])
     angles, temperatures = [], []
     for _ in range(STEPS):
-        state = thermostat.relax_velocity(kick_drift_kick(model, state, H, acceleration).state, H)
-        angles.append(start + state.q[joints])
-        temperatures.append(lw.molecules.temperature(model, state))
+        sim.advance(H)
+        angles.append(start + sim.state.q[joints])
+        temperatures.append(sim.scalars()["temperature"])
     grid = np.linspace(-np.pi, np.pi, 360, endpoint=False)
     weights = np.array([density(phi) for phi in grid])
     rigid = (weights @ np.cos(2.0 * grid)) / weights.sum()  # -0.24; flat is 0

@@ -247,6 +247,32 @@ def apply_loads(sim: Any) -> lw.Load:
     return pull
 
 
+class Strings:
+    """E = Σ |x|² over the origins of all bodies: a field in plain NumPy."""
+
+    def wrenches(self, poses: np.ndarray, out: np.ndarray) -> float:
+        R, x = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
+        out[:, :3], out[:, 3:] = 0.0, -2.0 * np.einsum("bji,bj->bi", R, x)
+        return float((x * x).sum())
+
+
+def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = lw.library.chain(6, joint=lw.Revolute((0, 1, 0))).compile()
+    state = m.state(0.1 * rng.normal(size=m.nq), SMALL * rng.normal(size=m.nv))
+    bath = {"field": Strings(), "thermostat": lw.Langevin(300.0, 1.0, seed=1, boltzmann=1e-6, fixman=True)}
+    for integrator in ("rk4", "kick_drift_kick"):
+        full = lw.FullDynamics(m, state, integrator=integrator, **bath)
+        adaptive = lw.AdaptiveDynamics(m, state, active_joints=3, update_every=2, integrator=integrator, **bath)
+        for sim in (full, adaptive):
+            sim.step(H, STEPS)
+            yield f"{type(sim).__name__} in a field by {integrator}", np.concatenate(sim.state)
+            yield f"{type(sim).__name__}'s field by {integrator}", sim.field_energy
+    loop = lw.library.four_bar().compile()
+    closed = lw.FullDynamics(loop, lw.close_loops(loop, loop.neutral()), integrator="kick_drift_kick", field=Strings())
+    closed.step(H, STEPS)
+    yield "a loop in a field", np.concatenate(closed.state)
+
+
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
     part.__name__: part
     for part in (
@@ -261,6 +287,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         steps_in_time,
         full_dynamics,
         adaptive_dynamics,
+        fields_and_thermostats,
     )
 }
 

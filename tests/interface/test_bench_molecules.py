@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import proteins
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.cli.bench import benchmark_folder, load_benchmark
@@ -46,11 +46,18 @@ def test_clusters_are_what_moves_as_one(bench):
 
 
 def test_a_quick_run_has_every_figure(bench):
-    options = argparse.Namespace(quick=True, rounds=2, parts=["forces", "pull"], structure=Path("nowhere.pdb"))
+    options = argparse.Namespace(
+        quick=True, rounds=2, parts=["forces", "adaptive", "pull"], structure=Path("nowhere.pdb")
+    )
     report = bench.run(options)
     cases = [requirement.case for requirement in report.requirements]
     assert sum("OpenMM Reference" in case for case in cases) == 2
     assert {"forces, 10 local active", "own forces at 1.0 nm"} <= set(cases)
-    pulls = [figure for figure in report.figures if figure["case"] == "pull"]
+    assert {
+        "2 local active: energy of the field against that of the whole",
+        "steps with forces, 2 local active",
+    } <= set(cases)
+    assert all(r.passed for r in report.requirements if "against" in r.case or "same motion" in r.case)
+    pulls = [figure for figure in report.results if figure["case"] == "pull"]
     assert {figure["of"] for figure in pulls} == {"linkage", "atoms"}
     assert all(len(figure["force_pN"]) == len(figure["extension_nm"]) > 1 for figure in pulls)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import proteins
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 
@@ -28,10 +28,11 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
     pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
     mdtraj = pytest.importorskip("mdtraj", reason="mdtraj is not installed; the dev extra brings it")
     molecule = lw.molecules.peptide("GAK", seed=1)
-    sim = lw.FullDynamics(molecule.model, molecule.state, integrator="rk4")
-    sim.attach("A:3:NZ", to=(1.0, 1.0, 0.0), stiffness=200.0)
-    sim.run(steps=20, h=2e-3, record=tmp_path / "run")
+    sim = lw.FullDynamics(molecule.model, molecule.state, field=molecule.field(), integrator="rk4")
+    sim.apply_spring("A:3:NZ", target=(1.0, 1.0, 0.0), stiffness=200.0)
+    sim.run(h=2e-3, steps=20, record=tmp_path / "run")
     recording = lw.Recording(tmp_path / "run")
+    assert recording.scalars["field_energy"][-1] == sim.field_energy
     assert recording.model.frame("A:3:NZ").body == molecule.model.frame("A:3:NZ").body
     molecule.write(tmp_path / "run.xtc", recording)
     molecule.write(tmp_path / "start.pdb", molecule.state)
@@ -40,3 +41,54 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
     assert np.abs(read.time - recording.times).max() < 1e-5
     assert np.abs(read.xyz[-1] - molecule.positions(recording.state(-1))).max() <= 0.51e-3
     assert np.abs(read.xyz[-1] - read.xyz[0]).max() > 5e-3  # something moved
+
+
+def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
+    """The call of the guide: few torsions active, warm, pulled; scalars and reports tell of the field."""
+    molecule = proteins.helix()
+    sim = lw.AdaptiveDynamics(
+        molecule.model, molecule.state, field=molecule.field(), active_joints=8, thermostat=lw.Langevin(300),
+        integrator="kick_drift_kick",
+    )  # fmt: skip
+    sim.apply_spring("A:20:CA", target=(4.0, 0.0, 0.0), stiffness=500.0)
+    report = sim.run(h=2e-3, steps=50)
+    assert 0 < report.n_active <= 8
+    assert report.field_energy == sim.scalars()["field_energy"]
+    assert set(sim.scalars()) >= {"field_energy", "temperature", "energy"}
+    assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3
+
+
+def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
+    pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
+    short = {"run.duration": 0.2, "record.every": 0.02, "method.active_joints": 12}
+    whole = lw.run_scene("polyalanine_pull", tmp_path / "whole", short, progress=False)
+    lw.run_scene(
+        "polyalanine_pull", tmp_path / "parts", short, callback=lambda sim, report: sim.steps_done >= 20, progress=False
+    )
+    parts = lw.run_scene(None, tmp_path / "parts", resume=True, progress=False)
+    assert whole.settings["thermostat_kind"] == "Langevin(temperature=300.0, friction=5.0, seed=1, " + (
+        f"boltzmann={lw.molecules.BOLTZMANN}, fixman=False)"
+    )
+    assert (whole.state(-1).q == parts.state(-1).q).all()
+    assert (whole.state(-1).v == parts.state(-1).v).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": {"library": "chain"}}, "needs model.library = 'peptide'"),
+        ({"model": {"library": "peptide", "parameters": {"sequence": "AXA"}}}, "X"),
+        ({"model": {"library": "peptide", "parameters": {"sequences": "AA"}}}, "sequences"),
+        ({"method": {"kind": "molecule", "friction": 2.0}}, "give a temperature with it"),
+        ({"method": {"kind": "molecule", "update_every": 2}}, "where active_joints says"),
+        ({"joint": [{"joint": "*", "stiffness": 1.0}]}, "from its force field"),
+    ],
+)
+def test_scenes_of_molecules_say_what_is_wrong(change, message):
+    given = {
+        "model": {"library": "peptide", "parameters": {"sequence": "AA"}},
+        "method": {"kind": "molecule"},
+        "run": {"h": 1e-3, "steps": 2},
+    }
+    with pytest.raises(lw.FormatError, match=message):
+        lw.Scene({**given, **change})

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from tests.helpers import proteins
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
@@ -27,9 +28,20 @@ def scene(method, **more):
     })  # fmt: skip
 
 
+ELSEWHERE = ("model", "state", "field", "thermostat")  # of the scene, or of the method for molecules
+
+
+def model_of(kind):
+    """A model that a method can compute."""
+    if kind == "molecule":
+        proteins.need_packages()
+        return {"library": "peptide", "parameters": {"sequence": "AG"}}
+    return {"library": "compass_biped" if kind == "walker" else "chain"}
+
+
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_argument_of_the_class_has_a_key(kind):
-    arguments = [name for name in inspect.signature(CLASSES[kind]).parameters if name not in ("model", "state")]
+    arguments = [name for name in inspect.signature(CLASSES[kind]).parameters if name not in ELSEWHERE]
     keys = [RENAMED.get(kind, {}).get(name, name) for name in arguments]
     assert sorted(keys) == sorted(METHODS[kind].keys)
 
@@ -114,8 +126,7 @@ def test_kept_momentum_is_that_of_external_impulses():
 @pytest.mark.parametrize("kind", METHODS)
 def test_every_method_builds_a_simulation(kind):
     """Whatever the method: the same protocol, a run of the whole scene without a recording, a report of it."""
-    library = "compass_biped" if kind == "walker" else "chain"
-    scene = Scene({"model": {"library": library}, "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 30}})
+    scene = Scene({"model": model_of(kind), "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 30}})
     sim = scene.build()
     assert (sim.model.body_names, sim.time, sim.steps_done) == (scene.model.body_names, 0.0, 0)
     assert sim.settings()["simulation"] == type(getattr(sim, "sim", sim)).__name__
@@ -132,8 +143,7 @@ def test_every_method_builds_a_simulation(kind):
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_methods_refuse_what_they_have_no_use_for(kind):
-    library = "compass_biped" if kind == "walker" else "chain"
-    given = {"model": {"library": library}, "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 1}}
+    given = {"model": model_of(kind), "method": {"kind": kind}, "run": {"h": 1e-3, "steps": 1}}
     tables = {
         "pin": [{"joint": "*", "to": "active"}],
         "state": {"seed": 1},

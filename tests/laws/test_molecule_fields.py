@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import proteins
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.molecules.forces.field import CompiledField, poses_of

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import proteins
 import pytest
-from linkwork.full.runge_kutta import rk4
+from tests.helpers import proteins
 
 import linkwork as lw
-from linkwork.full.kick_drift_kick import kick_drift_kick
 from linkwork.model import layout
-from linkwork.molecules.thermal.accelerating import FieldAcceleration
 
 EPS = np.finfo(float).eps
 
@@ -154,60 +151,117 @@ def test_fixmans_potential_is_the_determinant_and_its_slope(seed):
     assert (fixman.efforts(state) == -0.5 * fixman.kT * slopes).all()
 
 
-# -------------------------------------------------------------------------------------------------------------- integrators
+# -------------------------------------------------------------------------------------------------------------- simulations
 
 
-def test_kick_drift_kick_goes_back_the_way_it_came(rng):
-    model = linkage_in_space(joints=5)
-
-    def acceleration(q, v):
-        return lw.forward_dynamics(model, lw.State(q, v))
-
-    start = lw.State(model.random_state(rng).q, 0.3 * rng.normal(size=model.nv))
-    state = start
-    for _ in range(20):
-        state = kick_drift_kick(model, state, 0.01, acceleration).state
-    state = lw.State(state.q, -state.v)
-    for _ in range(20):
-        state = kick_drift_kick(model, state, 0.01, acceleration).state
-    # 40 equations solved to 1e-12, carried on by a motion that does not diverge in 20 steps
-    assert np.abs(model.difference(start.q, state.q)).max() < 1e-9
-    assert np.abs(start.v + state.v).max() < 1e-9
-
-
-def test_kick_drift_kick_is_of_order_two(rng):
-    model = linkage_in_space(joints=4)
-
-    def acceleration(q, v):
-        return lw.forward_dynamics(model, lw.State(q, v))
-
-    start = lw.State(model.random_state(rng).q, 0.5 * rng.normal(size=model.nv))
-
-    def end(step, n):
-        state = start
-        for _ in range(n):
-            state = step(model, state, 0.2 / n, acceleration).state
-        return state
-
-    exact = end(rk4, 400)
-    errors = [np.abs(model.difference(exact.q, end(kick_drift_kick, n).q)).max() for n in (20, 40)]
-    assert 3.6 < errors[0] / errors[1] < 4.4
-
-
-@pytest.mark.parametrize(("step", "h", "drift"), [(rk4, 5e-3, 0.002), (kick_drift_kick, 2e-3, 0.05)])
-def test_the_helix_keeps_its_energy(step, h, drift):
+@pytest.mark.parametrize(("integrator", "h", "drift"), [("rk4", 5e-3, 0.002), ("kick_drift_kick", 2e-3, 0.05)])
+def test_the_helix_keeps_its_energy(integrator, h, drift):
     """A picosecond at 300 K without thermostat; ten of them are in `linkwork bench molecules`. [kJ/mol/ps]"""
     proteins.need_packages()
     molecule = proteins.helix()
-    acceleration = FieldAcceleration(molecule.model, molecule.field())
     q = molecule.state.q
     v = lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(1))
-    state, steps = lw.State(q, v), round(1.0 / h)
-    energies = [acceleration.energy(state)]
+    sim = lw.FullDynamics(molecule.model, lw.State(q, v), field=molecule.field(), integrator=integrator)
+    steps = round(1.0 / h)
+    energies = [sim.energy.total]
     for _ in range(steps):
-        state = step(molecule.model, state, h, acceleration).state
-        energies.append(acceleration.energy(state))
+        sim.advance(h)
+        energies.append(sim.energy.total)
     slope = np.polyfit(h * np.arange(steps + 1), energies, 1)[0]
     # Over one picosecond energy also swings: grant five times the drift of ten
     assert abs(slope) <= 5.0 * drift
-    assert acceleration.evaluations <= (4 * steps + 1 if step is rk4 else steps + 1)
+    assert sim.field.evaluations <= (4 * steps + 1 if integrator == "rk4" else steps + 1)
+
+
+def warm(molecule, seed=1):
+    q = molecule.state.q
+    return lw.State(q, lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("engine", ["numba", "openmm"])
+def test_all_torsions_active_move_as_the_whole(engine):
+    proteins.need_packages()
+    molecule = proteins.helix()
+    options = {"platform": "Reference"} if engine == "openmm" else {}
+    field, ends = molecule.field(engine=engine, **options), []
+    for kind, more in ((lw.FullDynamics, {}), (lw.AdaptiveDynamics, {"tolerance": 0.0})):
+        sim = kind(molecule.model, warm(molecule), field=field, integrator="rk4", **more)
+        sim.apply_spring("A:20:CA", target=(3.0, 1.0, 0.0), stiffness=100.0)
+        sim.advance(2e-3, 10)
+        ends.append((molecule.positions(sim.state), sim.energy.total))
+    # ten steps of accelerations right to 1e-16 times conditions of some 1e6
+    assert np.abs(ends[0][0] - ends[1][0]).max() <= 1e-8
+    assert ends[0][1] == pytest.approx(ends[1][1], abs=1e-6)
+
+
+def test_frozen_torsions_move_like_a_molecule_without_them():
+    """Twenty torsions pinned inactive, pairs inside rigid pieces left out: as the molecule of the other twenty."""
+    proteins.need_packages()
+    molecule = proteins.helix()
+    kept = molecule.torsions[20:]
+    fewer = molecule.with_torsions(kept)
+    names = {torsion.name for torsion in kept}
+    adaptive = lw.AdaptiveDynamics(
+        molecule.model, molecule.state, tolerance=0.0, field=molecule.field(), integrator="rk4"
+    )
+    for torsion in molecule.torsions:
+        if torsion.name not in names:
+            adaptive.pin_inactive(molecule.model.joint_names[torsion.joint])
+    full = lw.FullDynamics(fewer.model, fewer.state, field=fewer.field(), integrator="rk4")
+    begin = adaptive.energy.total
+    assert begin == pytest.approx(full.energy.total, rel=1e-9)
+    for sim in (adaptive, full):
+        sim.apply_spring("A:20:CA", target=(3.0, 1.0, 0.0), stiffness=100.0)
+        sim.advance(2e-3, 20)
+    one, other = molecule.positions(adaptive.state), fewer.positions(full.state)
+    assert np.abs(one - other).max() <= 1e-8
+    assert np.abs(one - molecule.reference).max() > 1e-3  # something moved
+    assert adaptive.field.pairs < 0.8 * molecule_pairs(molecule)
+    assert adaptive.energy.total == pytest.approx(full.energy.total, abs=1e-6)
+
+
+def molecule_pairs(molecule):
+    field = molecule.field()
+    field.at(molecule.state)
+    return field.pairs
+
+
+def test_energy_goes_on_when_the_region_changes():
+    """What freezes counts as constant: the energy of the field does not jump at an update."""
+    proteins.need_packages()
+    molecule = proteins.helix()
+    sim = lw.AdaptiveDynamics(
+        molecule.model, molecule.state, active_joints=12, update_every=1000, horizon=0.02, field=molecule.field(),
+        integrator="kick_drift_kick",
+    )  # fmt: skip
+    for _ in range(4):
+        sim.advance(1e-3, 20)
+        before = sim.field_energy
+        sim.update_region()
+        assert sim.field_energy == pytest.approx(before, abs=1e-9 * abs(before) + 1e-9)
+        assert sim.field_energy == pytest.approx(molecule.field().energy(sim.state), abs=1e-7)
+        assert 0 < sim.report.n_active <= 12
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive"])
+def test_a_run_of_a_molecule_resumes_in_the_same_bits(kind):
+    """Lists of neighbours made at other times leave no trace in the forces."""
+    proteins.need_packages()
+    molecule = proteins.helix()
+
+    def make():
+        options = {"field": molecule.field(cutoff=0.9), "thermostat": lw.Langevin(300, 5.0, seed=3)}
+        options["integrator"] = "kick_drift_kick"
+        if kind == "full":
+            return lw.FullDynamics(molecule.model, warm(molecule), **options)
+        return lw.AdaptiveDynamics(molecule.model, warm(molecule), active_joints=10, **options)
+
+    one, other = make(), make()
+    one.advance(4e-3, 35)
+    saved = one.checkpoint()
+    one.advance(4e-3, 35)
+    other.restore(saved)
+    other.advance(4e-3, 35)
+    assert (one.state.q == other.state.q).all()
+    assert (one.state.v == other.state.v).all()
+    assert one.scalars()["temperature"] == other.scalars()["temperature"]

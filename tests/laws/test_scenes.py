@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.scene import Scene, run_scene
@@ -35,6 +36,7 @@ SMALLER = {
     "elastica": {"run.duration": 1.0},
     "stiff_robot": {"run.duration": 0.5},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
+    "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
 }
 ADAPTIVE = ("millipede_hit", "molecule_hit", "crowd")
 QUASI_STATIC = (
@@ -58,6 +60,8 @@ def test_every_ready_scene_is_listed_and_explains_itself():
 @pytest.mark.parametrize("name", sorted(SMALLER))
 def test_every_ready_scene_runs(name, tmp_path):
     """Short or small: to its end, with frames, finite numbers and something that moves."""
+    if name == "polyalanine_pull":
+        proteins.need_packages()
     recording = run_short(name, tmp_path)
     assert recording.status == "finished"
     assert len(recording) >= 3

@@ -24,10 +24,11 @@ from linkwork.simulation.base import IntArray, LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.failures import explain_step
-from linkwork.simulation.integrators.chart import EVALUATE
+from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
+from linkwork.simulation.thermal.langevin import Langevin
 
 FloatArray = NDArray[np.float64]
 
@@ -44,32 +45,47 @@ class FullReport(Report):
     evaluations: of the accelerations.
     error_estimate: sum of the estimated errors of the substeps, in the worst coordinate or velocity [rad, m, rad/s or m/s];
     NaN for integrators without an estimate.
-    energy: kinetic and potential (gravity, joint springs) at the end [J].
+    energy: kinetic and potential (gravity, joint springs, field) at the end [J].
+    field_energy: that of the field alone [J]; zero without one.
     """
 
     steps_taken: int
     evaluations: int
     error_estimate: float
     energy: float
+    field_energy: float = 0.0
 
 
-class FullDynamics(LinkageSimulation):
+class FullDynamics(OutsideForces, LinkageSimulation):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
     integrator: "semi_implicit_euler" (order 1), "rk4", "dormand_prince" (order 5, substeps within rtol and atol) or
-    "implicit_midpoint" (order 2, keeps energy over long runs); or "implicit_euler" (order 1, with the stiffness of tension:
-    for cables under forces far above their weight; trees only, momentum is not kept).
+    "implicit_midpoint" (order 2, keeps energy over long runs), "kick_drift_kick" (order 2, asks a field once per step); or
+    "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
+    momentum is not kept).
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
     device: "gpu" computes the accelerations there (algorithm "gpu"); `lw.gpu.DeviceModel.step` also keeps the state there.
+    field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew at every stage. In the units of
+    the model: for molecules nm, ps, Da and kJ/mol, not those of the SI that results are labelled with.
+    thermostat: `Langevin(temperature)`; friction and noise change velocities after every step.
     Loops are closed again after every step. Joint limits are data; they do not act.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
 
-    _SETTINGS = ("algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol")
+    _SETTINGS = (
+        "algorithm",
+        "integrator",
+        "implicit_joints",
+        "keep_momentum",
+        "rtol",
+        "atol",
+        "field_kind",
+        "thermostat_kind",
+    )
 
     def __init__(
         self,
@@ -82,6 +98,8 @@ class FullDynamics(LinkageSimulation):
         rtol: float = RTOL,
         atol: float = ATOL,
         device: str = "cpu",
+        field: Field | None = None,
+        thermostat: Langevin | None = None,
     ):
         if device not in DEVICES:
             raise StateError(f"there is no device {device!r}; choose one of {', '.join(DEVICES)}.")
@@ -93,7 +111,9 @@ class FullDynamics(LinkageSimulation):
             raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
         if integrator not in FULL_INTEGRATORS:
             raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(FULL_INTEGRATORS)}.")
-        if integrator == IMPLICIT_EULER and (model.loops or algorithm != "aba" or implicit_joints is False):
+        if integrator == IMPLICIT_EULER and (
+            model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
+        ):
             raise StateError(
                 "implicit_euler is for trees, by its own sweeps, with implicit joints; leave the rest out."
             )
@@ -101,6 +121,7 @@ class FullDynamics(LinkageSimulation):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
         super().__init__(model)
+        self._set_outside(field, thermostat)
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
         self.implicit_joints = algorithm == "aba" if implicit_joints is None else bool(implicit_joints)
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
@@ -114,6 +135,7 @@ class FullDynamics(LinkageSimulation):
             bases = bases[:0]
         moving = mv.allocate(model.arrays, bases, tree_of, method)
         self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
+        self._prepare_outside()
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
         self._moving.q[:], self._moving.v[:] = q, v
         counts, numbers = self._moving.counts, self._moving.numbers
@@ -133,6 +155,7 @@ class FullDynamics(LinkageSimulation):
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations at the present state under the present loads [rad/s² or m/s²], shape (nv,)."""
+        self._refresh()
         if self.algorithm == "aba":
             evaluate = steps.evaluate_closed if self.model.loops else steps.evaluate
             status = evaluate(self._table)
@@ -144,8 +167,15 @@ class FullDynamics(LinkageSimulation):
 
     @property
     def energy(self) -> Energy:
-        """Kinetic, and potential energy of gravity and joint springs [J]."""
-        return Energy(*map(float, kinetic_and_potential(self._table)))
+        """Kinetic, and potential energy of gravity, joint springs and the field [J]."""
+        kinetic, potential = map(float, kinetic_and_potential(self._table))
+        return Energy(kinetic, potential + self.field_energy)
+
+    @property
+    def field_energy(self) -> float:
+        """Energy of the field at the present state, in its units; zero without one."""
+        self._refresh()
+        return self._field_energy
 
     @property
     def momentum(self) -> Momentum:
@@ -154,9 +184,10 @@ class FullDynamics(LinkageSimulation):
         return Momentum(linear=x[3:], angular=x[:3])
 
     def scalars(self) -> dict[str, float]:
-        """Scalars worth plotting over time: energies [J], of gravity and joint springs as far as potential."""
+        """Scalars worth plotting over time: energies [J], of gravity, joint springs and the field as far as potential."""
         now = self.energy
-        return {"kinetic_energy": now.kinetic, "potential_energy": now.potential, "energy": now.total}
+        found = {"kinetic_energy": now.kinetic, "potential_energy": now.potential, "energy": now.total}
+        return found | self._outside_scalars(now.kinetic, self.model.nv)
 
     # ------------------------------------------------------------------------------------------------------------- moving
 
@@ -171,7 +202,9 @@ class FullDynamics(LinkageSimulation):
         numbers[mv.ERROR] = 0.0
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
-        return FullReport(int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total)
+        return FullReport(
+            int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total, self._field_energy
+        )
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
@@ -180,15 +213,17 @@ class FullDynamics(LinkageSimulation):
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         if self._implicit is not None:
             self._advance_implicitly(self._implicit, h, n)
-        elif self.algorithm == "aba":
-            status, done = self._advance(self._table, h, n)
-            self._count(h, done)
-            if status != mv.OK:
-                raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
+            return
+        if self._is_stepped_outside:
+            status, done, fault = advance_outside(
+                self._table, h, n, self._accelerate_outside, self._refresh, self._after_step
+            )
         else:
-            for _ in range(n):
-                self._step_from_outside(h)
-                self._count(h, 1)
+            (status, done), fault = self._advance(self._table, h, n), None
+        self._count(h, done)
+        if status != mv.OK:
+            cause = fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
+            raise self._failure(h, cause)
 
     def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
         for _ in range(n):
@@ -202,23 +237,51 @@ class FullDynamics(LinkageSimulation):
         self.steps_done += done
         self.time += done * h
 
-    def _step_from_outside(self, h: float) -> None:
-        """One step with accelerations by another algorithm."""
-        fault: LinkworkError | None = None
-        status = steps.begin_step(self._table, h)
+    # ----------------------------------------------------------------------------------------- forces that Python finds
+
+    def _prepare_outside(self) -> None:
+        """Arrays of their own for what acts, where a field or a thermostat adds to it."""
+        if self._field is not None:
+            self._moving = self._moving._replace(wrench=np.zeros((self.model.n_bodies, 6)))
+            self._field_wrenches = np.zeros((self.model.n_bodies, 6))
+        if self._thermostat is not None and self._thermostat.has_forces:
+            self._moving = self._moving._replace(effort=self._effort.copy())
+            self._fixman_efforts = np.zeros(self.model.nv)
+        self._refreshed_q = np.full(self.model.nq, np.nan)
+        self._is_stepped_outside = self.algorithm != "aba" or self._field is not None or self._thermostat is not None
+        closed = steps.go_on_closed if self.model.loops else steps.go_on
+        self._accelerate_outside = closed if self.algorithm == "aba" else self._go_on
+
+    def _refresh(self) -> None:
+        """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
+        moving = self._moving
+        if not self._has_outside_forces:
+            return
+        if not np.array_equal(moving.q, self._refreshed_q):
+            self._refreshed_q[:] = np.nan  # what fails below is not there
+            if self._field is not None:
+                steps.place_bodies(self._table)
+                self._field_energy = float(self._field.wrenches(moving.world, self._field_wrenches))
+            if self._thermostat is not None and self._thermostat.has_forces:
+                self._fixman_efforts[:] = self._thermostat.efforts(moving, self.model.n_bodies, self.model.nv)
+            self._refreshed_q[:] = moving.q
+        if self._field is not None:
+            np.add(self._loads.wrench, self._field_wrenches, out=moving.wrench)
+        if moving.effort is not self._effort:
+            np.add(self._effort, self._fixman_efforts, out=moving.effort)
+
+    def _after_step(self, h: float) -> None:
+        if self._thermostat is None:
+            return
+        self._thermostat.relax(self._table, self.model.n_bodies, self.model.nv, h)
+        if self._moving.base.size:
+            read_momentum(self._table)
+
+    def _go_on(self, table: IntArray, h: float) -> int:
+        """One evaluation by another algorithm than `aba`, and on to the next stage."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
-            while status == EVALUATE:
-                try:
-                    self._accelerate()
-                    bad = mv.OK
-                except LinkworkError as error:
-                    fault, bad = error, mv.OVERFLOW
-                status = steps.resume_step(self._table, h, bad)
-        status = steps.finish_step(self._table, status)
-        if status != mv.OK:
-            raise self._failure(
-                h, fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
-            )
+            self._accelerate()
+        return int(steps.resume_step(table, h, mv.OK))
 
     def _accelerate(self) -> None:
         moving = self._moving
@@ -244,7 +307,7 @@ class FullDynamics(LinkageSimulation):
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         self._moving.counts[mv.LOADS] = self._loads.count
-        self._table[mv.ROWS_OF_WRENCH] = self.model.n_bodies if self._loads.has_fixed else 0
+        self._table[mv.ROWS_OF_WRENCH] = self.model.n_bodies if self._loads.has_fixed or self._field is not None else 0
 
     def _joint_changed(self, joint: int) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
@@ -258,8 +321,10 @@ class FullDynamics(LinkageSimulation):
             "kept_momentum": self._moving.kept,
             "loop_coordinates": self._constraints.z,
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+            **self._outside_kept(),
         }
 
     def _restored(self, saved: dict[str, Any]) -> None:
         self._moving.counts[mv.COMPOSITES_READY] = 0
         self._joint_changed(-1)
+        self._outside_restored()

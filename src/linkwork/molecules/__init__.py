@@ -20,13 +20,14 @@ from numpy.typing import ArrayLike
 from linkwork.core.checks import not_negative
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules import extras
-from linkwork.molecules.forces.field import CompiledField, Field
+from linkwork.molecules.forces.field import CompiledField
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
 from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
 from linkwork.molecules.structure.report import Change, PreparationReport
-from linkwork.molecules.thermal.fixman import FixmanPotential
-from linkwork.molecules.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
+from linkwork.simulation.fields import Field
+from linkwork.simulation.thermal.fixman import FixmanPotential
+from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
 
 __all__ = [
     "BOLTZMANN",

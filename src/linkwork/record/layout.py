@@ -17,6 +17,8 @@ SCALAR_UNITS = {
     "kinetic_energy": "J",
     "potential_energy": "J",
     "energy": "J",
+    "field_energy": "J",
+    "temperature": "K",
     "n_active": "1",
     "n_computed": "1",
     "nodes_updated": "1",

@@ -181,6 +181,9 @@ class LinkageSimulation(Loaded, Runnable):
         """Arrays that a checkpoint holds, and a restored one is written into."""
         raise NotImplementedError
 
+    def _about_to_be_kept(self) -> None:
+        """Brings the arrays of `_kept` up to date."""
+
     def _restored(self, saved: dict[str, Any]) -> None:
         """All that is kept was written; what follows from it is to be formed again."""
         raise NotImplementedError
@@ -206,6 +209,7 @@ class LinkageSimulation(Loaded, Runnable):
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history, loads, efforts and motors included."""
+        self._about_to_be_kept()
         return {
             "simulation": type(self).__name__,
             **{name: array.copy() for name, array in self._all_kept().items()},

@@ -23,8 +23,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
-SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT = range(4)
-STAGE_ROWS = (0, 3, 16, 19)
+SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK = range(5)
+STAGE_ROWS = (0, 3, 16, 19, 1)
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3

@@ -6,8 +6,8 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate
-from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, runge_kutta
+from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate, place_and_move
+from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, kick_drift_kick, runge_kutta
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.momentum import correct_bases
@@ -16,6 +16,7 @@ from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,
     KEEPS_MOMENTUM,
+    KICK_DRIFT_KICK,
     METHOD,
     OK,
     OVERFLOW,
@@ -98,6 +99,8 @@ def begin(table, h):
         return runge_kutta.begin(table, h)
     if method == DORMAND_PRINCE:
         return dormand_prince.begin(table, h)
+    if method == KICK_DRIFT_KICK:
+        return kick_drift_kick.begin(table, h)
     return implicit_midpoint.begin(table, h)
 
 
@@ -112,6 +115,8 @@ def resume(table, h, bad):
         return runge_kutta.resume(table, h, bad)
     if method == DORMAND_PRINCE:
         return dormand_prince.resume(table, h, bad)
+    if method == KICK_DRIFT_KICK:
+        return kick_drift_kick.resume(table, h, bad)
     return implicit_midpoint.resume(table, h, bad)
 
 
@@ -168,6 +173,29 @@ def resume_step(table, h, bad):
 @kernel
 def finish_step(table, status):
     return finish(table, status)
+
+
+@kernel
+def place_bodies(table):
+    """World poses of all bodies at q into `world`; forces that depend on them are found outside."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        place_and_move(s, i)
+
+
+@kernel
+def go_on(table, h):
+    """One evaluation by `aba` within a step, and on to the next stage."""
+    return resume(table, h, accelerate(table, where_joints_act(table), h))
+
+
+@kernel
+def go_on_closed(table, h):
+    """The same with loops."""
+    status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
+    if status == DONE:
+        status = close_loops(table)
+    return status
 
 
 @kernel

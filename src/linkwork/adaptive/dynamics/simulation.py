@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.dynamics import choice, region
-from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, allocate_reduced
+from linkwork.adaptive.dynamics.piece_field import PieceField
+from linkwork.adaptive.dynamics.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.nodes import touch_bodies
 from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_weights
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
@@ -28,7 +30,7 @@ from linkwork.core.bundles import ENTRIES, ROWS, describe
 from linkwork.core.checks import not_negative, positive, whole
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state
-from linkwork.errors import StateError
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -37,9 +39,11 @@ from linkwork.simulation import step as steps
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.failures import explain_step
+from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
+from linkwork.simulation.thermal.langevin import Langevin
 
 FloatArray = NDArray[np.float64]
 
@@ -57,7 +61,8 @@ class AdaptiveReport(Report):
         proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
     reached: whether that is within the tolerance (a number of joints may have been asked for instead).
     region_changes: joints that became active or inactive since the simulation began.
-    energy: kinetic, and potential of gravity and joint springs [J].
+    energy: kinetic, and potential of gravity, joint springs and the field [J].
+    field_energy: that of the field alone [J]; zero without one.
     """
 
     n_active: int
@@ -66,12 +71,13 @@ class AdaptiveReport(Report):
     reached: bool
     region_changes: int
     energy: float
+    field_energy: float = 0.0
 
     def note(self) -> str:
         return f"{self.n_active:,} active, bound {self.error_bound:.1e}"
 
 
-class AdaptiveDynamics(TreeSimulation):
+class AdaptiveDynamics(OutsideForces, TreeSimulation):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -82,6 +88,8 @@ class AdaptiveDynamics(TreeSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol: as in FullDynamics.
+    field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
+        metric at each update, which then costs O(n). The thermostat warms active joints.
     Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
     metric as they were in the last step, and the error bound is that of the tree under these forces.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
@@ -101,6 +109,8 @@ class AdaptiveDynamics(TreeSimulation):
         "atol",
         "_weights",
         "_velocity_weights",
+        "field_kind",
+        "thermostat_kind",
     )
     _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven")
 
@@ -120,6 +130,8 @@ class AdaptiveDynamics(TreeSimulation):
         keep_momentum: bool = True,
         rtol: float = RTOL,
         atol: float = ATOL,
+        field: Field | None = None,
+        thermostat: Langevin | None = None,
     ):
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
@@ -142,7 +154,10 @@ class AdaptiveDynamics(TreeSimulation):
         bundles = allocate(model, q.copy(), v.copy(), self._weights, self._velocity_weights, in_motion=True)
         self._allocate_moving(model)
         self._reduced = allocate_reduced(model.n_bodies, bundles.plan.nodes.shape[0], self._bases, self._constraints)
+        self.model = model
+        self._set_outside(field, thermostat)
         super().__init__(model, bundles, self._reduced)
+        self._prepare_outside()
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
         self._counted = self._count_joints()
         self._since_update = self.update_every  # the first step begins with an update
@@ -210,9 +225,17 @@ class AdaptiveDynamics(TreeSimulation):
 
     @property
     def energy(self) -> Energy:
-        """Kinetic, and potential energy of gravity and joint springs [J]. Cost: O(active joints)."""
+        """Kinetic, and potential energy of gravity, joint springs and field [J]. Cost: O(active joints), and the field."""
         self._renew()
-        return Energy(*map(float, kinetic_and_potential(self._moving_table)))
+        kinetic, potential = map(float, kinetic_and_potential(self._moving_table))
+        return Energy(kinetic, potential + self.field_energy)
+
+    @property
+    def field_energy(self) -> float:
+        """Energy of the field at the present state, in its units; zero without one."""
+        self._renew()
+        self._refresh()
+        return self._field_energy
 
     @property
     def momentum(self) -> Momentum:
@@ -235,6 +258,7 @@ class AdaptiveDynamics(TreeSimulation):
             reached=self.tolerance is not None and bound <= self.tolerance,
             region_changes=int(self._run.counts[CHANGE_COUNT]),
             energy=energy.total,
+            field_energy=self._field_energy,
         )
 
     def scalars(self) -> dict[str, float]:
@@ -248,6 +272,7 @@ class AdaptiveDynamics(TreeSimulation):
             "n_active": float(report.n_active),
             "n_computed": float(report.n_computed),
             "error_bound": report.error_bound,
+            **self._outside_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
         }
 
     def _joints_at_work(self) -> int:
@@ -273,13 +298,21 @@ class AdaptiveDynamics(TreeSimulation):
         while left > 0:
             if self._since_update >= every:
                 self._update(every * h if self.horizon is None else positive(self.horizon, "horizon"))
-            status, done = self._advance(self._moving_table, h, min(left, every - self._since_update))
+            status, done, fault = self._go(h, min(left, every - self._since_update))
             self.steps_done += done
             self.time += done * h
             self._since_update += done
             left -= done
             if status != mv.OK:
-                self._fail(status, self._reduced.joint[status] if status >= 0 else -1, " Take a smaller step.")
+                body = self._reduced.joint[status] if status >= 0 else -1
+                self._fail(status, body, " Take a smaller step.", fault)
+
+    def _go(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
+        """Up to n steps of the linkage that moves: OK or why it stopped, the steps that were made, an error on the way."""
+        if self._field is None and self._thermostat is None:
+            return (*self._advance(self._moving_table, h, n), None)
+        go_on = steps.go_on_closed if self.model.loops else steps.go_on
+        return advance_outside(self._moving_table, h, n, go_on, self._refresh, self._after_step)
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""
@@ -300,6 +333,8 @@ class AdaptiveDynamics(TreeSimulation):
         settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
         settings[choice.MOST], settings[choice.HORIZON] = most, horizon
         settings[choice.WANTS_ALL] = wants_all
+        if self._pieces is not None and not wants_all:
+            self._load_metric()
         self._perform(region.UPDATE, settings=settings)
         self._is_proven = True
 
@@ -311,11 +346,13 @@ class AdaptiveDynamics(TreeSimulation):
         flags: NDArray[np.uint8] = NO_FLAGS,
         settings: FloatArray | None = None,
     ) -> None:
-        self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
+        self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
         given = np.zeros(choice.SETTINGS) if settings is None else settings
         status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
         if status != mv.OK:
             self._fail(status, status, "")
+        if task != region.PREPARE:
+            self._follow_pieces()
 
     def _renew(self) -> None:
         """What acts on the linkage that moves, if it is other than at the last step."""
@@ -330,10 +367,67 @@ class AdaptiveDynamics(TreeSimulation):
         self._renew()
         read_momentum(self._moving_table)
 
-    def _fail(self, status: int, body: int, advice: str) -> None:
+    def _fail(self, status: int, body: int, advice: str, fault: LinkworkError | None = None) -> None:
         self._collect()
-        cause = explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
+        cause = fault or explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+
+    # ------------------------------------------------------------------------------------------ forces that Python finds
+
+    def _prepare_outside(self) -> None:
+        """Arrays of their own for what a field or Fixman's potential adds to."""
+        self._pieces = None if self._field is None else PieceField(self._field, self.model)
+        if self._pieces is not None:
+            self._run = self._run._replace(wrench=self._loads.wrench.copy())
+            self._table = describe(self._plan, self._mechanism, self._coefficients, self._run, *self._more)
+            self._all_bodies = np.arange(self.model.n_bodies)
+        self._given_effort = np.zeros(0)  # efforts on the linkage that moves, without Fixman's
+        self._refreshed_q = np.zeros(0)
+        self._is_refreshed = False
+
+    def _load_metric(self) -> None:
+        """The field's wrenches at the present coordinates become loads on all bodies, for the metric."""
+        assert self._pieces is not None
+        self._pieces.find_metric_wrenches(self._moving_table)
+        np.add(self._loads.wrench, self._pieces.metric_wrenches, out=self._run.wrench)
+        touch_bodies(self._table, self._all_bodies, 0, self._marks)
+
+    def _follow_pieces(self) -> None:
+        """The linkage that moves was gathered anew."""
+        if not self._has_outside_forces:
+            return
+        counts = self._reduced.counts
+        self._refreshed_q, self._is_refreshed = np.zeros(int(counts[COORDINATES])), False
+        self._given_effort = self._moving.effort[: counts[VELOCITIES]].copy()
+        if self._pieces is not None:
+            self._pieces.follow(self._table, self._moving_table, self._moving, int(counts[PIECES]), self._loads.wrench)
+
+    def _refresh(self) -> None:
+        """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
+        if not self._has_outside_forces:
+            return
+        moving, counts = self._moving, self._reduced.counts
+        q = moving.q[: counts[COORDINATES]]
+        if self._is_refreshed and np.array_equal(q, self._refreshed_q):
+            return
+        self._is_refreshed = False
+        if self._pieces is not None:
+            self._pieces.evaluate(self._moving_table, self._moving, self._loads.wrench)
+            self._field_energy = self._pieces.energy
+        if self._thermostat is not None and self._thermostat.has_forces:
+            velocities = int(counts[VELOCITIES])
+            more = self._thermostat.efforts(moving, int(counts[PIECES]), velocities)
+            np.add(self._given_effort, more, out=moving.effort[:velocities])
+        self._refreshed_q[:] = q
+        self._is_refreshed = True
+
+    def _after_step(self, h: float) -> None:
+        if self._thermostat is None:
+            return
+        counts = self._reduced.counts
+        self._thermostat.relax(self._moving_table, int(counts[PIECES]), int(counts[VELOCITIES]), h)
+        if self._bases.size:
+            read_momentum(self._moving_table)
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -389,6 +483,11 @@ class AdaptiveDynamics(TreeSimulation):
         keep[mv.ROWS_OF_LOADS] = False
         self._moving_table[keep] = before[keep]
 
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        if self._pieces is not None:
+            self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
+        super()._loads_changed(bodies, world)
+
     def _joint_changed(self, joint: int) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
         super()._joint_changed(joint)
@@ -401,6 +500,8 @@ class AdaptiveDynamics(TreeSimulation):
         return {
             **{name: getattr(run, name) for name in names},
             "wrench": run.wrench,
+            **({} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}),
+            **self._outside_kept(),
             "loop_forces": self._constraints.acting,
             "loop_coordinates": self._constraints.z,
             "kept_momentum": self._moving.kept,
@@ -470,6 +571,7 @@ class AdaptiveDynamics(TreeSimulation):
         for name, array in self._kept().items():
             array[...] = kept[name]
         self._run.counts[TOUCHED] = 0
+        self._outside_restored()
 
     def _prepare(self) -> None:
         run = self._run

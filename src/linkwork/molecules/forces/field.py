@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,21 +32,6 @@ from linkwork.molecules.torsions.tree import TorsionTree
 FloatArray = NDArray[np.float64]
 
 SKIN = 0.1  # [nm] how much further than the cutoff the list of neighbours reaches
-
-
-class Field(Protocol):
-    """A potential energy of the poses of all bodies, and the wrenches that follow from it."""
-
-    @property
-    def model(self) -> Model: ...
-
-    def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
-        """Writes the wrench on each body, in its own frame at its origin, shape (n, 6) [kJ/mol, kJ/mol/nm].
-
-        poses: rotation (nine numbers) and origin [nm] of each body in the world, shape (n, 12).
-        Returns the energy [kJ/mol].
-        """
-        ...
 
 
 class FieldQuestions:
@@ -94,12 +80,14 @@ class CompiledField(FieldQuestions):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         self.skin = positive(skin, "skin")
         self.tables = make_tables(atoms, tree, system, self.skin)
+        self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
         self._has_clusters = False
         poses = poses_of(self.model, self.model.neutral().q)
         whole, _ = self.every_term(self.atom_positions(poses))
         self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
+        self._constant_of_bodies = self.constant
 
     @property
     def pairs(self) -> int:
@@ -126,6 +114,7 @@ class CompiledField(FieldQuestions):
         n = self.model.n_bodies
         if numbers.shape != (n,) or (numbers < 0).any() or (numbers >= n).any():
             raise StateError(f"cluster must be {n} whole numbers from 0 to {n - 1}, one per body.")
+        self.tables = self.tables._replace(atoms=self._atoms)
         if poses is None:
             move_as_one(self.tables, numbers)
             return float("nan")
@@ -136,6 +125,28 @@ class CompiledField(FieldQuestions):
         self.constant += before - after if self._has_clusters else 0.0
         self._has_clusters = True
         return after
+
+    def attach_to_pieces(self, piece: ArrayLike, pose: FloatArray) -> None:
+        """Bodies of one number move as one from now on: `wrenches` takes poses of these pieces and gives wrenches on them.
+
+        piece: shape (n,), whole numbers from 0 to n - 1. pose: of each body in its piece, shape (n, 12).
+        `energy`, `at` and `generalized_forces` are for bodies: `set_clusters` goes back to them.
+        """
+        numbers = np.ascontiguousarray(piece, dtype=np.int64)
+        move_as_one(self.tables._replace(atoms=self._atoms), numbers)
+        local = atom_positions(self.tree, pose)
+        self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
+
+    def copy(self) -> CompiledField:
+        """The same field with a list of neighbours and clusters of its own: every body by itself."""
+        other = copy(self)
+        other.tables = self.tables._replace(
+            atoms=self._atoms, work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
+        )
+        other.evaluations = 0
+        other.constant = self._constant_of_bodies
+        move_as_one(other.tables, np.arange(self.model.n_bodies))
+        return other
 
     def forces(self) -> FloatArray:
         """Forces on all atoms at the last evaluation [kJ/mol/nm], shape (a, 3); those inside a body are left out."""

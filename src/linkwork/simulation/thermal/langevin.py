@@ -88,12 +88,12 @@ class Langevin:
         positive(self.friction, "friction")
         positive(self.boltzmann, "boltzmann")
 
-    def start(self, model: Model) -> Thermostat:
-        """The thermostat at work on a model."""
-        return Thermostat(self, model)
+    def start(self, model: Model) -> ThermostatByHand:
+        """The thermostat at work on states of a model that are moved by hand; simulations take `thermostat=` instead."""
+        return ThermostatByHand(self, model)
 
 
-class Thermostat:
+class ThermostatByHand:
     """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
 
     def __init__(self, settings: Langevin, model: Model):
@@ -102,7 +102,7 @@ class Thermostat:
         self._velocities = RandomVelocities(model, settings.boltzmann)
         self._fixman: Any = None
         if settings.fixman:
-            from linkwork.molecules.thermal.fixman import FixmanPotential
+            from linkwork.simulation.thermal.fixman import FixmanPotential
 
             self._fixman = FixmanPotential(model, settings.temperature, settings.boltzmann)
 

@@ -39,7 +39,7 @@ from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.thermal.langevin import BOLTZMANN
+from linkwork.simulation.thermal.langevin import BOLTZMANN
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.vectors import cross_motion, twist_to_child
 

@@ -1,1 +1,0 @@
-"""Temperature: random velocities, the Langevin thermostat, Fixman's potential; accelerations under a field."""

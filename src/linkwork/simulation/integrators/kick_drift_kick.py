@@ -1,0 +1,64 @@
+"""Velocity Verlet on the manifold of joint coordinates: half a kick, a drift, half a kick. Order 2, symmetric in time.
+
+    v½ = v + ½ h q̈(q, v),   q⁺ = q ⊕ h v½,   v⁺ = v½ + ½ h q̈(q⁺, v⁺)                               (4)  docs/integrators.md
+
+Accelerations of linkages depend on velocities, so the second kick is an equation for the new velocity. Each round of its
+fixed-point iteration gains a factor ½ h |∂q̈/∂v|. All of them are at one and the same q, and so is the first evaluation of
+the next step: forces that depend on q alone are found once per step.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
+from linkwork.simulation.moving import ALLOWED, BEST, IDLE, ITERATIONS, NOT_CONVERGED, OK, RESIDUAL, moving_of
+
+SOLVE_TOLERANCE = 1e-12  # of the second kick, relative to the velocities
+MAX_ITERATIONS = 60
+ROUNDING_FLOOR = 1e-9  # a change that no longer falls, but lies below this part of the velocities, is rounding
+PATIENCE = 4  # iterations without progress that count as "no longer falls"
+
+HALF = 0  # row of `stages`: v½
+
+
+@inlined
+def begin(table, h):
+    s = moving_of(table)
+    s.counts[ITERATIONS] = 0
+    s.counts[IDLE] = 0
+    s.numbers[BEST] = math.inf
+    return EVALUATE
+
+
+@routine
+def resume(table, h, bad):
+    s = moving_of(table)
+    if bad != OK:
+        return bad
+    s.counts[ITERATIONS] += 1
+    n = s.v.shape[0]
+    if s.counts[ITERATIONS] == 1:
+        for k in range(n):
+            s.stages[HALF, k] = s.v[k] + 0.5 * h * s.qdd[k]
+            s.v[k] = s.stages[HALF, k] + 0.5 * h * s.qdd[k]
+        integrate(s.tree, s.start_q, s.stages[HALF], h, s.q)
+        return EVALUATE
+    change = 0.0
+    scale = 0.0
+    for k in range(n):
+        kick = 0.5 * h * s.qdd[k]
+        new = s.stages[HALF, k] + kick
+        x = abs(new - s.v[k])
+        if not x <= change:  # NaN stays NaN
+            change = x
+        scale = max(scale, abs(new) + abs(kick))
+        s.v[k] = new
+    s.numbers[RESIDUAL] = change
+    s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale
+    if not math.isfinite(change):
+        return NOT_CONVERGED
+    s.counts[IDLE] = 0 if change < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
+    s.numbers[BEST] = min(s.numbers[BEST], change)
+    if change <= s.numbers[ALLOWED] or (s.counts[IDLE] >= PATIENCE and change <= ROUNDING_FLOOR * scale):
+        return DONE
+    return EVALUATE if s.counts[ITERATIONS] < MAX_ITERATIONS else NOT_CONVERGED

@@ -1,0 +1,1 @@
+"""Temperature: random velocities, the Langevin thermostat, Fixman's potential."""
