@@ -41,12 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--samples", metavar="N", type=int, help="draw N points; without it: every combination")
     what.add_argument("--sampler", default="sobol", help="sobol (default), halton, latin or random")
     what.add_argument("--seed", type=int, default=0, help="of samples and runs (0)")
-    what.add_argument("--repeat", metavar="K", type=int, default=1, help="runs at each point, with seeds of their own (1)")
+    what.add_argument(
+        "--repeat", metavar="K", type=int, default=1, help="runs at each point, with seeds of their own (1)"
+    )
     what.add_argument("--seed-key", metavar="KEY", action="append", default=[], help="key that takes each run's seed")
     what.add_argument("--set", metavar="key=value", action="append", default=[], help="override a key in all runs")
     kept = parser.add_argument_group("what is kept")
     kept.add_argument("--out", metavar="DIR", type=Path, help="folder of the sweep (out/NAME_sweep)")
-    kept.add_argument("--keep", choices=("recordings", "scalars"), default="recordings", help="of each run (recordings)")
+    kept.add_argument(
+        "--keep", choices=("recordings", "scalars"), default="recordings", help="of each run (recordings)"
+    )
     kept.add_argument(
         "--result", metavar="NAME", action="append", default=[],
         help="scalar for the table, with .first, .min, .max or .mean where not the last (all, last)",
@@ -68,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not (going_on and arguments.out):
             raise LinkworkError("sweep needs a scene or file.py:function; --resume needs --out DIR.")
         if arguments.vary or arguments.points or arguments.set:
-            raise LinkworkError("a sweep that goes on keeps its points and settings; leave --vary, --points and --set out.")
+            raise LinkworkError(
+                "a sweep that goes on keeps its points and settings; leave --vary, --points and --set out."
+            )
         sweep = Sweep.of(arguments.out)
     else:
         sweep = _new_sweep(arguments)

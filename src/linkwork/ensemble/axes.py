@@ -1,10 +1,10 @@
 """What one key of a sweep takes: listed values, an interval, or a normal distribution; and the words that say so.
 
-    100,1000            these values; each in TOML, names without quotes
-    1:10:10             ten values from 1 to 10, evenly spaced
-    1e-6:1e-2:5:log     five values, evenly spaced in their logarithms
-    1:10                any value between, for samples; 1e-6:1e-2:log likewise in the logarithm
-    normal(2, 0.1)      normally distributed with mean 2 and standard deviation 0.1, for samples
+100,1000            these values; each in TOML, names without quotes
+1:10:10             ten values from 1 to 10, evenly spaced
+1e-6:1e-2:5:log     five values, evenly spaced in their logarithms
+1:10                any value between, for samples; 1e-6:1e-2:log likewise in the logarithm
+normal(2, 0.1)      normally distributed with mean 2 and standard deviation 0.1, for samples
 """
 
 from __future__ import annotations

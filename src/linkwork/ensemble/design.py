@@ -42,7 +42,9 @@ def make_points(vary: Vary, sample: int | None, sampler: str, seed: int, repeat:
     if axes is None:
         points = read_points(Path(vary)) if isinstance(vary, str | Path) else _listed_points(vary)  # type: ignore[arg-type]
         if sample is not None:
-            raise LinkworkError("the points are listed already; samples are drawn from lists, ranges and distributions.")
+            raise LinkworkError(
+                "the points are listed already; samples are drawn from lists, ranges and distributions."
+            )
     elif sample is not None:
         points = _samples(axes, sample, sampler, seed)
     else:
@@ -94,7 +96,9 @@ def _grid(axes: dict[str, Axis]) -> Points:
 
 def _samples(axes: dict[str, Axis], count: int, sampler: str, seed: int) -> Points:
     if not axes:
-        raise LinkworkError("nothing is varied, so there is nothing to sample; use repeat for runs that differ in seed.")
+        raise LinkworkError(
+            "nothing is varied, so there is nothing to sample; use repeat for runs that differ in seed."
+        )
     if count > MOST_RUNS:
         raise LinkworkError(f"{count:,} samples are too many; at most {MOST_RUNS:,} runs are possible.")
     places = unit_samples(sampler, count, len(axes), seed)
@@ -117,7 +121,9 @@ def unit_samples(sampler: str, count: int, dimensions: int, seed: int) -> FloatA
         ) from None
     made: Any = {"sobol": qmc.Sobol, "halton": qmc.Halton, "latin": qmc.LatinHypercube}[sampler]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Sobol is best at powers of two; other counts are the user's choice
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # Sobol is best at powers of two; other counts are the user's choice
         drawn: FloatArray = made(d=dimensions, rng=rng).random(count)
     return drawn
 
@@ -127,7 +133,9 @@ def _listed_points(rows: Sequence[Mapping[str, Any]]) -> Points:
     made = []
     for k, row in enumerate(rows):
         if tuple(map(str, row)) != names:
-            raise LinkworkError(f"point {k} has {list(row)}, the first one {list(names)}; all points name the same keys.")
+            raise LinkworkError(
+                f"point {k} has {list(row)}, the first one {list(names)}; all points name the same keys."
+            )
         made.append(tuple(plain_value(value) for value in row.values()))
     return Points(names, made)
 
@@ -162,7 +170,9 @@ def _read_parquet(path: Path) -> Points:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtraError("reading Parquet needs pyarrow; install it with: pip install pyarrow, or use CSV.") from None
+        raise MissingExtraError(
+            "reading Parquet needs pyarrow; install it with: pip install pyarrow, or use CSV."
+        ) from None
     try:
         table: Any = parquet.read_table(path)
     except (OSError, ValueError) as error:

@@ -65,7 +65,9 @@ def read_journal(folder: Path) -> dict[int, dict[str, Any]]:
                 outcome = json.loads(line)
                 found[int(outcome["run"])] = outcome
             except (ValueError, KeyError, TypeError):
-                raise FormatError(f"{path}:{k}: this line is damaged; take it out, and its run is done again.") from None
+                raise FormatError(
+                    f"{path}:{k}: this line is damaged; take it out, and its run is done again."
+                ) from None
     return found
 
 

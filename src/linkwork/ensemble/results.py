@@ -23,7 +23,7 @@ from linkwork.simulation.protocol import Report, Simulation
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
 
-Frames = Mapping[str, Sequence[float]]  # numbers over the frames of a run by name; NaN where a frame has none
+Frames = Mapping[str, Any]  # numbers over the frames of a run by name; NaN where a frame has none
 
 REDUCTIONS: dict[str, Callable[[list[float]], float]] = {
     "first": lambda values: values[0],

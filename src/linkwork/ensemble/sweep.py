@@ -77,7 +77,9 @@ class Sweep:
         self._function: Callable[..., Any] | None = None
         if callable(subject) and not isinstance(subject, Scene):
             if settings or seed_keys or results:
-                raise LinkworkError("settings, seed_keys and results belong to scenes; a function takes its parameters.")
+                raise LinkworkError(
+                    "settings, seed_keys and results belong to scenes; a function takes its parameters."
+                )
             self._function, about, keep = subject, function_subject(subject, points.names), "scalars"
         else:
             about = _scene_subject(subject, settings, points.names, seed_keys)
@@ -256,9 +258,7 @@ def _warm(work: Work, plan: Plan, missing: list[int]) -> None:
             continue
 
 
-def _scene_subject(
-    subject: Any, settings: Settings, names: Sequence[str], seed_keys: Sequence[str]
-) -> dict[str, Any]:
+def _scene_subject(subject: Any, settings: Settings, names: Sequence[str], seed_keys: Sequence[str]) -> dict[str, Any]:
     """A scene in plain data, with the settings of all runs in it."""
     import tomllib
 

@@ -134,7 +134,7 @@ class SweepTable:
             kinds = {type(value) for value in values if value is not None}
             is_plain = len(kinds) <= 1 or kinds <= {int, float}
             kept = values if is_plain and kinds.isdisjoint({list, dict}) else [cell(value) for value in values]
-            made[name] = pyarrow.array([float(x) for x in kept] if kinds == {int, float} else kept)  # type: ignore[arg-type]
+            made[name] = pyarrow.array([float(x) for x in kept] if kinds == {int, float} else kept)
         parquet.write_table(pyarrow.table(made), path)
 
     def __repr__(self) -> str:
@@ -185,4 +185,3 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 def is_sweep(folder: Path) -> bool:
     """Whether a folder is that of a sweep."""
     return (folder / PLAN).is_file()
-
