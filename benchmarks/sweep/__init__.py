@@ -1,7 +1,7 @@
 """Sweeps: what a run costs beyond itself, two workers against one, memory of the client over 10,000 runs, kernels.
 
-Runs are functions that compute for 0.1 s of processor time, so that what is left of the wall clock is the sweep's own. Their
-table on two workers is compared with that of one process, byte for byte, before anything is timed. Memory and kernels are
+Runs are functions that compute for 0.1 s of processor time, so that what is left of the wall clock is the sweep's own. The
+table of other runs on two workers is compared with that of one process, byte for byte, before anything is timed. Memory and kernels are
 measured in processes of their own.
 """
 
@@ -28,7 +28,6 @@ SPEED_UP = 1.7  # of two workers against one
 CLIENT_BYTES = 500e6  # that the client's memory may reach
 CASES = ("short", "many", "kernels")
 
-# Sent to workers by reference would need this package there: they are sent by value.
 MANY = """
 import json, resource, sys
 import linkwork as lw
@@ -48,8 +47,9 @@ import sys
 import linkwork as lw
 
 if __name__ == "__main__":
-    vary = {"model.joints": [5, 10]}
-    lw.Sweep("hanging_cable", vary, settings=["run.duration=0.02"], keep="scalars").run(sys.argv[1], workers=2, progress=False)
+    vary = {"model.joints": [20, 30]}
+    sweep = lw.Sweep("hanging_cable", vary, settings=["run.duration=0.02"], keep="scalars")
+    sweep.run(sys.argv[1], workers=2, progress=False)
 """
 
 
@@ -126,7 +126,9 @@ def judge_many(report: TableReport, folder: Path, runs: int) -> None:
     said = json.loads(_python(MANY, folder / "many.py", folder / "many", str(runs)).splitlines()[-1])
     case = f"memory of the client, {runs:,} runs"
     peak = said["peak"]
-    report.requirements.append(Requirement(case, peak / 1e6, "MB", "≤ 500", peak <= CLIENT_BYTES, detail="at its highest"))
+    report.requirements.append(
+        Requirement(case, peak / 1e6, "MB", "≤ 500", peak <= CLIENT_BYTES, detail="at its highest")
+    )
 
 
 def judge_kernels(report: TableReport, folder: Path) -> None:

@@ -25,7 +25,7 @@ from linkwork.dynamics.front import (
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
-from linkwork.ensemble import Sweep, SweepFault, SweepInterrupted, SweepTable
+from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
 from linkwork.errors import DeviceError, FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics, FullReport
 from linkwork.loops.closing import close_loops, loop_gaps
@@ -160,7 +160,7 @@ __all__ = [
     "State",
     "StateError",
     "Sweep",
-    "SweepFault",
+    "SweepError",
     "SweepInterrupted",
     "SweepTable",
     "Universal",

@@ -47,7 +47,8 @@ def bytes_of(folder) -> bytes:
     ("words", "axis"),
     [
         ("100,1000", Listed((100, 1000))),
-        ("1:10:10", Listed(tuple(float(k) for k in range(1, 11)))),
+        ("1:10:10", Listed(tuple(range(1, 11)))),
+        ("1:2:3", Listed((1.0, 1.5, 2.0))),
         ("rk4, dormand_prince", Listed(("rk4", "dormand_prince"))),
         ("[0, 0, 1], [0, 1, 0]", Listed(([0, 0, 1], [0, 1, 0]))),
         ('"a,b", true', Listed(("a,b", True))),
@@ -57,7 +58,10 @@ def bytes_of(folder) -> bytes:
     ],
 )
 def test_words_of_an_axis(words, axis):
-    assert parse_axis(words) == axis
+    found = parse_axis(words)
+    assert found == axis
+    if isinstance(axis, Listed):
+        assert [type(value) for value in found.values] == [type(value) for value in axis.values]
 
 
 def test_a_logarithmic_range():
@@ -90,7 +94,7 @@ def test_samples_depend_on_the_seed_only(sampler):
 
 
 def test_low_discrepancy_samples_fill_every_cell():
-    """A scrambled Sobol sequence of 64 points has exactly one in each of 64 slices of each axis; chance would miss a third."""
+    """64 points of a scrambled Sobol sequence: exactly one in each of 64 slices of each axis. Chance would miss a third."""
     places = unit_samples("sobol", 64, 3, 7)
     for column in places.T:
         assert sorted((column * 64).astype(int).tolist()) == list(range(64))
@@ -156,7 +160,7 @@ def test_refusals(arguments, message):
 
 
 def test_a_fault_of_the_first_scene_is_found_before_anything_runs(scene_file):
-    with pytest.raises(lw.FormatError, match="run.h"):
+    with pytest.raises(lw.FormatError, match=r"run\.h"):
         lw.Sweep(scene_file, {"run.h": [-1.0]})
 
 
@@ -206,7 +210,9 @@ def test_chosen_results_are_reduced_over_frames(scene_file, tmp_path):
 
 
 def test_seeds_reach_the_scene(scene_file, tmp_path):
-    sweep = lw.Sweep(scene_file, settings=(*FAST, "state.kind=random"), repeat=3, seed_keys=["state.seed"], keep="scalars")
+    sweep = lw.Sweep(
+        scene_file, settings=(*FAST, "state.kind=random"), repeat=3, seed_keys=["state.seed"], keep="scalars"
+    )
     table = sweep.run(tmp_path / "s", workers=0)
     assert len(set(table["energy"].tolist())) == 3
 
@@ -273,7 +279,7 @@ def test_a_full_disk_stops_the_sweep_and_it_goes_on(tmp_path, monkeypatch):
         return write(handle, part)
 
     monkeypatch.setattr(journal.os, "write", full)
-    with pytest.raises(lw.SweepFault, match="No space left"):
+    with pytest.raises(lw.SweepError, match="No space left"):
         sweep.run(tmp_path / "s", workers=0)
     room[0] = None
     sweep.run(tmp_path / "s", workers=0, resume=True)
@@ -285,7 +291,7 @@ def test_a_disk_fault_within_a_run_is_not_a_failed_run(tmp_path):
     def no_room(x):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(lw.SweepFault, match="run 0"):
+    with pytest.raises(lw.SweepError, match="run 0"):
         lw.Sweep(no_room, {"x": [1]}).run(tmp_path / "s", workers=0)
     assert len(lw.SweepTable(tmp_path / "s")) == 0
 
@@ -426,9 +432,9 @@ def test_what_answers_of_dask_mean():
     outcome = _outcome(task, "error", (KilledWorker, killed, None))
     assert (outcome.status, outcome.run) == (work.FAILED, 3)
     assert "more memory" in outcome.error
-    with pytest.raises(lw.SweepFault, match="the scheduler went away"):
+    with pytest.raises(lw.SweepError, match="the scheduler went away"):
         _outcome(task, "cancelled", RuntimeError())
-    with pytest.raises(lw.SweepFault, match="same versions"):
+    with pytest.raises(lw.SweepError, match="same versions"):
         _outcome(task, "error", (ImportError, ImportError("no module"), None))
 
 
@@ -475,9 +481,7 @@ def test_functions_of_files_and_resuming_without_words(run, tmp_path):
 
 def test_ctrl_c_keeps_everything_and_says_how_to_go_on(run, tmp_path):
     pytest.importorskip("cloudpickle", reason="cloudpickle comes with Dask (extra `sweep`)")
-    (tmp_path / "study.py").write_text(
-        "def stop(x):\n    if x == 1:\n        raise KeyboardInterrupt\n    return x\n"
-    )
+    (tmp_path / "study.py").write_text("def stop(x):\n    if x == 1:\n        raise KeyboardInterrupt\n    return x\n")
     code, _, err = run("sweep", "study.py:stop", "--vary", "x=0,1,2", "--workers", 0, "--out", "s")
     assert code == INTERRUPTED
     assert "linkwork sweep --resume --out s" in err

@@ -1,6 +1,6 @@
 """Runs a scene many times with other parameters, on all cores or on a cluster, and keeps everything in one table.
 
-linkwork sweep hanging_cable --vary run.h=1e-3,5e-4 --vary "model.joints=10:40:4" --keep scalars --out out/cable
+linkwork sweep hanging_cable --vary run.h=1e-3,5e-4 --vary "model.joints=20:50:4" --keep scalars --out out/cable
 linkwork sweep catheter --vary "load.force[0]=0:0.05" --vary "joint.stiffness=normal(0.02, 0.002)" --samples 64 --seed 1
 linkwork sweep study.py:reach --vary length=0.5:2:16       a Python function instead of a scene
 linkwork sweep --resume --out out/cable                    after Ctrl-C, a full disk or a kill

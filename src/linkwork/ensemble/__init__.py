@@ -8,6 +8,6 @@ together, `pictures` draws it.
 from linkwork.ensemble.axes import Between, Normal
 from linkwork.ensemble.sweep import Sweep, SweepInterrupted
 from linkwork.ensemble.table import SweepTable
-from linkwork.ensemble.work import SweepFault
+from linkwork.ensemble.work import SweepError
 
-__all__ = ["Between", "Normal", "Sweep", "SweepFault", "SweepInterrupted", "SweepTable"]
+__all__ = ["Between", "Normal", "Sweep", "SweepError", "SweepInterrupted", "SweepTable"]

@@ -1,7 +1,7 @@
 """What one key of a sweep takes: listed values, an interval, or a normal distribution; and the words that say so.
 
 100,1000            these values; each in TOML, names without quotes
-1:10:10             ten values from 1 to 10, evenly spaced
+1:10:10             ten values from 1 to 10, evenly spaced; whole numbers if all are
 1e-6:1e-2:5:log     five values, evenly spaced in their logarithms
 1:10                any value between, for samples; 1e-6:1e-2:log likewise in the logarithm
 normal(2, 0.1)      normally distributed with mean 2 and standard deviation 0.1, for samples
@@ -24,6 +24,7 @@ from linkwork.errors import LinkworkError
 from linkwork.scene.settings import WORD
 
 RANGE = re.compile(r"[^:,\[\]{}\"']+(?::[^:,\[\]{}\"']+){1,3}")
+WHOLE = re.compile(r"[+-]?\d+")
 NORMAL = re.compile(r"normal\(([^,()]+),([^,()]+)\)")
 SMALLEST_PROBABILITY = 2.0**-53  # of a normal sample: a probability of exactly 0 has no finite quantile
 
@@ -131,8 +132,9 @@ def _range(parts: list[str], words: str) -> Axis:
         raise LinkworkError(f"'{words}': the third number of a range is how many values there are, such as 10.")
     count = whole(int(numbers[2]), 2, f"the count of '{words}'")
     check_interval(low, high, log)
-    values = np.geomspace(low, high, count) if log else np.linspace(low, high, count)
-    return Listed(tuple(values.tolist()))
+    values = (np.geomspace(low, high, count) if log else np.linspace(low, high, count)).tolist()
+    are_whole = all(WHOLE.fullmatch(part.strip()) for part in numbers) and all(value.is_integer() for value in values)
+    return Listed(tuple(int(value) for value in values) if are_whole and not log else tuple(values))
 
 
 def _number(text: str, words: str) -> float:

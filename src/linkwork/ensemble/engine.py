@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from linkwork.core.checks import positive, whole
-from linkwork.ensemble.work import FAILED, Outcome, SweepFault, Work, linkwork_version, perform
+from linkwork.ensemble.work import FAILED, Outcome, SweepError, Work, linkwork_version, perform
 from linkwork.errors import LinkworkError, MissingExtraError
 
 HOST = "127.0.0.1"  # nothing of a local cluster can be reached from another machine
@@ -174,11 +174,11 @@ def _outcome(task: Task, status: str, result: Any) -> Outcome:
     if status == "error" and isinstance(error, BaseException):
         if isinstance(error, LinkworkError):
             raise error
-        raise SweepFault(
+        raise SweepError(
             f"the workers cannot do run {task.run}: {type(error).__name__}: {error}. Do they have the same versions of "
             "Linkwork and of your own modules?"
         ) from error
-    raise SweepFault("the scheduler went away. Every finished run is kept; resume when it is back.")
+    raise SweepError("the scheduler went away. Every finished run is kept; resume when it is back.")
 
 
 def perform_pickled(payload: bytes, run: int, parameters: dict[str, Any], seed: int) -> Outcome:

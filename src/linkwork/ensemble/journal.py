@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from linkwork.ensemble.work import Outcome, SweepFault
+from linkwork.ensemble.work import Outcome, SweepError
 from linkwork.errors import FormatError
 
 JOURNAL = "journal.jsonl"
@@ -40,7 +40,7 @@ class Journal:
                 os.fsync(self._file)
                 self._synchronized = time.monotonic()
         except OSError as error:
-            raise SweepFault(
+            raise SweepError(
                 f"cannot write '{self.path}': {error.strerror}. Every run that is in it is kept; make room and resume."
             ) from error
 

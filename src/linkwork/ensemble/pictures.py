@@ -234,7 +234,13 @@ def _is_logarithmic(places: FloatArray) -> bool:
     """Whether values are spread over orders of magnitude, more evenly so in their logarithms."""
     if places.size < 3 or places[0] <= 0.0 or places[-1] < LOG_SPAN * places[0]:
         return False
-    return bool(np.std(np.diff(np.log(places))) / np.mean(np.diff(np.log(places))) < np.std(np.diff(places)) / np.mean(np.diff(places)))  # fmt: skip
+    return _unevenness(np.log(places)) < _unevenness(places)
+
+
+def _unevenness(places: FloatArray) -> float:
+    """Spread of the distances between neighbours, relative to their mean."""
+    distances = np.diff(places)
+    return float(distances.std() / distances.mean())
 
 
 def short_text(value: Any) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.ensemble.design import Points
-from linkwork.ensemble.work import SweepFault
+from linkwork.ensemble.work import SweepError
 from linkwork.errors import FormatError, LinkworkError
 
 PLAN, POINTS = "sweep.json", "points.jsonl"
@@ -59,7 +59,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
         _write(folder / POINTS, "".join(json.dumps(row) + "\n" for row in rows))
         _write(folder / PLAN, json.dumps(about, indent=1) + "\n")
     except OSError as error:
-        raise SweepFault(f"cannot begin the sweep in '{folder}': {error.strerror}. Nothing was run.") from error
+        raise SweepError(f"cannot begin the sweep in '{folder}': {error.strerror}. Nothing was run.") from error
 
 
 def _write(path: Path, text: str) -> None:

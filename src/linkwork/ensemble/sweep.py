@@ -119,7 +119,7 @@ class Sweep:
         workers: processes on this machine, by default as many as cores and memory allow; 0 runs here, one after the other.
         threads: that each run may use. scheduler: address of a Dask scheduler instead; client: a dask.distributed.Client.
         progress: None shows a bar on a terminal and in a notebook. on_start(words): called when the workers are there.
-        Raises SweepInterrupted after Ctrl-C, SweepFault where disk or scheduler fail; finished runs are kept in both cases.
+        Raises SweepInterrupted after Ctrl-C, SweepError where disk or scheduler fail; finished runs are kept in both cases.
         """
         workers, threads = engine.checked_workers(workers), whole(threads, 1, "threads")
         out = Path(out).absolute()

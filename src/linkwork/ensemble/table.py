@@ -21,7 +21,7 @@ from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
 from linkwork.ensemble.journal import read_journal
 from linkwork.ensemble.plan import PLAN, Plan, read_plan
-from linkwork.ensemble.work import FAILED, SweepFault, recording_of
+from linkwork.ensemble.work import FAILED, SweepError, recording_of
 from linkwork.errors import LinkworkError, MissingExtraError
 from linkwork.record.recording import Recording
 
@@ -175,7 +175,7 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        raise SweepFault(
+        raise SweepError(
             f"cannot write '{path}': {error.strerror}. Every finished run is kept in the journal; make room and resume."
         ) from error
     finally:

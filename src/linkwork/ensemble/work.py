@@ -37,7 +37,7 @@ WRITER_LEAVES = 120.0  # [s] a run waits for another writer of its recording: a 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
-class SweepFault(LinkworkError):
+class SweepError(LinkworkError):
     """Something is wrong with the place of a sweep rather than with a run: the sweep stops, and can go on later."""
 
 
@@ -110,7 +110,7 @@ def recording_of(out: Path, run: int) -> Path:
 def _recorded(scene: Scene, place: Path) -> Recording:
     """The finished recording of a run: found, brought to its end from its last checkpoint, or made."""
     if not place.parent.is_dir():
-        raise SweepFault(
+        raise SweepError(
             f"the worker on {platform.node()} does not see the folder '{place.parent}'; recordings need a folder that all "
             "workers share. Give such a folder, or keep scalars only (--keep scalars, keep='scalars')."
         )
@@ -135,7 +135,7 @@ def _wait_for_writer(place: Path) -> None:
             return refuse_writer(place)
         except LinkworkError:
             if time.monotonic() > end:
-                raise SweepFault(f"another process has been writing '{place}' for {WRITER_LEAVES:.0f} s.") from None
+                raise SweepError(f"another process has been writing '{place}' for {WRITER_LEAVES:.0f} s.") from None
             time.sleep(0.1)
 
 
@@ -176,11 +176,11 @@ def perform(work: Work, run: int, parameters: Mapping[str, Any], seed: int) -> O
     error = trace = ""
     try:
         results = work(run, parameters, seed)
-    except SweepFault:
+    except SweepError:
         raise
     except Exception as found:
         if _is_disk_fault(found):
-            raise SweepFault(f"run {run}: {found}") from found
+            raise SweepError(f"run {run}: {found}") from found
         error, trace = f"{type(found).__name__}: {found}", traceback.format_exc()
     where = f"{platform.node()}:{os.getpid()}"
     took = time.perf_counter() - began
