@@ -1,8 +1,8 @@
 """Sweeps: what a run costs beyond itself, two workers against one, memory of the client over 10,000 runs, kernels.
 
-Runs are functions that compute for 0.1 s of processor time, so that what is left of the wall clock is the sweep's own. The
-table of other runs on two workers is compared with that of one process, byte for byte, before anything is timed. Memory and kernels are
-measured in processes of their own.
+Runs are functions that compute for 0.1 s of processor time, so that what is left of the wall clock is the sweep's own.
+Tables on one and two workers are compared with that of one process, byte for byte, before anything is timed. Memory and
+kernels are measured in processes of their own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ import linkwork as lw
 
 if __name__ == "__main__":
     vary = {"model.joints": [20, 30]}
-    sweep = lw.Sweep("hanging_cable", vary, settings=["run.duration=0.02"], keep="scalars")
+    sweep = lw.Sweep("catheter", vary, settings=["run.duration=0.02"], keep="scalars")
     sweep.run(sys.argv[1], workers=2, progress=False)
 """
 
