@@ -25,6 +25,7 @@ from linkwork.dynamics.front import (
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
+from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
 from linkwork.errors import DeviceError, FormatError, LinkworkError, MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics, FullReport
 from linkwork.loops.closing import close_loops, loop_gaps
@@ -158,6 +159,10 @@ __all__ = [
     "Spherical",
     "State",
     "StateError",
+    "Sweep",
+    "SweepError",
+    "SweepInterrupted",
+    "SweepTable",
     "Universal",
     "body_jacobian",
     "body_poses",

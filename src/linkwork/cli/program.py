@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, info, mocap, plot, run, walk
+from linkwork.cli import bench, demo, export, info, mocap, plot, run, sweep, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
 COMMANDS = (
     info,
     run,
+    sweep,
     plot,
     export,
     mocap,
