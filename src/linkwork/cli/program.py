@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, info, mocap, plot, run, walk
+from linkwork.cli import bench, demo, export, info, mocap, plot, run, view, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
 COMMANDS = (
     info,
     run,
+    view,
     plot,
     export,
     mocap,

@@ -1,4 +1,4 @@
-"""Pages in a browser, animations and files that play offline. Loaded when first used: `import linkwork` does not need it."""
+"""Pages in a browser, animations and files that play offline. Loaded when first used."""
 
 from linkwork.viewer.view import Viewer, view
 

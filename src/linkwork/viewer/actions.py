@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,10 +113,8 @@ class Actions:
     @staticmethod
     def _clear(sim: Any, load: Load | None) -> None:
         if load is not None:
-            try:
+            with contextlib.suppress(LinkworkError):  # it went with another simulation, or with all loads
                 sim.clear(load)
-            except LinkworkError:
-                pass  # it went with another simulation, or with all loads
 
 
 def _inner(sim: Any) -> Any:

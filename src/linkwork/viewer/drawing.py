@@ -1,7 +1,7 @@
 """A mechanism in viser's scene: instances in batches, of which only those that moved are sent.
 
-A batch is a node of the scene with up to BATCH instances of one prototype, in the order of bodies, so that neighbours in the
-tree share it. A batch whose instances all moved as one rigid body is sent as the pose of its node: 7 numbers, however many
+A batch is a node of the scene with up to BATCH instances of one prototype, in the order of bodies, so that neighbours in
+the tree share it. A batch whose instances all moved as one rigid body is sent as the pose of its node: 7 numbers, however many
 instances it has.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ SOFTNESS = 0.1  # of the mechanism's size: how far the spring stretches to hold 
 
 
 def hand_stiffness(sim: Any, size: float) -> float:
-    """A stiffness that suits the mechanism [N/m]: its weight, or its mass times 10 m/s², stretches the spring by a tenth."""
+    """A stiffness that suits the mechanism [N/m]: its mass times 10 m/s² stretches the spring by a tenth of its size."""
     mass = float(sim.model.mass.sum())
     pull = max(float(np.linalg.norm(sim.model.gravity)), 10.0)
     return max(mass * pull / (SOFTNESS * size), 1e-9)
@@ -45,10 +46,8 @@ class Hand:
 
     def release(self, sim: Any) -> None:
         if self.load is not None:
-            try:
+            with contextlib.suppress(LinkworkError):  # all loads were cleared meanwhile
                 sim.clear(self.load)
-            except LinkworkError:
-                pass  # all loads were cleared meanwhile
         self.load, self.force = None, np.zeros(3)
         if self._arrow is not None:
             self._arrow.remove()

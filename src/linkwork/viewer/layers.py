@@ -94,7 +94,8 @@ class Layers:
         bodies = range(n) if n <= MOST_NAMES else np.linspace(0, n - 1, MOST_NAMES).astype(int).tolist()
         if "names" not in self._nodes:
             self._nodes["names"] = [
-                self._scene.add_label(f"/layers/name_{i}", self._model.body_names[i], font_screen_scale=0.8) for i in bodies
+                self._scene.add_label(f"/layers/name_{i}", self._model.body_names[i], font_screen_scale=0.8)
+                for i in bodies
             ]
         for label, i in zip(self._nodes["names"], bodies, strict=True):
             label.position = T[i, :3, 3]
@@ -179,5 +180,3 @@ def spring_force(sim: Any, load: Load, T: FloatArray) -> tuple[FloatArray, Float
     body = int(load.bodies[0])
     place = T[body, :3, :3] @ row[LOAD_AT : LOAD_AT + 3] + T[body, :3, 3]
     return place, row[LOAD_STIFFNESS] * (row[LOAD_TARGET : LOAD_TARGET + 3] - place)
-
-

@@ -134,15 +134,15 @@ def _add_bones(model: Model, made: _Collector, drawn: set[int]) -> None:
     length = np.linalg.norm(end - start, axis=1)
     usual = float(np.median(length[length > 0.0])) if (length > 0.0).any() else 1.0
     radius = np.minimum(BONE_RADIUS * usual, STOUTEST_BONE * length)
-    for a, b, l, r, body in zip(start, end, length.tolist(), radius.tolist(), owner.tolist(), strict=True):
+    for a, b, along, r, body in zip(start, end, length.tolist(), radius.tolist(), owner.tolist(), strict=True):
         if body in drawn:
             continue
-        if l <= 1e-9 * usual:
+        if along <= 1e-9 * usual:
             place = np.eye(4)
             place[:3, 3] = a
             made.rows.append((made.kind_of("sphere"), body, place, (BONE_RADIUS * usual,) * 3))
         else:
-            made.add_capsule(body, _along(a, b), r, max(0.0, l - r))  # caps meet at the joints
+            made.add_capsule(body, _along(a, b), r, max(0.0, along - r))  # caps meet at the joints
 
 
 def bones(model: Model) -> tuple[FloatArray, FloatArray, IntArray]:

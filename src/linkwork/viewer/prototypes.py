@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -77,7 +78,7 @@ def _revolved(profiles: list[list[tuple[float, float]]], sides: int) -> Triangle
             starts.append((first, len(ring)))
             points.append(ring)
             first += len(ring)
-        for (a, size_a), (b, size_b) in zip(starts, starts[1:], strict=False):
+        for (a, size_a), (b, size_b) in itertools.pairwise(starts):
             for i in range(sides):
                 j = (i + 1) % sides
                 if size_a > 1:
@@ -110,7 +111,9 @@ def mesh_file(path: str) -> Triangles:
         ) from None
     try:
         mesh = trimesh.load(path, force="mesh")
-    except Exception as error:  # trimesh and its readers raise what they like, for damaged files and unknown formats alike
+    except (
+        Exception
+    ) as error:  # trimesh and its readers raise what they like, for damaged files and unknown formats alike
         raise FormatError(f"mesh '{Path(path)}' cannot be read: {error}") from error
     points, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64)
     if not len(faces) or not np.isfinite(points).all():

@@ -38,8 +38,8 @@ def open_server(host: str = LOCAL, port: int = PORT, title: str = "Linkwork") ->
     if not guard.is_used:
         server.stop()
         raise LinkworkError(
-            f"viser {viser.__version__} starts its server in a way that Linkwork does not know, so pages of other sites could "
-            "not be kept out. Install another version: pip install 'viser>=1,<2'."
+            f"viser {viser.__version__} starts its server in a way that Linkwork does not know, so pages of other sites "
+            "could not be kept out. Install another version: pip install 'viser>=1,<2'."
         )
     server.request_share_url = lambda verbose=True: None  # a page may not ask for a tunnel to the outside
     return server
@@ -57,7 +57,9 @@ def _free_port(host: str, port: int) -> int:
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise LinkworkError(f"there is no host '{host}' to listen on ({error}); leave it out for this computer.") from None
+        raise LinkworkError(
+            f"there is no host '{host}' to listen on ({error}); leave it out for this computer."
+        ) from None
     refused: OSError | None = None
     for candidate in [port] if port == 0 else range(port, min(port + 100, 65536)):
         with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -44,9 +44,7 @@ class Stage:
             self.layers.remove()
         self._set_camera()
         self._lay_ground(corners)
-        self.drawing = Drawing(
-            self.server.scene, self.name, self.pieces, self.poses, self.colors, self.camera.size
-        )
+        self.drawing = Drawing(self.server.scene, self.name, self.pieces, self.poses, self.colors, self.camera.size)
         self.layers = Layers(self.server.scene, model, self.camera.size)
 
     def _set_camera(self) -> None:
@@ -59,7 +57,11 @@ class Stage:
             client.camera.position, client.camera.look_at = view.position, view.look_at
 
     def _lay_ground(self, corners: FloatArray) -> None:
-        planes = [float(shape.placement.matrix[:3, 3] @ self.up) for _, shape in self.model.obstacles if isinstance(shape, Plane)]
+        planes = [
+            float(shape.placement.matrix[:3, 3] @ self.up)
+            for _, shape in self.model.obstacles
+            if isinstance(shape, Plane)
+        ]
         height = ground_height(corners, self.up, planes)
         cell = 10.0 ** np.floor(np.log10(0.3 * self.camera.size))
         middle = self.camera.look_at - (self.camera.look_at @ self.up) * self.up

@@ -73,7 +73,8 @@ class Viewer:
         """The page itself, in a notebook."""
         if not self.is_open:
             return f"<code>{self!r}</code>"
-        return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe><br><a href="{self.url}">{self.url}</a>'
+        frame = f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
+        return f'{frame}<br><a href="{self.url}">{self.url}</a>'
 
 
 def view(
@@ -146,9 +147,7 @@ def _title(source: Any) -> str:
     return f"Linkwork: {model.name}"
 
 
-def _page(
-    server: Any, source: Any, other: Recording | None, state: State | None, h: float
-) -> Live | Playback | Still:
+def _page(server: Any, source: Any, other: Recording | None, state: State | None, h: float) -> Live | Playback | Still:
     if isinstance(source, Recording):
         return Playback(server, source, other)
     if isinstance(source, Model):
