@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.progress import progress_bar
 from linkwork.dynamics.front import body_poses
@@ -19,13 +19,13 @@ from linkwork.model.shapes import Plane
 from linkwork.record.recording import Recording
 from linkwork.viewer.colors import by_depth
 from linkwork.viewer.frames import framing, ground_height, up_of
-from linkwork.viewer.pieces import Pieces, pieces_of
+from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.playback import room_of
 from linkwork.viewer.render import Renderer
 from linkwork.viewer.server import open_server
 
 RATE = {"gif": 20.0, "mp4": 30.0, "html": 30.0}  # frames per second
 GIF_COLORS = 128
-LOOKED_AT = 24  # frames that the camera must see whole
 MOST_FRAMES = 3000
 
 
@@ -48,15 +48,9 @@ def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     """A renderer whose camera sees the mechanism in all of the recording."""
     model = recording.model
     pieces, up = pieces_of(model), up_of(model)
-    looked_at = np.unique(np.linspace(0, len(recording) - 1, LOOKED_AT).astype(int)).tolist()
-    corners = np.concatenate([_extremes(pieces, body_poses(model, recording.state(k))) for k in looked_at])
+    corners = room_of(recording, pieces)
     planes = [float(s.placement.matrix[:3, 3] @ up) for _, s in model.obstacles if isinstance(s, Plane)]
     return Renderer(pieces, framing(corners, up), ground_height(corners, up, planes), width, height)
-
-
-def _extremes(pieces: Pieces, T: FloatArray) -> FloatArray:
-    corners = pieces.corners(T)
-    return np.stack([corners.min(axis=0), corners.max(axis=0)]) if len(corners) else corners
 
 
 def pictures(
@@ -80,7 +74,8 @@ def write_gif(
     """
     per_second = _rate("gif", rate)
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
-    images = list(pictures(recording, frames, **_size(size)))
+    shape = _size(size)
+    images = list(pictures(recording, frames, shape["width"], shape["height"]))
     palette = images[len(images) // 2].quantize(GIF_COLORS)  # one for all: colours do not flicker
     flat = [image.quantize(palette=palette, dither=0) for image in images]
     flat[0].save(
@@ -111,7 +106,7 @@ def write_mp4(
     )
     writer.send(None)
     try:
-        for image in pictures(recording, frames, **shape):
+        for image in pictures(recording, frames, shape["width"], shape["height"]):
             writer.send(np.ascontiguousarray(np.asarray(image)))
     finally:
         writer.close()
@@ -126,7 +121,8 @@ def write_html(recording: Recording, path: str | Path, *, speed: float = 1.0, ra
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     server = open_server(port=0)
     try:
-        stage = Stage(server, recording.model, recording.state(int(frames[0])))
+        room = room_of(recording, pieces_of(recording.model))
+        stage = Stage(server, recording.model, recording.state(int(frames[0])), room=room)
         serializer = server.get_scene_serializer()
         for k in frames.tolist():
             stage.drawing.move(body_poses(recording.model, recording.state(k)))

@@ -1,8 +1,8 @@
 """A mechanism in viser's scene: instances in batches, of which only those that moved are sent.
 
 A batch is a node of the scene with up to BATCH instances of one prototype, in the order of bodies, so that neighbours in
-the tree share it. A batch whose instances all moved as one rigid body is sent as the pose of its node: 7 numbers, however many
-instances it has.
+the tree share it. A batch whose instances all moved as one rigid body is sent as the pose of its node: 7 numbers,
+however many instances it has.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from linkwork.viewer.frames import quaternions
 from linkwork.viewer.pieces import Pieces
 
 BATCH = 512  # instances; fewer make many nodes, more send much that did not move
+DIMMED = 0.7  # of a colour: viser's lights together are brighter than one, and would wash colours out
 STILL = 1e-5  # of the mechanism's size: what moved less is not sent
 
 
@@ -81,7 +82,7 @@ class Drawing:
         return -1
 
     def _tints(self, colors: Colors) -> Colors:
-        return np.concatenate([colors, WORLD[None]])[self.pieces.body]
+        return (DIMMED * np.concatenate([colors, WORLD[None]])[self.pieces.body]).astype(np.uint8)
 
     def move(self, T: FloatArray) -> int:
         """Draws all bodies at new poses, shape (n, 4, 4); returns how many batches were sent."""

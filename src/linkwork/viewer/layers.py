@@ -105,8 +105,8 @@ class Layers:
         arrays = self._model.arrays
         hinges = np.flatnonzero(arrays.tree[:, layout.KIND] == layout.HELICAL)
         axis = arrays.body[hinges, layout.AXIS : layout.AXIS + 3]
-        slides = ~axis.any(axis=1)
-        axis = np.where(slides[:, None], arrays.body[hinges, layout.SLIDE : layout.SLIDE + 3], axis)
+        slides = np.linalg.norm(axis, axis=1, keepdims=True) == 0.0
+        axis = np.where(slides, arrays.body[hinges, layout.SLIDE : layout.SLIDE + 3], axis)
         center = arrays.body[hinges, layout.CENTER : layout.CENTER + 3]
         R, p = T[hinges, :3, :3], T[hinges, :3, 3]
         middle = np.einsum("nij,nj->ni", R, center) + p

@@ -35,7 +35,9 @@ class Live:
         self.server, self.sim, self.h, self.speed = server, sim, h, 1.0
         self.is_playing = False
         self._first = (sim, sim.checkpoint())
-        self._settings = {name: getattr(inner(sim), name, None) for name in ("tolerance", "max_active", "max_joints")}
+        self._settings: dict[str, Any] = {
+            name: getattr(inner(sim), name, None) for name in ("tolerance", "max_active", "max_joints")
+        }
         self._lock = threading.RLock()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._wake, self._ended = threading.Event(), threading.Event()
@@ -256,8 +258,9 @@ class Live:
         active = active_bodies(inner(sim))
         if active is not None:
             stage.paint(by_activity(sim.model, active))
-        stage.move(sim.state, inner(sim))
-        force = self.hand.draw(inner(sim), stage.poses)
+        with self.server.atomic():  # the arrow moves with what it pulls
+            stage.move(sim.state, inner(sim))
+            force = self.hand.draw(inner(sim), stage.poses)
         self._felt.visible = self._bar.visible = self.hand.load is not None
         if self.hand.load is not None:
             most = hand_stiffness(sim, stage.camera.size) * 0.5 * stage.camera.size

@@ -14,7 +14,7 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
 from linkwork.viewer.colors import SECOND, by_depth
 from linkwork.viewer.drawing import Drawing
-from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.pieces import Pieces, pieces_of
 from linkwork.viewer.plots import LINES
 from linkwork.viewer.stage import Stage
 
@@ -26,6 +26,7 @@ EVENTS = {  # scalars whose changes are events, and what a change is called
     "active_joints": "region change",
 }
 MOST_EVENTS = 200
+LOOKED_AT = 24  # frames that the camera must see whole
 APART = 1.2  # two mechanisms stand side by side at this part of their size
 
 
@@ -49,6 +50,16 @@ def frame_at(recording: Recording, t: float) -> int:
     return max(0, int(np.searchsorted(recording.times, t + 1e-12, side="right")) - 1)
 
 
+def room_of(recording: Recording, pieces: Pieces) -> FloatArray:
+    """Corners of boxes that hold the mechanism at some frames, spread over the recording [m], shape (k, 3)."""
+    found: list[FloatArray] = [np.zeros((0, 3))]
+    for k in np.unique(np.linspace(0, len(recording) - 1, LOOKED_AT).astype(int)).tolist():
+        corners = pieces.corners(body_poses(recording.model, recording.state(k)))
+        if len(corners):
+            found.append(np.stack([corners.min(axis=0), corners.max(axis=0)]))
+    return np.concatenate(found)
+
+
 class Playback:
     """A page with a recording, or two beside each other, over the same time."""
 
@@ -63,7 +74,8 @@ class Playback:
         self._lock, self._ended, self._wake = threading.RLock(), threading.Event(), threading.Event()
         self._frames = (-1, -1)
         self._is_moving = False  # while the slider follows the playback
-        self.stage = Stage(server, recording.model, recording.state(0))
+        room = room_of(recording, pieces_of(recording.model))
+        self.stage = Stage(server, recording.model, recording.state(0), room=room)
         self._second: Drawing | None = None
         if other is not None:
             self._add_second(other)

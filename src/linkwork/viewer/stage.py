@@ -20,11 +20,15 @@ from linkwork.viewer.pieces import pieces_of
 
 
 class Stage:
-    """A model in the scene of a server."""
+    """A model in the scene of a server. room: points that the camera is to see too [m], shape (k, 3)."""
 
-    def __init__(self, server: Any, model: Model, state: State, name: str = "mechanism"):
+    def __init__(
+        self, server: Any, model: Model, state: State, name: str = "mechanism", room: FloatArray | None = None
+    ):
         self.server, self.name = server, name
         self.layers: Layers | None = None
+        self.drawing: Drawing
+        self._room = np.zeros((0, 3)) if room is None else room
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self.show_model(model, state)
 
@@ -33,7 +37,7 @@ class Stage:
         self.model, self.state = model, state
         self.poses = body_poses(model, state)
         self.pieces = pieces_of(model)
-        corners = self.pieces.corners(self.poses)
+        corners = np.concatenate([self.pieces.corners(self.poses), self._room])
         self.up = up_of(model)
         self.camera = framing(corners, self.up)
         self.plain: Colors = by_depth(model)
