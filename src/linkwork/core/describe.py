@@ -6,13 +6,14 @@ import html
 from collections.abc import Iterable
 
 MOST_ROWS = 12
+LEFT = 'style="text-align:left"'
 
 
 def html_table(title: str, rows: Iterable[tuple[str, object]], more: str = "") -> str:
     """A table of names and values below a title, as HTML; what is in them is text, never markup."""
     shown = list(rows)
     body = "".join(
-        f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">{html.escape(str(value))}</td></tr>'
+        f"<tr><th {LEFT}>{html.escape(name)}</th><td {LEFT}>{html.escape(str(value))}</td></tr>"
         for name, value in shown
     )
     note = f"<div><i>{html.escape(more)}</i></div>" if more else ""

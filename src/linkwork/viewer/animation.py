@@ -123,6 +123,7 @@ def write_html(recording: Recording, path: str | Path, *, speed: float = 1.0, ra
     try:
         room = room_of(recording, pieces_of(recording.model))
         stage = Stage(server, recording.model, recording.state(int(frames[0])), room=room)
+        stage.drawing.moves_nodes = False
         serializer = server.get_scene_serializer()
         for k in frames.tolist():
             stage.drawing.move(body_poses(recording.model, recording.state(k)))

@@ -34,6 +34,8 @@ class Drawing:
     """The pieces of a mechanism, drawn below one node of viser's scene.
 
     sent: numbers that were sent since it was made, by what they are (instances, nodes, colors).
+    moves_nodes: whether nodes move where all their instances move as one. A file that plays in a loop sets nodes up anew
+    without their poses, so it must not.
     """
 
     def __init__(self, scene: Any, name: str, pieces: Pieces, T: FloatArray, colors: Colors, size: float):
@@ -43,6 +45,7 @@ class Drawing:
         self._colors = np.zeros((0, 3), dtype=np.uint8)
         self._wanted: Colors = colors
         self.root = scene.add_frame(f"/{name}", show_axes=False)
+        self.moves_nodes = True
         self.sent = {"instances": 0, "nodes": 0, "colors": 0}
         X = pieces.world_poses(T)
         tint = self._tints(colors)
@@ -96,7 +99,7 @@ class Drawing:
                 continue
             changed += 1
             motion = now[0] @ _inverse(batch.sent[0])
-            if _apart(now, motion @ batch.sent, reach) <= self._still:  # all as one rigid body
+            if self.moves_nodes and _apart(now, motion @ batch.sent, reach) <= self._still:  # all as one rigid body
                 batch.node = motion
                 batch.handle.wxyz = quaternions(motion[None, :3, :3])[0]
                 batch.handle.position = motion[:3, 3]

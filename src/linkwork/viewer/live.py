@@ -25,6 +25,7 @@ from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
 BUSY = 0.8  # of a frame that may go into steps
+LIMITS = ("tolerance", "max_active", "max_joints")  # of adaptive simulations, which sliders change
 MOST_STEPS = 100_000  # in one frame
 
 
@@ -35,9 +36,7 @@ class Live:
         self.server, self.sim, self.h, self.speed = server, sim, h, 1.0
         self.is_playing = False
         self._first = (sim, sim.checkpoint())
-        self._settings: dict[str, Any] = {
-            name: getattr(inner(sim), name, None) for name in ("tolerance", "max_active", "max_joints")
-        }
+        self._settings: dict[str, Any] = {name: getattr(inner(sim), name, None) for name in LIMITS}
         self._lock = threading.RLock()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._wake, self._ended = threading.Event(), threading.Event()

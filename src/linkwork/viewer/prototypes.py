@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class Triangles(NamedTuple):
 
 def box() -> Triangles:
     """The cube of edge 1 about the origin; corners are kept apart so that edges stay sharp."""
-    points, faces = [], []
+    points: list[FloatArray] = []
+    faces: list[list[int]] = []
     for axis in range(3):
         for side in (-0.5, 0.5):
             u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
@@ -110,12 +111,12 @@ def mesh_file(path: str) -> Triangles:
             "drawing mesh files needs trimesh; install it with: pip install 'linkwork[viewer]'"
         ) from None
     try:
-        mesh = trimesh.load(path, force="mesh")
+        mesh: Any = trimesh.load(path, force="mesh")
     except (
         Exception
     ) as error:  # trimesh and its readers raise what they like, for damaged files and unknown formats alike
         raise FormatError(f"mesh '{Path(path)}' cannot be read: {error}") from error
-    points, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64)
+    points, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
     if not len(faces) or not np.isfinite(points).all():
         raise FormatError(f"mesh '{Path(path)}' holds no triangles, or points that are not finite.")
     return Triangles(points, faces)
