@@ -1,4 +1,4 @@
-"""The page in a real browser: it loads, plays, takes a drag, and complains about nothing. Skipped where there is no Chromium."""
+"""The page in a real browser: it loads, plays, takes a drag, and complains about nothing. Skipped without Chromium."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
     from linkwork.viewer.render import SMOOTH, Renderer
 
     model = lw.library.chain(6).compile()
+    lw.FullDynamics(model, model.neutral()).advance(1e-3)  # compiles what is not compiled yet
     sim = lw.FullDynamics(model, model.neutral())
     faults: list[str] = []
     with lw.view(sim, h=1e-3, port=0) as viewer:

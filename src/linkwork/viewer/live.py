@@ -236,6 +236,9 @@ class Live:
                 self.tell(str(error))
 
     def _advance(self, n: int) -> None:
+        if self._step_time == 0.0:
+            self._status.content = "the first step is under way; kernels that are not on disk yet are compiled for it"
+            self.server.flush()
         began = time.perf_counter()
         try:
             self.sim.advance(self.h, n)
