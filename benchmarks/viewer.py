@@ -1,12 +1,15 @@
 """Frames and bytes per second of the viewer's server, from 100 to 100,000 links, half of them and all of them moving.
 
 A client of its own process takes everything off the socket and counts it; nothing is drawn, so this is what the server can
-do, not what a graphics card can. Before anything is timed, what the page knows of every link is compared with where it is.
+do, not what a graphics card can. A frame is sent when the one before it has arrived. Before anything is timed, what the
+page knows of every link is compared with where it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import subprocess
 import sys
 import time
@@ -20,7 +23,7 @@ from .harness import Report, Requirement, progress
 
 LINKS, QUICK_LINKS = (100, 1_000, 10_000, 100_000), (100,)
 SECONDS, QUICK_SECONDS = 3.0, 0.3
-SMOOTH = 10.0  # frames per second that 10^5 links must reach, all moving
+LATEST = 20.0  # [s] for a frame to arrive; later, something is wrong
 SINGLE = 2.0**-24  # the page has single precision
 MARGIN = 100.0
 
@@ -41,7 +44,7 @@ with connect(url, subprotocols=[f"viser-v{version}"], max_size=None, compression
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--links", type=int, help="this size only, not judged")
+    parser.add_argument("--links", type=int, help="this size only")
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -49,17 +52,13 @@ def run(options: argparse.Namespace) -> Report:
     if options.links:
         sizes = (options.links,)
     seconds = QUICK_SECONDS if options.quick else SECONDS
-    judged = not options.quick and not options.links
-    report = Report("viewer", {"links": list(sizes), "seconds": seconds}, is_judged=judged)
+    report = Report("viewer", {"links": list(sizes), "seconds": seconds}, is_judged=False)
     for links in sizes:
         for words, part in (("half", 0.5), ("all", 1.0)):
             progress(f"{links:,} links, {words} moving")
             frames, megabytes = measure(links, part, seconds)
-            must = judged and links == LINKS[-1] and part == 1.0
             what = f"{links:,} links, {words} moving"
-            report.requirements.append(
-                Requirement(what, frames, "frames/s", f"≥ {SMOOTH:g}" if must else "", frames >= SMOOTH or not must)
-            )
+            report.requirements.append(Requirement(what, frames, "frames/s", "", True))
             report.requirements.append(Requirement(what, megabytes, "MB/s", "", True))
     return report
 
@@ -85,22 +84,21 @@ def measure(links: int, part: float, seconds: float) -> tuple[float, float]:
         )
         counted = _Counter(client)
         counted.settle()
-        first = counted.total
         shaken = [shake(T, part, k) for k in range(4)]
         check(drawing, shaken[0])
         counted.settle()
         first, frames, began = counted.total, 0, time.perf_counter()
         while time.perf_counter() - began < seconds:
+            before, sent = counted.total, sum(drawing.sent.values())
+            frames += 1
             drawing.move(shaken[frames % 4])
             server.flush()
-            frames += 1
-            per_frame = 7 * 4 * (links - int((1.0 - part) * links) - 512)
-            counted.until(first + 0.5 * max(0, per_frame) * frames)  # the client has kept up
-        counted.settle()
-        took = time.perf_counter() - began - counted.idle
+            counted.until(before + 4 * (sum(drawing.sent.values()) - sent))  # viser drops what the next frame replaces
+        took = time.perf_counter() - began
         return frames / took, (counted.total - first) / took / 1e6
     finally:
-        server.stop()
+        with contextlib.redirect_stdout(io.StringIO()):  # viser says that it stopped
+            server.stop()
         if client is not None:
             client.kill()
             client.wait()
@@ -114,7 +112,7 @@ class _Counter:
     def __init__(self, client: Any):
         import threading
 
-        self.total, self.idle, self._news = 0, 0.0, time.perf_counter()
+        self.total, self._news = 0, time.perf_counter()
         assert client.stdout.readline().strip() == "connected"
 
         def read() -> None:
@@ -127,19 +125,26 @@ class _Counter:
         began = time.perf_counter()
         while time.perf_counter() - max(self._news, began) < self.IDLE:
             time.sleep(0.01)
-        self.idle = time.perf_counter() - max(self._news, began)
 
-    def until(self, total: float) -> None:
+    def until(self, total: int) -> None:
         began = time.perf_counter()
-        while self.total < total and time.perf_counter() - began < 5.0:
-            time.sleep(0.001)
+        while self.total < total:
+            if time.perf_counter() - began > LATEST:
+                raise AssertionError(f"the client has {self.total:,} bytes of {total:,} after {LATEST:g} s")
+            time.sleep(0.0005)
 
 
 def shake(T: np.ndarray, part: float, seed: int) -> np.ndarray:
-    """Every link of the last `part` moved by itself: nothing is rigid, which is the worst case."""
-    moved = T.copy()
+    """Every link of the last `part` moved and turned by itself: nothing is rigid, which is the worst case."""
+    moved, rng = T.copy(), np.random.default_rng(seed)
     first = int((1.0 - part) * len(T))
-    moved[first:, :3, 3] += np.random.default_rng(seed).normal(size=(len(T) - first, 3))
+    moved[first:, :3, 3] += rng.normal(size=(len(T) - first, 3))
+    angle = rng.normal(size=len(T) - first)
+    turn = np.broadcast_to(np.eye(3), (len(angle), 3, 3)).copy()
+    turn[:, 0, 0] = turn[:, 1, 1] = np.cos(angle)
+    turn[:, 1, 0] = np.sin(angle)
+    turn[:, 0, 1] = -turn[:, 1, 0]
+    moved[first:, :3, :3] @= turn
     return moved
 
 

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (
 
 SOFTWARE = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 LONG = 60_000  # [ms] for a page to appear, drawn without graphics hardware on a busy machine
+# What viser's own page logs as an error when the pointer moves; it changes nothing.
+OF_VISER = ("Unable to preventDefault inside passive event listener invocation.",)
 SIZE = {"width": 900, "height": 560}
 
 
@@ -83,4 +85,4 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         page.get_by_role("button", name="Play").wait_for(timeout=LONG)
         page.close()
         viewer.step(1)
-    assert not faults
+    assert not [fault for fault in faults if fault not in OF_VISER]
