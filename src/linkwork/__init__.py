@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from linkwork import molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
     from linkwork.simulation.thermal.langevin import Langevin
+    from linkwork.viewer.view import Viewer
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,17 @@ def load(path: "str | Path", **options: Any) -> Linkage:
     from linkwork.importers import load_file
 
     return load_file(path, **options)
+
+
+def view(subject: Any, other: Recording | None = None, **options: Any) -> "Viewer":
+    """Opens a page with a mechanism in 3-D: a simulation runs on it, a recording plays, a model is posed by sliders.
+
+    subject: a simulation, Scene, Recording, Model or Linkage. other: a second recording, shown beside the first.
+    options: state, h, live, play, host, port, browser, block; see docs/viewer.md. Needs the extra `viewer`.
+    """
+    from linkwork.viewer import view as open_page
+
+    return open_page(subject, other, **options)
 
 
 def __getattr__(name: str) -> Any:
@@ -189,4 +201,5 @@ __all__ = [
     "resume_run",
     "run_scene",
     "settle",
+    "view",
 ]

@@ -1,8 +1,12 @@
-"""Writes a recording as a table for other programs: times, coordinates and velocities by joint name, scalars.
+"""Writes a recording as a table for other programs, or as an animation.
+
+A table has times, coordinates and velocities by joint name, and scalars.
 
 linkwork export out/snake_robot --csv
 linkwork export out/molecule_hit --csv --joint 'phi_*' --every 10 --out phi.csv
 linkwork export out/molecule_hit --npz
+linkwork export out/snake_robot --gif --speed 0.5
+linkwork export out/snake_robot --html       one file, in 3-D, that plays without a network
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 Columns = list[tuple[str, int]]  # names, and places in q followed by v
 
 NAME = "export"
-SUMMARY = "write a recording as CSV or NPZ"
+SUMMARY = "write a recording as CSV, NPZ, GIF, MP4 or HTML"
 
 CSV_COLUMNS = 2000  # more no spreadsheet opens
 NPZ_BYTES = 2 << 30  # of the chosen frames and joints, held in memory while they are written
@@ -41,7 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--csv", action="store_true", help="a table with a header: one row per frame")
     kind.add_argument("--npz", action="store_true", help="arrays for NumPy: time, step, q, v, names, scalars")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="file (RUN.csv, RUN.npz)")
+    kind.add_argument("--gif", action="store_true", help="an animation")
+    kind.add_argument("--mp4", action="store_true", help="a film (H.264)")
+    kind.add_argument("--html", action="store_true", help="a page in 3-D that plays without a network")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="file (RUN.csv, RUN.npz, ...)")
+    parser.add_argument("--speed", type=float, default=1.0, help="of animations, times real time (1)")
+    parser.add_argument("--rate", type=float, help="frames per second of animations (20 in GIF, 30 in others)")
+    parser.add_argument("--size", metavar="WxH", default="640x480", help="of GIF and MP4 in pixels (640x480)")
     parser.add_argument("--every", metavar="K", type=int, default=1, help="every K-th frame only (1)")
     parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="this joint only, or a pattern")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
@@ -53,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.every < 1:
         raise LinkworkError(f"--every is {arguments.every}; it must be at least 1.")
     recording = Recording(arguments.recording)
+    if arguments.gif or arguments.mp4 or arguments.html:
+        return _animate(arguments, recording)
     suffix = ".csv" if arguments.csv else ".npz"
     out = arguments.out or beside(arguments.recording, suffix)
     refuse_existing(out, arguments.force)
@@ -63,6 +75,31 @@ def run(arguments: argparse.Namespace) -> int:
         (_write_csv if arguments.csv else _write_npz)(partial, recording, frames, columns)
     print(f"{count(frames.size)} frames, {count(len(columns))} coordinates and velocities: written to '{short(out)}'")
     return DONE
+
+
+def _animate(arguments: argparse.Namespace, recording: Recording) -> int:
+    """GIF, MP4 or HTML, drawn without a browser."""
+    from linkwork.viewer import animation
+
+    kind = next(kind for kind in ("gif", "mp4", "html") if getattr(arguments, kind))
+    if arguments.joint or arguments.every != 1:
+        raise LinkworkError("--joint and --every belong to tables; animations take --speed, --rate and --size.")
+    out = arguments.out or beside(arguments.recording, f".{kind}")
+    refuse_existing(out, arguments.force)
+    options: dict[str, Any] = {"speed": arguments.speed, "rate": arguments.rate}
+    if kind != "html":
+        options |= _pixels(arguments.size)
+    with working("drawing"), written_whole(out) as partial:
+        frames = getattr(animation, f"write_{kind}")(recording, partial, **options)
+    print(f"{count(frames)} frames: written to '{short(out)}'")
+    return DONE
+
+
+def _pixels(words: str) -> dict[str, int]:
+    width, cross, height = words.lower().partition("x")
+    if not (cross and width.isdecimal() and height.isdecimal()):
+        raise LinkworkError(f"--size is '{words}'; give width and height in pixels, as 640x480.")
+    return {"width": int(width), "height": int(height)}
 
 
 def joint_columns(recording: Recording, patterns: list[str]) -> Columns:

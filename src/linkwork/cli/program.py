@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, info, mocap, plot, run, sweep, walk
+from linkwork.cli import bench, demo, export, info, mocap, plot, run, sweep, view, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
@@ -16,6 +16,7 @@ COMMANDS = (
     info,
     run,
     sweep,
+    view,
     plot,
     export,
     mocap,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import shown
+from linkwork.core.describe import html_table, quoted
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
@@ -49,7 +50,7 @@ class Obstacle:
     source: str = ""  # "file:line" when a file brought it
 
 
-@dataclass
+@dataclass(repr=False)
 class Linkage:
     """A mechanism of named bodies. Faults are reported together, by name, when it compiles.
 
@@ -317,6 +318,22 @@ class Linkage:
         from linkwork.model.compile import compile_linkage
 
         return compile_linkage(self, merge_fixed=merge_fixed)
+
+    def __repr__(self) -> str:
+        loops = f", {len(self._loops)} loops" if self._loops else ""
+        warned = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return f"Linkage('{self.name}', {len(self)} bodies{loops}{warned})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows: list[tuple[str, object]] = [
+            ("bodies", f"{len(self):,}"),
+            ("names", quoted((body.name for body in self._bodies), len(self))),
+            ("loops", len(self._loops)),
+            ("obstacles", len(self._obstacles)),
+            ("warnings", len(self.warnings)),
+        ]
+        return html_table(f"Linkage {self.name}", rows, "compile() makes a model; lw.view(linkage) shows it in 3-D")
 
 
 def _expect(value: object, kind: type, body: str, what: str, hint: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import finite, numbers, shown
+from linkwork.core.describe import html_table, quoted
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
@@ -271,3 +273,19 @@ class Model:
     def __repr__(self) -> str:
         loops = f", {len(self.loops)} loops" if self.loops else ""
         return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}{loops})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        kinds = Counter(type(joint).__name__ for joint in self.joints)
+        rows: list[tuple[str, object]] = [
+            ("bodies", f"{self.n_bodies:,}"),
+            ("degrees of freedom", f"{self.nv:,}"),
+            ("mass", f"{float(self.mass.sum()):.6g} kg"),
+            ("joints", ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())),
+            ("names", quoted(self.body_names, self.n_bodies)),
+        ]
+        if self.loops:
+            rows.append(("loops", len(self.loops)))
+        if self.warnings:
+            rows.append(("warnings", len(self.warnings)))
+        return html_table(f"Model {self.name}", rows, "lw.view(model) shows it in 3-D")

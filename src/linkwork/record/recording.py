@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.describe import html_table
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
@@ -30,6 +31,9 @@ class States(Sequence[State]):
 
     def __len__(self) -> int:
         return len(self._recording)
+
+    def __repr__(self) -> str:
+        return f"States({len(self)} of {self._recording!r})"
 
     @overload
     def __getitem__(self, k: int) -> State: ...
@@ -261,3 +265,15 @@ class Recording:
         span = f", {self.times[0]:g} s to {self.times[-1]:g} s" if len(self) else ""
         name = self._root.get("model", "")
         return f"Recording('{self.path}', model '{name}', {len(self)} frames{span}, {self.status})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        span = f"{self.times[0]:g} s to {self.times[-1]:g} s" if len(self) else "no frames"
+        rows: list[tuple[str, object]] = [
+            ("path", self.path),
+            ("model", self._root.get("model", "")),
+            ("frames", f"{len(self):,}, {span}"),
+            ("status", self.status),
+            ("scalars", ", ".join(self.scalars)),
+        ]
+        return html_table("Recording", rows, "lw.view(recording) plays it in 3-D")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import html_table
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -204,6 +205,20 @@ class LinkageSimulation(Loaded, Runnable):
 
     def _joints_at_work(self) -> int:
         return self.model.n_bodies
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, t={self.time:g} s after {self.steps_done:,} steps)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        chosen = {k: x for k, x in self.settings().items() if k != "simulation" and x is not None}
+        rows: list[tuple[str, object]] = [
+            ("model", repr(self.model)),
+            ("time", f"{self.time:g} s after {self.steps_done:,} steps"),
+            ("loads", f"{len(self.loads)} on bodies, {len(self._driven)} motors"),
+            *((name.replace("_", " "), value) for name, value in chosen.items()),
+        ]
+        return html_table(type(self).__name__, rows, "lw.view(sim) runs it in 3-D")
 
     # ---------------------------------------------------------------------------------------------------------- checkpoints
 

@@ -1,0 +1,123 @@
+"""What one can do to the chosen body: fix, release, push, pin its joint, make it the root."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.dynamics.front import body_poses
+from linkwork.errors import LinkworkError, StateError
+from linkwork.simulation.loads import Load
+from linkwork.viewer.hand import hand_stiffness
+
+if TYPE_CHECKING:
+    from linkwork.viewer.live import Live
+
+FIRMNESS = 100.0  # a body that is fixed is held this many times more firmly than the hand pulls
+PUSH = 0.5  # of the mechanism's weight: the force first offered
+
+
+class Actions:
+    """Buttons that act on the chosen body."""
+
+    def __init__(self, live: Live):
+        self._live = live
+        self._held: dict[int, Load] = {}
+        self._pushed: dict[int, Load] = {}
+        self._pins: set[str] = set()
+        gui, sim = live.server.gui, _inner(live.sim)
+        if not hasattr(sim, "apply_spring"):
+            return
+        weight = float(sim.model.mass.sum()) * max(float(np.linalg.norm(sim.model.gravity)), 1.0)
+        with gui.add_folder("Act on the chosen body", expand_by_default=False):
+            self._force = gui.add_vector3("Force [N]", (0.0, 0.0, float(np.round(PUSH * weight, 3))), step=0.001)
+            names = ["Fix", "Release", "Push"]
+            self._buttons(gui, "Body", names)
+            if hasattr(sim, "pin_active"):
+                self._buttons(gui, "Joint", ["Pin active", "Pin inactive", "Unpin"])
+            if hasattr(sim, "reroot"):
+                self._buttons(gui, "Tree", ["Re-root here"])
+
+    def _buttons(self, gui: Any, label: str, names: list[str]) -> None:
+        group = gui.add_button_group(label, tuple(names))
+        group.on_click(lambda event: self._live.do(lambda: self.perform(group.value)))
+
+    def perform(self, name: str) -> None:
+        """Does what a button says; raises StateError where no body is chosen."""
+        body = self._live.stage.chosen
+        if body < 0:
+            raise StateError("no body is chosen: click one, or choose it in the list of bodies.")
+        {
+            "Fix": self.fix,
+            "Release": self.release,
+            "Push": self.push,
+            "Pin active": lambda b: self._pin(b, "pin_active"),
+            "Pin inactive": lambda b: self._pin(b, "pin_inactive"),
+            "Unpin": self._unpin,
+            "Re-root here": self._reroot,
+        }[name](body)
+        self._live._show()
+
+    def fix(self, body: int) -> None:
+        """Holds the origin of a body where it is, by a firm spring."""
+        sim = _inner(self._live.sim)
+        self._clear(sim, self._held.pop(body, None))
+        place = body_poses(sim.model, sim.state)[body, :3, 3]
+        firmness = FIRMNESS * hand_stiffness(sim, self._live.stage.camera.size)
+        self._held[body] = sim.apply_spring(body, place, firmness)
+
+    def push(self, body: int) -> None:
+        """A force fixed in the world at the origin of a body, until released."""
+        sim = _inner(self._live.sim)
+        self._clear(sim, self._pushed.pop(body, None))
+        self._pushed[body] = sim.apply_wrench(body, force=self._force.value)
+
+    def release(self, body: int) -> None:
+        """Takes away what was done to a body here."""
+        sim = _inner(self._live.sim)
+        self._clear(sim, self._held.pop(body, None))
+        self._clear(sim, self._pushed.pop(body, None))
+
+    def _pin(self, body: int, how: str) -> None:
+        sim = _inner(self._live.sim)
+        joint = sim.model.joint_names[body]
+        if joint in self._pins:
+            sim.unpin(joint)
+            self._pins.discard(joint)
+        getattr(sim, how)(joint)
+        self._pins.add(joint)
+
+    def _unpin(self, body: int) -> None:
+        sim = _inner(self._live.sim)
+        joint = sim.model.joint_names[body]
+        sim.unpin(joint)
+        self._pins.discard(joint)
+
+    def _reroot(self, body: int) -> None:
+        live = self._live
+        live.pause()
+        live.hand.release(_inner(live.sim))
+        live.replace(_inner(live.sim).reroot(live.sim.model.body_names[body]))
+        self._held, self._pushed = {}, {}
+
+    def forget(self, sim: Any) -> None:
+        """Takes away all that was done here, before the simulation goes back to its start."""
+        for load in (*self._held.values(), *self._pushed.values()):
+            self._clear(sim, load)
+        for joint in self._pins:
+            sim.unpin(joint)
+        self._held, self._pushed, self._pins = {}, {}, set()
+
+    @staticmethod
+    def _clear(sim: Any, load: Load | None) -> None:
+        if load is not None:
+            with contextlib.suppress(LinkworkError):  # it went with another simulation, or with all loads
+                sim.clear(load)
+
+
+def _inner(sim: Any) -> Any:
+    from linkwork.viewer.live import inner
+
+    return inner(sim)

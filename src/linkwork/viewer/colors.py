@@ -1,0 +1,63 @@
+"""Colours of bodies: what is active, which parts are rigid, how far down the tree a body is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.model.model import Model
+
+Colors = NDArray[np.uint8]
+
+ACTIVE = np.array([240, 120, 30], dtype=np.uint8)  # bodies that active joints carry
+WORLD = np.array([150, 150, 155], dtype=np.uint8)
+CHOSEN = np.array([40, 170, 90], dtype=np.uint8)
+SECOND = np.array([180, 90, 200], dtype=np.uint8)  # of two recordings
+GREYS = (105, 215)  # darkest and lightest of rigid parts
+GOLDEN = 0.6180339887498949  # neighbours get greys that differ
+
+# From the root to the tips: dark blue, blue, green, yellow; light enough to show on white, dark enough on black.
+DOWN = np.array([[64, 77, 150], [48, 118, 170], [42, 160, 140], [120, 190, 80], [225, 195, 60]], dtype=float)
+
+
+def by_depth(model: Model) -> Colors:
+    """From the roots to the tips of the trees, shape (n, 3)."""
+    depth = np.zeros(model.n_bodies)
+    for i, above in enumerate(model.parent.tolist()):
+        depth[i] = 0.0 if above < 0 else depth[above] + 1.0
+    way = depth / max(1.0, float(depth.max(initial=0.0)))
+    x = way * (len(DOWN) - 1)
+    k = np.minimum(x.astype(int), len(DOWN) - 2)
+    t = (x - k)[:, None]
+    return ((1.0 - t) * DOWN[k] + t * DOWN[k + 1]).astype(np.uint8)
+
+
+def rigid_parts(parent: IntArray, active: IntArray) -> IntArray:
+    """The first body of the rigid part that each body belongs to, shape (n,); -1: rigid with the world.
+
+    active: bodies that active joints carry.
+    """
+    moves = np.zeros(len(parent), dtype=bool)
+    moves[active] = True
+    first = np.where(moves, np.arange(len(parent)), parent)  # the body itself, or the one above that moves as it does
+    while True:  # pointers are followed twice as far each time: log n rounds
+        further = np.where(first >= 0, first[first], -1)
+        if np.array_equal(further, first):
+            return first
+        first = further
+
+
+def by_activity(model: Model, active: IntArray) -> Colors:
+    """Bodies that active joints carry in one colour, all others in one grey for each rigid part; shape (n, 3)."""
+    part = rigid_parts(model.parent, active)
+    low, high = GREYS
+    grey = low + (high - low) * np.mod((part + 2) * GOLDEN, 1.0)
+    colors = np.repeat(grey[:, None], 3, axis=1).astype(np.uint8)
+    colors[active] = ACTIVE
+    return colors
+
+
+def mixed(colors: Colors, other: Colors, part: float) -> FloatArray:
+    """Colours between two, as numbers from 0 to 255."""
+    return (1.0 - part) * colors.astype(float) + part * other.astype(float)

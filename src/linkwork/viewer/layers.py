@@ -1,0 +1,182 @@
+"""What can be shown beside the mechanism: names, axes, loads, springs, the centre of mass, trails."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.front import center_of_mass
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.loads import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET, Load
+
+MOST_NAMES = 150  # labels; more hide the mechanism
+MOST_TRAILS = 8  # bodies at the tips of the tree
+TRAIL_POINTS = 400
+ARROW = 0.2  # of the mechanism's size: length of the largest force
+AXIS = 0.06  # of the mechanism's size: half a joint axis
+FORCE, SPRING, CENTER, TRAIL = (210, 40, 60), (120, 60, 200), (200, 30, 120), (40, 120, 200)
+
+
+class Layers:
+    """Layers over one mechanism; those that are not shown cost nothing."""
+
+    NAMES = {  # noqa: RUF012
+        "names": "Names",
+        "world": "World axes",
+        "joints": "Joint axes",
+        "loads": "Loads and springs",
+        "center": "Centre of mass",
+        "trails": "Trails",
+    }
+
+    def __init__(self, scene: Any, model: Model, size: float):
+        self._scene, self._model, self._size = scene, model, size
+        self.shown = {"loads"}
+        self._nodes: dict[str, Any] = {}
+        tips = np.setdiff1d(np.arange(model.n_bodies), model.parent)
+        self._tips = tips[np.linspace(0, len(tips) - 1, min(MOST_TRAILS, len(tips))).astype(int)] if len(tips) else tips
+        self._trail: deque[FloatArray] = deque(maxlen=TRAIL_POINTS)
+
+    def show(self, name: str, is_shown: bool) -> None:
+        (self.shown.add if is_shown else self.shown.discard)(name)
+        if not is_shown:
+            self._drop(name)
+        if name == "trails":
+            self._trail.clear()
+
+    def draw(self, state: State, T: FloatArray, sim: Any = None) -> None:
+        """Brings every layer that is shown to a state. T: poses of bodies, shape (n, 4, 4)."""
+        if "names" in self.shown:
+            self._draw_names(T)
+        if "world" in self.shown and "world" not in self._nodes:
+            self._nodes["world"] = self._scene.add_frame(
+                "/layers/world", axes_length=0.2 * self._size, axes_radius=0.003 * self._size
+            )
+        if "joints" in self.shown:
+            self._lines("joints", self._joint_axes(T), (60, 60, 200))
+        if "loads" in self.shown:
+            self._draw_loads(T, sim)
+        if "center" in self.shown and self._model.mass.sum() > 0.0:
+            self._draw_center(center_of_mass(self._model, state))
+        if "trails" in self.shown and len(self._tips):
+            self._trail.append(T[self._tips, :3, 3].copy())
+            path = np.array(self._trail)
+            self._lines("trails", np.stack([path[:-1], path[1:]], axis=2).reshape(-1, 2, 3), TRAIL)
+
+    def mark(self, body: int, T: FloatArray) -> None:
+        """The name of the chosen body beside it."""
+        if body < 0:
+            self._drop("chosen")
+            return
+        text, place = self._model.body_names[body], T[body, :3, 3]
+        if "chosen" not in self._nodes:
+            self._nodes["chosen"] = self._scene.add_label("/layers/chosen", text, position=place)
+        self._nodes["chosen"].text, self._nodes["chosen"].position = text, place
+
+    def remove(self) -> None:
+        for name in list(self._nodes):
+            self._drop(name)
+
+    # ------------------------------------------------------------------------------------------------------------- inside
+
+    def _drop(self, name: str) -> None:
+        node = self._nodes.pop(name, None)
+        for one in node if isinstance(node, list) else [node] if node is not None else []:
+            one.remove()
+
+    def _draw_names(self, T: FloatArray) -> None:
+        n = self._model.n_bodies
+        bodies = range(n) if n <= MOST_NAMES else np.linspace(0, n - 1, MOST_NAMES).astype(int).tolist()
+        if "names" not in self._nodes:
+            self._nodes["names"] = [
+                self._scene.add_label(f"/layers/name_{i}", self._model.body_names[i], font_screen_scale=0.8)
+                for i in bodies
+            ]
+        for label, i in zip(self._nodes["names"], bodies, strict=True):
+            label.position = T[i, :3, 3]
+
+    def _joint_axes(self, T: FloatArray) -> FloatArray:
+        """Lines along the axes of hinges, sliders and screws, shape (k, 2, 3)."""
+        arrays = self._model.arrays
+        hinges = np.flatnonzero(arrays.tree[:, layout.KIND] == layout.HELICAL)
+        axis = arrays.body[hinges, layout.AXIS : layout.AXIS + 3]
+        slides = np.linalg.norm(axis, axis=1, keepdims=True) == 0.0
+        axis = np.where(slides, arrays.body[hinges, layout.SLIDE : layout.SLIDE + 3], axis)
+        center = arrays.body[hinges, layout.CENTER : layout.CENTER + 3]
+        R, p = T[hinges, :3, :3], T[hinges, :3, 3]
+        middle = np.einsum("nij,nj->ni", R, center) + p
+        along = AXIS * self._size * np.einsum("nij,nj->ni", R, axis)
+        return np.stack([middle - along, middle + along], axis=1)
+
+    def _draw_loads(self, T: FloatArray, sim: Any) -> None:
+        forces, springs = load_lines(sim, T)
+        if len(forces):
+            length = np.linalg.norm(forces[:, 1], axis=1)
+            forces[:, 1] = forces[:, 0] + forces[:, 1] * (ARROW * self._size / max(length.max(), 1e-300))
+        self._arrows("loads", forces)
+        self._lines("springs", springs, SPRING)
+
+    def _draw_center(self, place: FloatArray) -> None:
+        if "center" not in self._nodes:
+            self._nodes["center"] = self._scene.add_icosphere(
+                "/layers/center", radius=0.015 * self._size, color=CENTER, cast_shadow=False
+            )
+        self._nodes["center"].position = place
+
+    def _lines(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
+        if not len(points):
+            self._drop(name)
+        elif name in self._nodes:
+            self._nodes[name].points = points.astype(np.float32)
+        else:
+            self._nodes[name] = self._scene.add_line_segments(
+                f"/layers/{name}", points.astype(np.float32), color, thickness=3.0, thickness_units="screen"
+            )
+
+    def _arrows(self, name: str, points: FloatArray) -> None:
+        if not len(points):
+            self._drop(name)
+        elif name in self._nodes:
+            self._nodes[name].points = points.astype(np.float32)
+        else:
+            s = self._size
+            self._nodes[name] = self._scene.add_arrows(
+                f"/layers/{name}",
+                points.astype(np.float32),
+                FORCE,
+                shaft_radius=0.006 * s,
+                head_radius=0.014 * s,
+                head_length=0.035 * s,
+            )
+
+
+def load_lines(sim: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where forces act and how large they are, shape (k, 2, 3) [m, N]; both ends of springs, shape (j, 2, 3) [m]."""
+    forces: list[FloatArray] = []
+    springs: list[FloatArray] = []
+    loads: tuple[Load, ...] = tuple(getattr(sim, "loads", ())) if sim is not None else ()
+    for load in loads:
+        R, p = T[load.bodies, :3, :3], T[load.bodies, :3, 3]
+        place = np.einsum("kij,kj->ki", R, load.at) + p
+        if load.is_fixed:
+            forces.append(np.stack([place, np.einsum("kij,kjl,kl->ki", R, load.axes, load.force)], axis=1))
+            continue
+        table = sim._loads.table[load.rows]
+        is_spring = table[:, LOAD_STIFFNESS] > 0.0
+        springs.append(np.stack([place, table[:, LOAD_TARGET : LOAD_TARGET + 3]], axis=1)[is_spring])
+        forces.append(np.stack([place, load.force], axis=1)[~is_spring])
+    whole = np.concatenate([np.zeros((0, 2, 3)), *forces])
+    return whole[np.linalg.norm(whole[:, 1], axis=1) > 0.0], np.concatenate([np.zeros((0, 2, 3)), *springs])
+
+
+def spring_force(sim: Any, load: Load, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where a spring made by `apply_spring` holds its body [m], and the force on it [N]; shape (3,) each."""
+    row = sim._loads.table[load.rows[0]]
+    body = int(load.bodies[0])
+    place = T[body, :3, :3] @ row[LOAD_AT : LOAD_AT + 3] + T[body, :3, 3]
+    return place, row[LOAD_STIFFNESS] * (row[LOAD_TARGET : LOAD_TARGET + 3] - place)

@@ -1,0 +1,288 @@
+"""A simulation that runs while one looks at it, takes hold of it and changes it.
+
+One thread owns the simulation: what pages ask for is put into a queue and done between two steps, so that nothing changes
+in the middle of one.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import LinkworkError
+from linkwork.viewer.actions import Actions
+from linkwork.viewer.colors import by_activity
+from linkwork.viewer.hand import Hand, hand_stiffness
+from linkwork.viewer.plots import Plots
+from linkwork.viewer.stage import Stage
+
+FRAME = 1.0 / 30.0  # [s] between two pictures
+BUSY = 0.8  # of a frame that may go into steps
+LIMITS = ("tolerance", "max_active", "max_joints")  # of adaptive simulations, which sliders change
+MOST_STEPS = 100_000  # in one frame
+
+
+class Live:
+    """A page with a simulation that plays, pauses, steps and can be pulled at."""
+
+    def __init__(self, server: Any, sim: Any, h: float):
+        self.server, self.sim, self.h, self.speed = server, sim, h, 1.0
+        self.is_playing = False
+        self._first = (sim, sim.checkpoint())
+        self._settings: dict[str, Any] = {name: getattr(inner(sim), name, None) for name in LIMITS}
+        self._lock = threading.RLock()
+        self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._wake, self._ended = threading.Event(), threading.Event()
+        self._step_time = 0.0  # [s] per step, lately
+        self._owed = 0.0  # [s] of simulated time that is still to be stepped
+        self.stage = Stage(server, sim.model, sim.state)
+        self.hand = Hand(server.scene, self.stage.camera.size)
+        self.plots: Plots
+        self._add_controls()
+        self.stage.add_bodies()
+        self.actions = Actions(self)
+        self.stage.add_look()
+        self.plots = Plots(server.gui)
+        self._listen()
+        self._show()
+        self._thread = threading.Thread(target=self._loop, name="linkwork-viewer", daemon=True)
+        self._thread.start()
+
+    # ------------------------------------------------------------------------------------------------------------ controls
+
+    def _add_controls(self) -> None:
+        gui = self.server.gui
+        self._status = gui.add_markdown("")
+        self._play = gui.add_button("Play", icon="player-play")
+        self._play.on_click(lambda event: self.do(self.toggle))
+        row = gui.add_button_group("Move on", ("Step", "10", "Reset"))
+        row.on_click(lambda event: self.do(self._move_on(row.value)))
+        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
+        size = gui.add_number("Step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
+        size.on_update(lambda event: self._set_step(float(size.value)))
+        self._add_sliders(gui)
+        self._felt = gui.add_markdown("", visible=False)
+        self._bar = gui.add_progress_bar(0.0, visible=False)
+
+    def _move_on(self, what: str) -> Callable[[], None]:
+        if what == "Reset":
+            return self.reset
+        return lambda: self.step(10 if what == "10" else 1)
+
+    def _set_step(self, milliseconds: float) -> None:
+        if math.isfinite(milliseconds) and milliseconds > 0.0:
+            self.h = 1e-3 * milliseconds
+
+    def _add_sliders(self, gui: Any) -> None:
+        """Tolerance and number of joints, where the simulation has them."""
+        if self._settings["tolerance"] is not None:
+            first = math.log2(max(float(self._settings["tolerance"]), 2.0**-30))
+            tolerance = gui.add_slider("Tolerance 2^", min(-30.0, first), max(10.0, first), 0.5, first)
+            tolerance.on_update(lambda event: self.do(lambda: self._set("tolerance", 2.0 ** float(tolerance.value))))
+        name = "max_active" if hasattr(inner(self.sim), "max_active") else "max_joints"
+        if hasattr(inner(self.sim), name):
+            n = max(1, self.sim.model.n_bodies)
+            first_count = n if self._settings[name] is None else min(n, int(self._settings[name]))
+            joints = gui.add_slider("Active joints at most", 1, n, 1, max(1, first_count), disabled=n < 2)
+            joints.on_update(lambda event: self.do(lambda: self._set(name, int(joints.value))))
+
+    def _set(self, name: str, value: float) -> None:
+        setattr(inner(self.sim), name, value)
+
+    # ------------------------------------------------------------------------------------------------------- what one does
+
+    def do(self, task: Callable[[], None]) -> None:
+        """Has something done between two steps, by the thread that owns the simulation."""
+        self._tasks.put(task)
+        self._wake.set()
+
+    def play(self) -> None:
+        self.is_playing, self._owed = True, 0.0
+        self._play.label, self._play.icon = "Pause", "player-pause"
+        self._wake.set()
+
+    def pause(self) -> None:
+        self.is_playing = False
+        self._play.label, self._play.icon = "Play", "player-play"
+
+    def toggle(self) -> None:
+        (self.pause if self.is_playing else self.play)()
+
+    def step(self, n: int = 1) -> None:
+        """n steps, now; pauses first."""
+        self.pause()
+        with self._lock:
+            self._advance(n)
+            self._show()
+
+    def reset(self) -> None:
+        """Back to where the page began: state, loads and pins; step, speed and tolerances stay as they are set."""
+        self.pause()
+        with self._lock:
+            self.hand.release(self.sim)
+            self.sim, saved = self._first
+            sim = inner(self.sim)
+            now = {name: getattr(sim, name, None) for name in self._settings}
+            self.actions.forget(sim)
+            try:
+                for name, value in self._settings.items():
+                    if hasattr(sim, name):
+                        setattr(sim, name, value)
+                self.sim.restore(saved)
+            finally:
+                for name, value in now.items():
+                    if hasattr(sim, name):
+                        setattr(sim, name, value)
+            if self.stage.model is not self.sim.model:
+                self.replace(self.sim)
+            self.plots.clear()
+            self._show()
+
+    def replace(self, sim: Any) -> None:
+        """Goes on with another simulation, of another model."""
+        self.sim = sim
+        self.stage.show_model(sim.model, sim.state)
+        self.stage.bodies.show_model(sim.model)
+        self._listen()
+        self._show()
+
+    @contextmanager
+    def hold(self) -> Iterator[Any]:
+        """The simulation, held between two steps while the block runs: `with viewer.hold() as sim: ...`."""
+        with self._lock:
+            yield self.sim
+            self._show()
+
+    def close(self) -> None:
+        self._ended.set()
+        self._wake.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5.0)
+
+    # -------------------------------------------------------------------------------------------------------------- mouse
+
+    def _listen(self) -> None:
+        """Clicks choose a body; drags pull at it. Callbacks are coroutines so that they come in order."""
+        drawing = self.stage.drawing
+
+        async def clicked(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            self.do(lambda: self.stage.choose(body))
+
+        async def dragged(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            place, target = np.array(event.start_position), np.array(event.end_position)
+            self.do(lambda: self.drag(event.phase, body, place, target))
+
+        for handle in drawing.handles:
+            handle.on_click(clicked)
+            handle.on_drag("left")(dragged)
+
+    def drag(self, phase: str, body: int, place: Any, target: Any) -> None:
+        """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go."""
+        with self._lock:
+            if phase == "start":
+                self.stage.choose(body)
+                stiffness = hand_stiffness(self.sim, self.stage.camera.size)
+                self.hand.grab(inner(self.sim), body, place, self.stage.poses, stiffness)
+            elif phase == "end":
+                self.hand.release(inner(self.sim))
+            if phase != "end":
+                self.hand.pull(inner(self.sim), target)
+            self._show()
+
+    # --------------------------------------------------------------------------------------------------------------- loop
+
+    def _loop(self) -> None:
+        last = time.perf_counter()
+        while not self._ended.is_set():
+            began = time.perf_counter()
+            self._do_tasks()
+            if not self.is_playing:
+                self._wake.wait(timeout=0.5)
+                self._wake.clear()
+                last = time.perf_counter()
+                continue
+            with self._lock:
+                self._owed += self.speed * (began - last)
+                last = began
+                n = min(int(self._owed / self.h), MOST_STEPS)
+                if self._step_time > 0.0:  # what cannot be done in time is let go: the page says how fast it runs
+                    n = min(n, max(1, int(BUSY * FRAME / self._step_time)))
+                if n > 0:
+                    self._owed = min(self._owed - n * self.h, self.h)
+                    self._advance(n)
+                    self._show()
+            self._ended.wait(max(0.0, FRAME - (time.perf_counter() - began)))
+
+    def _do_tasks(self) -> None:
+        while True:
+            try:
+                task = self._tasks.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                with self._lock:
+                    task()
+            except LinkworkError as error:
+                self.tell(str(error))
+
+    def _advance(self, n: int) -> None:
+        if self._step_time == 0.0:
+            self._status.content = "the first step is under way; kernels that are not on disk yet are compiled for it"
+            self.server.flush()
+        began = time.perf_counter()
+        try:
+            self.sim.advance(self.h, n)
+        except LinkworkError as error:
+            self.pause()
+            self.tell(str(error))
+            return
+        took = (time.perf_counter() - began) / n
+        self._step_time = took if self._step_time == 0.0 else 0.8 * self._step_time + 0.2 * took
+
+    def tell(self, message: str) -> None:
+        """Shows a message on all pages."""
+        for client in self.server.get_clients().values():
+            client.add_notification("Linkwork", message, color="red")
+
+    def _show(self) -> None:
+        """Draws where the simulation is."""
+        sim, stage = self.sim, self.stage
+        active = active_bodies(inner(sim))
+        if active is not None:
+            stage.paint(by_activity(sim.model, active))
+        with self.server.atomic():  # the arrow moves with what it pulls
+            stage.move(sim.state, inner(sim))
+            force = self.hand.draw(inner(sim), stage.poses)
+        self._felt.visible = self._bar.visible = self.hand.load is not None
+        if self.hand.load is not None:
+            most = hand_stiffness(sim, stage.camera.size) * 0.5 * stage.camera.size
+            self._felt.content, self._bar.value = f"the hand feels **{force:.3g} N**", 100.0 * min(1.0, force / most)
+        if hasattr(self, "plots"):
+            self.plots.add(sim.time, {**sim.scalars(), "step_time": 1e6 * self._step_time})
+            self.plots.draw(time.perf_counter())
+        many = "" if active is None else f", {len(active):,} of {sim.model.n_bodies:,} joints active"
+        self._status.content = f"t = **{sim.time:.4g} s**, step {sim.steps_done:,}{many}"
+
+
+def inner(sim: Any) -> Any:
+    """The simulation itself, where a scene stands around it."""
+    return sim.__dict__.get("sim", sim) if hasattr(sim, "__dict__") else sim
+
+
+def active_bodies(sim: Any) -> Any:
+    """Bodies that active (or computed) joints carry, shape (k,); None where all are."""
+    if hasattr(sim, "active_bodies"):
+        return sim.active_bodies
+    if hasattr(sim, "computed_joints"):
+        return np.array([sim.model.joint(name) for name in sim.computed_joints], dtype=np.int64)
+    return None

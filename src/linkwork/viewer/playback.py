@@ -1,0 +1,234 @@
+"""Recordings on a page: play, scrub, loop, jump to events, compare two."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.front import body_poses
+from linkwork.errors import LinkworkError, StateError
+from linkwork.record.recording import Recording
+from linkwork.viewer.colors import SECOND, by_depth
+from linkwork.viewer.drawing import Drawing
+from linkwork.viewer.pieces import Pieces, pieces_of
+from linkwork.viewer.plots import LINES
+from linkwork.viewer.stage import Stage
+
+FRAME = 1.0 / 30.0  # [s] between two pictures
+EVENTS = {  # scalars whose changes are events, and what a change is called
+    "strikes": "heel strike",
+    "contacts": "contact",
+    "region_changes": "region change",
+    "active_joints": "region change",
+}
+MOST_EVENTS = 200
+LOOKED_AT = 24  # frames that the camera must see whole
+APART = 1.2  # two mechanisms stand side by side at this part of their size
+
+
+def events_of(recording: Recording) -> list[tuple[float, str]]:
+    """Times [s] at which something changed by count, and what; most 200, spread over the recording."""
+    known = {**recording.reports, **recording.scalars}
+    found: dict[float, str] = {}
+    for name, words in EVENTS.items():
+        values = np.asarray(known.get(name, []), dtype=float)
+        for k in np.flatnonzero(np.diff(values) != 0.0) + 1 if values.size > 1 else ():
+            if np.isfinite(values[k - 1 : k + 1]).all():
+                found.setdefault(float(recording.times[k]), words)
+    ordered = sorted(found.items())
+    if len(ordered) > MOST_EVENTS:
+        ordered = [ordered[i] for i in np.linspace(0, len(ordered) - 1, MOST_EVENTS).astype(int)]
+    return ordered
+
+
+def frame_at(recording: Recording, t: float) -> int:
+    """The last frame at or before a time [s]."""
+    return max(0, int(np.searchsorted(recording.times, t + 1e-12, side="right")) - 1)
+
+
+def room_of(recording: Recording, pieces: Pieces) -> FloatArray:
+    """Corners of boxes that hold the mechanism at some frames, spread over the recording [m], shape (k, 3)."""
+    found: list[FloatArray] = [np.zeros((0, 3))]
+    for k in np.unique(np.linspace(0, len(recording) - 1, LOOKED_AT).astype(int)).tolist():
+        corners = pieces.corners(body_poses(recording.model, recording.state(k)))
+        if len(corners):
+            found.append(np.stack([corners.min(axis=0), corners.max(axis=0)]))
+    return np.concatenate(found)
+
+
+class Playback:
+    """A page with a recording, or two beside each other, over the same time."""
+
+    def __init__(self, server: Any, recording: Recording, other: Recording | None = None):
+        for one in (recording, other):
+            if one is not None and len(one) == 0:
+                raise StateError(f"recording '{one.path}' has no frames to show.")
+        self.server, self.recording, self.other = server, recording, other
+        self.is_playing, self.is_looping, self.speed = False, True, 1.0
+        self.time = float(recording.times[0])
+        self._end = max(float(one.times[-1]) for one in (recording, other) if one is not None)
+        self._lock, self._ended, self._wake = threading.RLock(), threading.Event(), threading.Event()
+        self._frames = (-1, -1)
+        self._is_moving = False  # while the slider follows the playback
+        room = room_of(recording, pieces_of(recording.model))
+        self.stage = Stage(server, recording.model, recording.state(0), room=room)
+        self._second: Drawing | None = None
+        if other is not None:
+            self._add_second(other)
+        self._events = events_of(recording)
+        self._add_controls()
+        self.stage.add_bodies()
+        self.stage.add_look()
+        self._add_plots()
+        self._listen()
+        self.seek(self.time)
+        self._thread = threading.Thread(target=self._loop, name="linkwork-playback", daemon=True)
+        self._thread.start()
+
+    def _add_second(self, other: Recording) -> None:
+        size = self.stage.camera.size
+        T = body_poses(other.model, other.state(0))
+        colors = (0.5 * by_depth(other.model) + 0.5 * SECOND).astype(np.uint8)
+        self._second = Drawing(self.server.scene, "second", pieces_of(other.model), T, colors, size)
+        side = np.cross(self.stage.up, self.stage.camera.position - self.stage.camera.look_at)
+        self._second.root.position = APART * size * side / np.linalg.norm(side)
+
+    def _add_controls(self) -> None:
+        gui = self.server.gui
+        self._status = gui.add_markdown("")
+        self._play = gui.add_button("Play", icon="player-play")
+        self._play.on_click(lambda event: self.toggle())
+        begin, end = float(self.recording.times[0]), self._end
+        self._slider = gui.add_slider("Time [s]", begin, max(end, begin + 1e-9), max(end - begin, 1e-6) / 1000.0, begin)
+        self._slider.on_update(lambda event: self._scrubbed())
+        row = gui.add_button_group("Frame", ("<", ">"))
+        row.on_click(lambda event: self.step(1 if row.value == ">" else -1))
+        loop = gui.add_checkbox("Loop", True)
+        loop.on_update(lambda event: setattr(self, "is_looping", bool(loop.value)))
+        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
+        if self._events:
+            jump = gui.add_button_group("Event", ("previous", "next"))
+            jump.on_click(lambda event: self.jump(1 if jump.value == "next" else -1))
+        if self.other is not None:
+            beside = gui.add_checkbox("Side by side", True, hint="off: one over the other")
+            offset = np.array(self._second.root.position)  # type: ignore[union-attr]
+            beside.on_update(
+                lambda event: setattr(self._second.root, "position", offset if beside.value else np.zeros(3))  # type: ignore[union-attr]
+            )
+
+    def _add_plots(self) -> None:
+        known = {**self.recording.reports, **self.recording.scalars}
+        x = np.asarray(self.recording.times, dtype=float)
+        with self.server.gui.add_folder("Plots", expand_by_default=False):
+            for name, (title, color, is_log) in LINES.items():
+                y = np.asarray(known.get(name, []), dtype=float)
+                if y.size != x.size or x.size < 2 or not np.isfinite(y).any():
+                    continue
+                self.server.gui.add_uplot(
+                    (x, np.where(y > 0.0, y, np.nan) if is_log else y),
+                    ({"label": "t [s]"}, {"label": title, "stroke": color, "width": 2}),
+                    title=title,
+                    scales={"x": {"time": False}, "y": {"distr": 3} if is_log else {}},
+                    height=140,
+                    legend={"show": False},
+                )
+
+    def _listen(self) -> None:
+        drawing = self.stage.drawing
+
+        async def clicked(event: Any) -> None:
+            self.stage.choose(drawing.body_of(event.target, event.instance_index))
+
+        for handle in drawing.handles:
+            handle.on_click(clicked)
+
+    # ------------------------------------------------------------------------------------------------------- what one does
+
+    def play(self) -> None:
+        if self.time >= self._end:
+            self.seek(float(self.recording.times[0]))
+        self.is_playing = True
+        self._play.label, self._play.icon = "Pause", "player-pause"
+        self._wake.set()
+
+    def pause(self) -> None:
+        self.is_playing = False
+        self._play.label, self._play.icon = "Play", "player-play"
+
+    def toggle(self) -> None:
+        (self.pause if self.is_playing else self.play)()
+
+    def step(self, frames: int = 1) -> None:
+        """Some frames on, or back where negative."""
+        self.pause()
+        k = min(max(frame_at(self.recording, self.time) + frames, 0), len(self.recording) - 1)
+        self.seek(float(self.recording.times[k]))
+
+    def jump(self, direction: int = 1) -> None:
+        """To the next event, or the one before where negative."""
+        self.pause()
+        times: FloatArray = np.array([t for t, _ in self._events])
+        later = times[times > self.time + 1e-9] if direction > 0 else times[times < self.time - 1e-9]
+        if later.size:
+            self.seek(float(later[0] if direction > 0 else later[-1]))
+
+    def seek(self, t: float) -> None:
+        """Shows what was at a time [s]."""
+        with self._lock:
+            self.time = min(max(t, float(self.recording.times[0])), self._end)
+            frames = (frame_at(self.recording, self.time), frame_at(self.other, self.time) if self.other else -1)
+            if frames[0] != self._frames[0]:
+                self.stage.move(self.recording.state(frames[0]))
+            if self._second is not None and self.other is not None and frames[1] != self._frames[1]:
+                self._second.move(body_poses(self.other.model, self.other.state(frames[1])))
+            self._frames = frames
+            event = next((words for t0, words in self._events if abs(t0 - self.time) < 1e-9), "")
+            self._status.content = (
+                f"t = **{self.time:.4g} s**, frame {frames[0] + 1:,} of {len(self.recording):,}{event and f', {event}'}"
+            )
+            self._is_moving = True
+            try:
+                self._slider.value = self.time
+            finally:
+                self._is_moving = False
+
+    def _scrubbed(self) -> None:
+        if not self._is_moving and abs(float(self._slider.value) - self.time) > 1e-9:
+            self.pause()
+            self.seek(float(self._slider.value))
+
+    def _loop(self) -> None:
+        last = time.perf_counter()
+        while not self._ended.is_set():
+            began = time.perf_counter()
+            if not self.is_playing:
+                self._wake.wait(timeout=0.5)
+                self._wake.clear()
+                last = time.perf_counter()
+                continue
+            try:
+                self._go_on(self.speed * (began - last))
+            except LinkworkError as error:  # the recording went away, or is damaged
+                self.pause()
+                self._status.content = str(error)
+            last = began
+            self._ended.wait(max(0.0, FRAME - (time.perf_counter() - began)))
+
+    def _go_on(self, seconds: float) -> None:
+        t = self.time + seconds
+        if t >= self._end:
+            if self.is_looping:
+                t = float(self.recording.times[0])
+            else:
+                self.pause()
+        self.seek(t)
+
+    def close(self) -> None:
+        self._ended.set()
+        self._wake.set()
+        self._thread.join(timeout=5.0)

@@ -1,0 +1,74 @@
+"""Plots beside the scene that scroll: energy, active joints, error bound, time per step."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+POINTS = 300  # kept of every line
+EVERY = 0.25  # [s] between two pictures
+LINES = {  # what is plotted, where a simulation has it: title, colour, whether on a logarithmic axis
+    "energy": ("Energy [J]", "#c0392b", False),
+    "active_joints": ("Active joints", "#e67e22", False),
+    "open_joints": ("Joints computed", "#e67e22", False),
+    "error_bound": ("Error bound", "#2980b9", True),
+    "step_time": ("Time per step [µs]", "#16a085", False),
+}
+
+
+class Plots:
+    """One line each over simulated time."""
+
+    def __init__(self, gui: Any):
+        self._gui = gui
+        self._time: deque[float] = deque(maxlen=POINTS)
+        self._values: dict[str, deque[float]] = {}
+        self._plots: dict[str, Any] = {}
+        self._folder = gui.add_folder("Plots", expand_by_default=False)
+        self._drawn_at = -1.0
+
+    def add(self, time: float, scalars: dict[str, float]) -> None:
+        """Takes the numbers of one frame; time [s]."""
+        if self._time and time <= self._time[-1]:
+            self.clear()
+        self._time.append(time)
+        for name in LINES:
+            if name in scalars:
+                line = self._values.setdefault(name, deque([np.nan] * (len(self._time) - 1), maxlen=POINTS))
+                line.append(float(scalars[name]))
+
+    def clear(self) -> None:
+        self._time.clear()
+        for line in self._values.values():
+            line.clear()
+
+    def draw(self, now: float) -> None:
+        """Shows what was added, a few times per second. now: by the clock [s]."""
+        if len(self._time) < 2 or now - self._drawn_at < EVERY:
+            return
+        self._drawn_at = now
+        x = np.array(self._time)
+        for name, line in self._values.items():
+            if len(line) != len(x):
+                continue
+            y = np.array(line)
+            data = (x, np.where(y > 0.0, y, np.nan) if LINES[name][2] else y)
+            if name in self._plots:
+                self._plots[name].data = data
+            else:
+                self._plots[name] = self._make(name, data)
+
+    def _make(self, name: str, data: tuple[Any, ...]) -> Any:
+        title, color, is_log = LINES[name]
+        scales = {"x": {"time": False}, "y": {"distr": 3} if is_log else {}}
+        with self._folder:
+            return self._gui.add_uplot(
+                data,
+                ({"label": "t [s]"}, {"label": title, "stroke": color, "width": 2}),
+                title=title,
+                scales=scales,
+                height=140,
+                legend={"show": False},
+            )

@@ -1,0 +1,147 @@
+"""What every page shows: the mechanism on its ground, a camera that frames it, layers, and bodies by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.front import body_poses
+from linkwork.model.model import Model
+from linkwork.model.shapes import Plane
+from linkwork.model.state import State
+from linkwork.viewer.bodies import BodyList
+from linkwork.viewer.colors import CHOSEN, Colors, by_depth
+from linkwork.viewer.drawing import Drawing
+from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
+from linkwork.viewer.layers import Layers
+from linkwork.viewer.pieces import pieces_of
+
+
+class Stage:
+    """A model in the scene of a server. room: points that the camera is to see too [m], shape (k, 3)."""
+
+    def __init__(
+        self, server: Any, model: Model, state: State, name: str = "mechanism", room: FloatArray | None = None
+    ):
+        self.server, self.name = server, name
+        self.layers: Layers | None = None
+        self.drawing: Drawing
+        self._room = np.zeros((0, 3)) if room is None else room
+        server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self.show_model(model, state)
+
+    def show_model(self, model: Model, state: State) -> None:
+        """Draws a model from the beginning: at first, and when it became another."""
+        self.model, self.state = model, state
+        self.poses = body_poses(model, state)
+        self.pieces = pieces_of(model)
+        corners = np.concatenate([self.pieces.corners(self.poses), self._room])
+        self.up = up_of(model)
+        self.camera = framing(corners, self.up)
+        self.plain: Colors = by_depth(model)
+        self.colors = self.plain
+        self.chosen = -1
+        if self.layers is not None:
+            self.drawing.remove()
+            self.layers.remove()
+        self._set_camera()
+        self._lay_ground(corners)
+        self.drawing = Drawing(self.server.scene, self.name, self.pieces, self.poses, self.colors, self.camera.size)
+        self.layers = Layers(self.server.scene, model, self.camera.size)
+
+    def _set_camera(self) -> None:
+        view, first = self.camera, self.server.initial_camera
+        self.server.scene.set_up_direction(tuple(view.up))
+        first.position, first.look_at, first.up = view.position, view.look_at, view.up
+        first.fov = float(np.radians(FIELD_OF_VIEW))
+        first.near, first.far = 1e-3 * view.size, 1e3 * view.size
+        for client in self.server.get_clients().values():
+            client.camera.position, client.camera.look_at = view.position, view.look_at
+
+    def _lay_ground(self, corners: FloatArray) -> None:
+        planes = [
+            float(shape.placement.matrix[:3, 3] @ self.up)
+            for _, shape in self.model.obstacles
+            if isinstance(shape, Plane)
+        ]
+        height = ground_height(corners, self.up, planes)
+        cell = 10.0 ** np.floor(np.log10(0.3 * self.camera.size))
+        middle = self.camera.look_at - (self.camera.look_at @ self.up) * self.up
+        middle = np.round(middle / cell) * cell if abs(self.up[2]) == 1.0 else middle
+        self.grid = self.server.scene.add_grid(
+            "/ground",
+            width=60.0 * cell,
+            height=60.0 * cell,
+            cell_size=cell,
+            section_size=5.0 * cell,
+            cell_color=(215, 215, 220),
+            section_color=(180, 180, 190),
+            shadow_opacity=0.0,
+            wxyz=quaternions(turn_up(self.up)[None])[0],
+            position=middle + height * self.up,
+        )
+
+    def add_look(self) -> None:
+        """Checkboxes of the layers."""
+        gui = self.server.gui
+        with gui.add_folder("Look", expand_by_default=False):
+            ground = gui.add_checkbox("Ground", True)
+            ground.on_update(lambda event: setattr(self.grid, "visible", ground.value))
+            for name, words in Layers.NAMES.items():
+                self._layer_box(name, words)
+            frame = gui.add_button("Frame the mechanism")
+            frame.on_click(lambda event: self.frame(event.client))
+
+    def _layer_box(self, name: str, words: str) -> None:
+        assert self.layers is not None
+        box = self.server.gui.add_checkbox(words, name in self.layers.shown)
+
+        def change(event: Any) -> None:
+            assert self.layers is not None
+            self.layers.show(name, box.value)
+            self.redraw_layers()
+
+        box.on_update(change)
+
+    def add_bodies(self) -> BodyList:
+        self.bodies = BodyList(self.server.gui, self.model, self.choose)
+        return self.bodies
+
+    def choose(self, body: int) -> None:
+        """Marks a body and shows its name; -1: none."""
+        self.chosen = body
+        self.paint(self.colors)
+        assert self.layers is not None
+        self.layers.mark(body, self.poses)
+        if hasattr(self, "bodies"):
+            self.bodies.tell(body)
+
+    def frame(self, client: Any = None) -> None:
+        """Turns the cameras of all pages, or of one, to where the mechanism is now."""
+        view = framing(self.pieces.corners(self.poses), self.up)
+        for page in self.server.get_clients().values() if client is None else [client]:
+            page.camera.position, page.camera.look_at, page.camera.up_direction = view.position, view.look_at, view.up
+
+    def move(self, state: State, sim: Any = None) -> None:
+        """Draws the model at another state."""
+        self.state = state
+        self.poses = body_poses(self.model, state)
+        with self.server.atomic():
+            self.drawing.move(self.poses)
+            self.redraw_layers(sim)
+        self.server.flush()
+
+    def redraw_layers(self, sim: Any = None) -> None:
+        assert self.layers is not None
+        self.layers.draw(self.state, self.poses, sim)
+        self.layers.mark(self.chosen, self.poses)
+
+    def paint(self, colors: Colors) -> None:
+        """Gives bodies colours; the chosen one keeps its own."""
+        self.colors = colors
+        if self.chosen >= 0:
+            colors = colors.copy()
+            colors[self.chosen] = CHOSEN
+        self.drawing.paint(colors)

@@ -1,0 +1,156 @@
+"""view: opens a page on what it is given, whatever it is."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from types import TracebackType
+from typing import Any
+
+from linkwork.core.checks import positive
+from linkwork.core.progress import in_notebook
+from linkwork.errors import LinkworkError
+from linkwork.model.linkage import Linkage
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.record.recording import Recording
+from linkwork.scene import Scene
+from linkwork.viewer.live import Live
+from linkwork.viewer.playback import Playback
+from linkwork.viewer.server import LOCAL, PORT, address, open_server
+from linkwork.viewer.still import Still
+
+STEP = 1e-3  # [s] where nothing says what suits the simulation
+
+Subject = Model | Linkage | Recording | Scene | Any
+
+
+class Viewer:
+    """An open page. Closes with `close()`, at the end of a `with` block, or with the program.
+
+    url: where it is. page: what it shows (Live, Playback or Still). server: the viser server, for scenes of your own.
+    """
+
+    def __init__(self, server: Any, page: Live | Playback | Still):
+        self.server, self.page, self.url = server, page, address(server)
+        self.is_open = True
+
+    def wait(self) -> None:
+        """Serves the page until it is closed or Ctrl-C is pressed."""
+        try:
+            while self.is_open:
+                time.sleep(0.2)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the server and what runs beside it; twice does no harm."""
+        if self.is_open:
+            self.is_open = False
+            self.page.close()
+            with contextlib.redirect_stdout(io.StringIO()):  # viser says that it stopped
+                self.server.stop()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """What the page can do: `play`, `pause`, `step`, `reset`, `seek`, ..."""
+        if name.startswith("_") or name == "page":
+            raise AttributeError(name)
+        return getattr(self.page, name)
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.url if self.is_open else 'closed'}, {type(self.page).__name__.lower()})"
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook."""
+        if not self.is_open:
+            return f"<code>{self!r}</code>"
+        frame = f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
+        return f'{frame}<br><a href="{self.url}">{self.url}</a>'
+
+
+def view(
+    subject: Subject,
+    other: Recording | None = None,
+    *,
+    state: State | None = None,
+    h: float | None = None,
+    live: bool = False,
+    play: bool = False,
+    host: str = LOCAL,
+    port: int = PORT,
+    browser: bool | None = None,
+    block: bool = False,
+) -> Viewer:
+    """Opens a page with a mechanism in 3-D, and returns it.
+
+    subject: a simulation, which runs on the page; a Scene, likewise; a Recording; a Model or Linkage to pose by sliders.
+    other: a second recording, shown beside the first.
+    state: of a model (neutral by default). h: time step of a simulation [s]; 1 ms, or that of the scene.
+    live: simulate a model or linkage with FullDynamics. play: begin at once.
+    host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
+    browser: open it in a browser; by default where a program asks for it with `block`, not in a notebook, which shows the
+    page below the cell. block: serve until Ctrl-C.
+    The page needs the extra `viewer`.
+    """
+    step = None if h is None else positive(h, "h")
+    source, step = _prepared(subject, state, step, live)
+    if other is not None and not (isinstance(source, Recording) and isinstance(other, Recording)):
+        raise LinkworkError("only two recordings can be compared: view(recording, other).")
+    server = open_server(host, port, _title(source))
+    try:
+        page = _page(server, source, other, state, step)
+    except BaseException:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+        raise
+    viewer = Viewer(server, page)
+    if play and not isinstance(page, Still):
+        page.play()
+    if browser if browser is not None else (block and not in_notebook()):
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    if block:
+        viewer.wait()
+    return viewer
+
+
+def _prepared(subject: Subject, state: State | None, h: float | None, live: bool) -> tuple[Any, float]:
+    """What to show: linkages compiled, scenes built; and the step [s]."""
+    if isinstance(subject, Scene):
+        return subject.build(), subject.h if h is None else h
+    if isinstance(subject, Linkage):
+        subject = subject.compile()
+    if isinstance(subject, Model) and live:
+        from linkwork.full.simulation import FullDynamics
+
+        subject = FullDynamics(subject, subject.neutral() if state is None else state)
+    is_simulation = all(hasattr(subject, name) for name in ("advance", "state", "model", "scalars", "checkpoint"))
+    if not (isinstance(subject, Model | Recording) or is_simulation):
+        raise LinkworkError(
+            f"a {type(subject).__name__} cannot be viewed; give a Model, a Linkage, a simulation, a Scene or a Recording."
+        )
+    return subject, STEP if h is None else h
+
+
+def _title(source: Any) -> str:
+    model = source if isinstance(source, Model) else source.model
+    return f"Linkwork: {model.name}"
+
+
+def _page(server: Any, source: Any, other: Recording | None, state: State | None, h: float) -> Live | Playback | Still:
+    if isinstance(source, Recording):
+        return Playback(server, source, other)
+    if isinstance(source, Model):
+        checked = source.neutral() if state is None else source.state(state.q, state.v)
+        return Still(server, source, checked)
+    return Live(server, source, h)

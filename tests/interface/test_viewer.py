@@ -1,0 +1,462 @@
+"""The viewer without a browser: what is drawn, what is sent, what pages do, what is refused, what is written."""
+
+from __future__ import annotations
+
+import socket
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from tests.helpers.rounding import rounding
+
+import linkwork as lw
+from linkwork.cli import main
+
+pytest.importorskip("viser", reason="the extra `viewer` is not installed")
+
+from linkwork.viewer import animation, prototypes
+from linkwork.viewer.bodies import tree_html, tree_lines
+from linkwork.viewer.colors import ACTIVE, by_activity, rigid_parts
+from linkwork.viewer.drawing import BATCH, Drawing
+from linkwork.viewer.frames import quaternions, turn_up
+from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.playback import events_of
+from linkwork.viewer.server import address, is_foreign, open_server
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = open_server(port=0)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    model = lw.library.chain(6).compile()
+    sim = lw.FullDynamics(model, model.random_state(1, speed=2.0))
+    path = tmp_path_factory.mktemp("viewer") / "swing"
+    sim.run(1e-3, 200, record=path, every=20, progress=False)
+    return lw.Recording(path)
+
+
+@pytest.fixture
+def page():
+    """A simulation of a short chain, paused, on a page."""
+    model = lw.library.chain(8).compile()
+    with lw.view(lw.FullDynamics(model, model.random_state(0, speed=1.0)), port=0) as viewer:
+        yield viewer
+
+
+# ------------------------------------------------------------------------------------------------------------ what is drawn
+
+
+@pytest.mark.parametrize("sides", [8, 20])
+@pytest.mark.parametrize(
+    ("kind", "volume"),
+    [("box", 1.0), ("sphere", 4 / 3 * np.pi), ("cylinder", np.pi), ("capsule", 4 / 3 * np.pi + 3 * np.pi)],
+)
+def test_prototypes_are_closed_and_turned_outward(kind, volume, sides):
+    """The divergence theorem gives the volume, which polygons inscribed in circles only come near to from below."""
+    made = {
+        "box": prototypes.box,
+        "sphere": lambda: prototypes.sphere(sides),
+        "cylinder": lambda: prototypes.cylinder(sides),
+        "capsule": lambda: prototypes.capsule(3.0, sides),
+    }[kind]()
+    a, b, c = np.moveaxis(made.points[made.faces], 1, 0)
+    found = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0
+    loss = 1.0 - np.sinc(2.0 / sides)  # of the area of a circle
+    assert volume * (1.0 - 4.0 * loss) <= found <= volume * (1.0 + rounding(steps=len(made.faces)))
+    assert np.linalg.norm(np.cross(b - a, c - a).sum(axis=0)) < rounding(scale=volume, steps=len(made.faces))
+
+
+def test_every_shape_is_drawn_where_it_is(tmp_path):
+    mesh = tmp_path / "corner.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    linkage = lw.Linkage("shapes")
+    here = lw.Pose(xyz=(0.0, 0.0, 2.0))
+    shapes = [
+        lw.Box((1.0, 2.0, 3.0), placement=here),
+        lw.Sphere(0.5, placement=here),
+        lw.Cylinder(0.5, 2.0, placement=here),
+        lw.Capsule(0.5, 2.0, placement=here),
+        lw.Mesh("corner.obj", (2.0, 2.0, 2.0), str(mesh), placement=here),
+    ]
+    half = [(0.5, 1.0, 1.5), (0.5,) * 3, (0.5, 0.5, 1.0), (0.5, 0.5, 1.5), None]
+    for k, shape in enumerate(shapes):
+        linkage.add_body(
+            f"b{k}", joint=lw.Revolute((0, 0, 1)), inertia=lw.Inertia(1.0, (0, 0, 0), (1, 1, 1)), shapes=[shape]
+        )
+    model = linkage.compile()
+    pieces = pieces_of(model)
+    assert pieces.kind.size == 5
+    corners = pieces.corners(lw.body_poses(model, model.neutral())).reshape(5, 8, 3)
+    for row, body in enumerate(pieces.body.tolist()):
+        size = half[int(model.body_names[body][1:])]
+        low, high = (-np.array(size), np.array(size)) if size else (np.zeros(3), np.full(3, 2.0))
+        np.testing.assert_allclose(corners[row].min(axis=0), low + here.xyz, atol=1e-12)
+        np.testing.assert_allclose(corners[row].max(axis=0), high + here.xyz, atol=1e-12)
+
+
+def test_bodies_without_shapes_get_bones():
+    linkage = lw.Linkage("bare")
+    rod = lw.Inertia(1.0, (0, 0, -0.5), (0.1, 0.1, 0.01))
+    linkage.add_body("upper", joint=lw.Revolute((0, 1, 0)), inertia=rod)
+    linkage.add_body("lower", "upper", lw.Revolute((0, 1, 0)), lw.Pose(xyz=(0, 0, -1)), rod)
+    model = linkage.compile()
+    corners = pieces_of(model).corners(lw.body_poses(model, model.neutral()))
+    assert sorted(pieces_of(model).body.tolist()) == [0, 1]
+    assert -2.1 < corners[:, 2].min() < -1.9
+    assert abs(corners[:, 2].max()) < 0.1
+
+
+def test_a_mesh_that_cannot_be_read_is_told_and_replaced(tmp_path):
+    broken = tmp_path / "broken.stl"
+    broken.write_bytes(b"not a mesh")
+    linkage = lw.Linkage("broken")
+    shape = lw.Mesh("broken.stl", path=str(broken))
+    linkage.add_body("b", joint=lw.Revolute((0, 1, 0)), inertia=lw.Inertia(1, (0, 0, 1), (1, 1, 1)), shapes=[shape])
+    with pytest.warns(UserWarning, match=r"broken\.stl.*not drawn"):
+        assert pieces_of(linkage.compile()).kind.size == 1  # a bone
+
+
+def test_quaternions_turn_as_matrices_do():
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(50, 4))
+    q[:4] = np.eye(4)  # half turns, where the naive formula divides by zero
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    R = np.array([lw.Pose(quaternion=tuple(x)).matrix[:3, :3] for x in q])
+    np.testing.assert_allclose(np.abs(np.einsum("ij,ij->i", quaternions(R), q)), 1.0, atol=rounding(steps=10))
+
+
+@pytest.mark.parametrize("up", [(0, 0, 1), (0, 1, 0), (0, 0, -1), (0.6, 0, 0.8)])
+def test_the_ground_is_turned_up(up):
+    R = turn_up(np.array(up, dtype=float))
+    np.testing.assert_allclose(R @ [0, 0, 1], up, atol=rounding(steps=10))
+    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=rounding(steps=10))
+
+
+# ------------------------------------------------------------------------------------------------------------- what is sent
+
+
+def known_to_page(drawing: Drawing) -> np.ndarray:
+    """Poses of all pieces as the page has them, from the properties of its nodes."""
+    X = np.zeros((drawing.pieces.kind.size, 4, 4))
+    for batch in drawing._batches:
+        node = lw.Pose(xyz=tuple(batch.handle.position), quaternion=tuple(batch.handle.wxyz)).matrix
+        places, turns = batch.handle.batched_positions.astype(float), batch.handle.batched_wxyzs.astype(float)
+        for k, row in enumerate(batch.rows):
+            X[row] = node @ lw.Pose(xyz=tuple(places[k]), quaternion=tuple(turns[k])).matrix
+    return X
+
+
+def test_only_what_moved_is_sent_and_the_page_has_it_right(server):
+    n = 3 * BATCH
+    model = lw.library.chain(n).compile()
+    pieces = pieces_of(model)
+    q = model.neutral().q.copy()
+    T = lw.body_poses(model, model.state(q))
+    size = float(np.ptp(T[:, :3, 3], axis=0).max())
+    drawing = Drawing(server.scene, "sent", pieces, T, np.zeros((n, 3), dtype=np.uint8), size)
+    assert drawing.move(T) == 0
+    q[model.q_slice(2 * BATCH + 10)] = 0.3  # bends within the third batch: only that one moves
+    bent = lw.body_poses(model, model.state(q))
+    assert drawing.move(bent) == 1
+    assert drawing.sent["nodes"] == 0
+    q[model.q_slice(0)] = 0.2  # all as one rigid body
+    turned = lw.body_poses(model, model.state(q))
+    before = dict(drawing.sent)
+    assert drawing.move(turned) == len(drawing._batches)
+    assert drawing.sent["instances"] == before["instances"]
+    assert drawing.sent["nodes"] == 7 * len(drawing._batches)
+    single = 1e-6 * size  # the page has single precision: 6e-8, through a node and a quaternion
+    np.testing.assert_allclose(known_to_page(drawing)[:, :3, 3], pieces.world_poses(turned)[:, :3, 3], atol=20 * single)
+    drawing.remove()
+
+
+def test_colours_are_sent_where_they_changed(server):
+    n = 2 * BATCH
+    model = lw.library.chain(n).compile()
+    colors = np.full((n, 3), 100, dtype=np.uint8)
+    T = lw.body_poses(model, model.neutral())
+    drawing = Drawing(server.scene, "painted", pieces_of(model), T, colors, 1.0)
+    assert drawing.paint(colors) == 0
+    colors = colors.copy()
+    colors[5] = ACTIVE
+    assert drawing.paint(colors) == 1
+    drawing.remove()
+
+
+def test_rigid_parts_are_those_between_active_joints():
+    model = lw.library.random_tree(60, seed=3).compile()
+    active = np.array([4, 17, 30, 41])
+    part = rigid_parts(model.parent, active)
+    for i, above in enumerate(model.parent.tolist()):
+        assert part[i] == (i if i in active else part[above] if above >= 0 else -1)
+    colors = by_activity(model, active)
+    assert (colors[active] == ACTIVE).all()
+    rest = np.setdiff1d(np.arange(60), active)
+    assert (colors[rest] == colors[rest][:, :1]).all()  # grey
+    for first in set(part[rest].tolist()):
+        assert len({tuple(c) for c in colors[rest][part[rest] == first].tolist()}) == 1
+
+
+def test_the_tree_is_searched_and_its_names_are_text():
+    linkage = lw.Linkage("names")
+    inertia = lw.Inertia(1.0, (0, 0, 0), (1, 1, 1))
+    linkage.add_body("<b>hip</b>", joint=lw.Revolute((0, 0, 1)), inertia=inertia)
+    linkage.add_body("Knee", "<b>hip</b>", lw.Revolute((0, 0, 1)), inertia=inertia)
+    model = linkage.compile()
+    assert tree_lines(model) == ([(0, "<b>hip</b>"), (1, "Knee")], 0)
+    assert tree_lines(model, "knee") == ([(1, "Knee")], 0)
+    assert tree_lines(model, most=1) == ([(0, "<b>hip</b>")], 1)
+    assert "<b>" not in tree_html(model)
+    assert "no body" in tree_html(model, "elbow")
+
+
+# ------------------------------------------------------------------------------------------------------------ what pages do
+
+
+def test_a_simulation_steps_resets_and_is_pulled_at(page):
+    live, sim = page.page, page.page.sim
+    first = sim.state.q.copy()
+    page.step(10)
+    assert sim.steps_done == 10
+    live.drag("start", 5, live.stage.poses[5, :3, 3], live.stage.poses[5, :3, 3])
+    target = live.stage.poses[5, :3, 3] + [0.3, 0.0, 0.0]
+    live.drag("update", 5, None, target)
+    stiffness = sim._loads.table[0, 12]
+    np.testing.assert_allclose(live.hand.force, [0.3 * stiffness, 0, 0], atol=rounding(scale=stiffness, steps=10))
+    page.step(5)
+    assert np.linalg.norm(live.stage.poses[5, :3, 3] - target) < 0.3
+    live.drag("end", 5, None, None)
+    assert sim.loads == ()
+    live.stage.choose(3)
+    for action in ("Fix", "Push", "Push"):
+        live.actions.perform(action)
+    assert len(sim.loads) == 2
+    page.reset()
+    assert (sim.steps_done, sim.time, sim.loads) == (0, 0.0, ())
+    np.testing.assert_array_equal(sim.state.q, first)
+
+
+def test_playing_goes_on_and_pauses(page):
+    sim = page.page.sim
+    page.play()
+    deadline = 200
+    while sim.steps_done == 0 and deadline:
+        page.page._ended.wait(0.05)
+        deadline -= 1
+    page.pause()
+    with page.hold():
+        stands = sim.steps_done
+    assert stands > 0
+
+
+def test_an_action_without_a_body_is_refused(page):
+    page.page.stage.choose(-1)
+    with pytest.raises(lw.StateError, match="no body is chosen"):
+        page.page.actions.perform("Fix")
+
+
+def test_a_step_that_fails_pauses_and_leaves_the_page_open(page):
+    page.page.h = 1e300
+    page.play()
+    page.page._ended.wait(0.2)
+    page.step(1)
+    assert not page.page.is_playing
+    assert page.is_open
+
+
+def test_layers_come_and_go(page):
+    stage = page.page.stage
+    page.page.sim.apply_wrench(2, force=(1.0, 0.0, 0.0))
+    page.page.sim.apply_spring(4, (0.0, 0.0, 1.0), 10.0)
+    for name in stage.layers.NAMES:
+        stage.layers.show(name, True)
+    page.step(2)
+    page.step(2)
+    assert {"names", "world", "joints", "loads", "springs", "center", "trails"} <= set(stage.layers._nodes)
+    np.testing.assert_allclose(
+        stage.layers._nodes["loads"].points[0, 1] - stage.layers._nodes["loads"].points[0, 0],
+        [0.2 * stage.camera.size, 0, 0],
+        atol=1e-5 * stage.camera.size,
+    )
+    for name in stage.layers.NAMES:
+        stage.layers.show(name, False)
+    assert set(stage.layers._nodes) <= {"springs", "chosen"}
+
+
+def test_a_recording_is_scrubbed_and_compared(recording):
+    with lw.view(recording, recording, port=0) as viewer:
+        viewer.seek(0.1)
+        k = viewer.page._frames[0]
+        assert recording.times[k] <= 0.1 + 1e-9
+        np.testing.assert_allclose(viewer.page.stage.poses, recording.poses(k))
+        viewer.step(-1)
+        assert viewer.page._frames == (k - 1, k - 1)
+        viewer.seek(99.0)
+        assert viewer.page.time == recording.times[-1]
+
+
+def test_events_are_changes_of_counts():
+    class Run:
+        times = np.arange(5) * 0.1
+        reports = {"strikes": np.array([0, 0, 1, 1, 2.0])}  # noqa: RUF012
+        scalars = {"energy": np.arange(5.0)}  # noqa: RUF012
+
+    assert events_of(Run()) == [(pytest.approx(0.2), "heel strike"), (pytest.approx(0.4), "heel strike")]
+
+
+def test_a_model_is_posed(page):
+    model = lw.library.double_pendulum().compile()
+    with lw.view(model, port=0) as viewer:
+        k = model.q_slice(1).start
+        viewer.page.set(k, 0.5)
+        q = model.neutral().q
+        q[k] = 0.5
+        np.testing.assert_allclose(viewer.page.stage.poses, lw.body_poses(model, model.state(q)))
+        viewer.reset()
+        assert viewer.page.stage.state.q[k] == 0.0
+
+
+@pytest.mark.parametrize("name", sorted(lw.library.MODELS))
+def test_every_library_model_can_be_drawn(name):
+    model = lw.library.MODELS[name]().compile()
+    pieces = pieces_of(model)
+    assert set(range(model.n_bodies)) <= set(pieces.body.tolist())
+    assert np.isfinite(pieces.corners(lw.body_poses(model, model.neutral()))).all()
+
+
+# -------------------------------------------------------------------------------------------------------- what is kept out
+
+
+@pytest.mark.parametrize(
+    ("hosts", "origins", "listens_on", "foreign"),
+    [
+        (["127.0.0.1:8080"], ["http://127.0.0.1:8080"], "127.0.0.1", False),
+        (["localhost:8080"], ["http://localhost:8080"], "127.0.0.1", False),
+        (["127.0.0.1:8080"], [], "127.0.0.1", False),
+        (["127.0.0.1:8080"], ["http://evil.example"], "127.0.0.1", True),
+        (["127.0.0.1:8080"], ["http://127.0.0.1:9999"], "127.0.0.1", True),
+        (["127.0.0.1:8080"], ["null"], "127.0.0.1", True),
+        (["evil.example:8080"], ["http://evil.example:8080"], "127.0.0.1", True),  # a name that was made to point here
+        ([], [], "127.0.0.1", True),
+        (["desk.local:8080"], ["http://desk.local:8080"], "0.0.0.0", False),
+        (["desk.local:8080"], ["http://evil.example"], "0.0.0.0", True),
+    ],
+)
+def test_foreign_pages_are_told_by_their_headers(hosts, origins, listens_on, foreign):
+    assert is_foreign(hosts, origins, listens_on) == foreign
+
+
+def test_a_foreign_page_is_refused_by_the_server(server):
+    assert b"<html" in urllib.request.urlopen(address(server)).read()[:2000].lower()
+    for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(urllib.request.Request(address(server), headers=headers))
+
+
+def test_a_foreign_socket_is_refused(server):
+    sync = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import InvalidStatus
+
+    url = address(server).replace("http", "ws")
+    with pytest.raises(InvalidStatus, match="403"):
+        sync.connect(url, origin="http://evil.example", proxy=None)
+
+
+def test_the_server_listens_on_this_computer_only(server):
+    assert server.get_host() == "127.0.0.1"
+    assert server.request_share_url() is None  # a page cannot ask for a tunnel
+
+
+def test_a_taken_port_gets_another():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with lw.view(lw.library.pendulum(), port=port) as viewer:
+            assert not viewer.url.endswith(f":{port}")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"port": -1}, "port is -1"),
+        ({"port": "x"}, "port is 'x'"),
+        ({"host": "no.such.host.invalid"}, "there is no host"),
+        ({"h": 0.0}, "h"),
+    ],
+)
+def test_wrong_options_are_refused(options, words):
+    with pytest.raises(lw.LinkworkError, match=words):
+        lw.view(lw.library.pendulum(), **options)
+
+
+def test_what_cannot_be_viewed_is_refused(recording):
+    with pytest.raises(lw.LinkworkError, match="a dict cannot be viewed"):
+        lw.view({})
+    with pytest.raises(lw.LinkworkError, match="only two recordings"):
+        lw.view(lw.library.pendulum(), recording)
+
+
+def test_closing_twice_does_no_harm():
+    viewer = lw.view(lw.library.pendulum(), port=0)
+    assert viewer.url in viewer._repr_html_()
+    viewer.close()
+    viewer.close()
+    assert repr(viewer) == "Viewer(closed, still)"
+
+
+# --------------------------------------------------------------------------------------------------------- what is written
+
+
+def test_animations_are_reproducible(recording, tmp_path):
+    from PIL import Image
+
+    for k in (0, 1):
+        assert animation.write_gif(recording, tmp_path / f"{k}.gif", width=120, height=90) == 5
+    first = (tmp_path / "0.gif").read_bytes()
+    assert first == (tmp_path / "1.gif").read_bytes()
+    with Image.open(tmp_path / "0.gif") as image:
+        assert (image.size, image.n_frames) == ((120, 90), 5)
+
+
+def test_a_picture_shows_the_mechanism_where_it_is(recording):
+    """Something else than paper, ground and shadow is drawn, and it moves between frames."""
+    pictures = [np.asarray(x).astype(int) for x in animation.pictures(recording, np.array([0, 10]), 160, 120)]
+    seen = [np.ptp(x, axis=2) > 40 for x in pictures]  # colours, not greys
+    assert all(20 < x.sum() < 0.5 * x.size for x in seen)
+    assert (seen[0] != seen[1]).sum() > 20
+
+
+def test_export_commands_write_animations(recording, tmp_path, capsys):
+    run = str(recording.path)
+    assert main(["export", run, "--gif", "--out", str(tmp_path / "a.gif"), "--size", "80x60"]) == 0
+    assert main(["export", run, "--html", "--out", str(tmp_path / "a.html")]) == 0
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "__VISER_EMBED_DATA__" in page
+    assert capsys.readouterr().out.count("written to") == 2
+    for words in (["--size", "big"], ["--every", "2"], ["--speed", "1e-9"], ["--speed", "0"]):
+        assert main(["export", run, "--gif", "--out", str(tmp_path / "b.gif"), *words]) == 1
+    assert not (tmp_path / "b.gif").exists()
+
+
+def test_mp4_is_written(recording, tmp_path):
+    pytest.importorskip("imageio_ffmpeg")
+    assert animation.write_mp4(recording, tmp_path / "a.mp4", width=81, height=60) == 7
+    assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_the_view_command_finds_what_is_meant(recording):
+    from linkwork.cli.view import find_subject
+
+    assert isinstance(find_subject("chain", ["joints=5"])[0], lw.Linkage)
+    assert isinstance(find_subject("hanging_cable", [])[0], lw.Scene)
+    assert all(isinstance(x, lw.Recording) for x in find_subject(str(recording.path), [str(recording.path)]))
+    for source, settings in (("nothing_of_this_name", []), (str(recording.path), ["a=1"]), ("chain", ["joints"])):
+        with pytest.raises(lw.LinkworkError):
+            find_subject(source, settings)
