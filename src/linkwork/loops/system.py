@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
-from linkwork.loops.response_matrix import response_matrix
 from linkwork.model.inertia import Inertia
 from linkwork.model.layout import INERTIA
 from linkwork.model.linkage import Linkage
@@ -113,12 +113,8 @@ class LoopSystem:
         plan = self.plan
         leaves = self._leaves(solver)
         answers = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
-        nv = plan.model.nv
-        way, path = (np.zeros(paths.MAX_DEPTH, dtype=np.int64) for _ in range(2))
-        response_matrix(
-            solver.assembly.nodes, solver.block, solver.tree, solver.hinge, solver.coef, solver.freedom, np.zeros(nv),
-            np.zeros(nv), leaves, way, path, np.zeros((paths.MAX_DEPTH, 6)), answers,
-        )  # fmt: skip
+        data = paths.solver_paths(solver)
+        paths.response_matrix(describe(data), leaves, answers)
         A = self.C @ answers @ self.C.T
         return 0.5 * (A + A.T)
 
@@ -129,18 +125,14 @@ class LoopSystem:
 
     def accelerations(self, solver: DcaSolver) -> FloatArray:
         """Of the joined bodies at the solver's loads, stacked, shape (6 m,), in a world that accelerates by -g."""
-        gravity = self.plan.model.gravity
         out = np.zeros((self.plan.bodies.size, 6))
-        way, path = (np.zeros(paths.MAX_DEPTH, dtype=np.int64) for _ in range(2))
-        change, unused = np.zeros((paths.MAX_DEPTH, 6)), np.zeros(self.plan.model.nv)
+        data = paths.solver_paths(solver)
+        table = describe(data)
         for row, leaf in zip(out, self._leaves(solver).tolist(), strict=True):
             if leaf < 0:
-                row[3:] = -gravity
+                row[3:] = -self.plan.model.gravity
             else:
-                row[:] = paths.actual_acceleration(
-                    solver.assembly.nodes, solver.block, solver.tree, solver.hinge, solver.coef, solver.freedom,
-                    solver.total, unused, gravity, leaf, way, path, change,
-                )  # fmt: skip
+                row[:] = paths.actual_acceleration(table, leaf)
         return out.ravel()
 
     def _leaves(self, solver: DcaSolver) -> IntArray:
