@@ -58,6 +58,8 @@ from linkwork.spatial.pose import Pose
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from linkwork import haptics as haptics
+
 __version__ = "0.1.0"
 
 
@@ -70,6 +72,15 @@ def load(path: "str | Path", **options: Any) -> Linkage:
     from linkwork.importers import load_file
 
     return load_file(path, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """`lw.haptics` is loaded when it is first asked for."""
+    if name == "haptics":
+        import importlib
+
+        return importlib.import_module("linkwork.haptics")
+    raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 
 __all__ = [
