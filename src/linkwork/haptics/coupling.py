@@ -118,8 +118,6 @@ HAND_WORDS = 10
 AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
 SCRATCH = AT_GAIN + HANDS
 
-TRIES_PER_TICK = 1  # a post that is never whole leaves the last message in place
-
 
 @inlined
 def three(a, o):
@@ -166,7 +164,7 @@ def share_left(age, watchdog, fade):
 
 @routine
 def pull(memory, scratch, h, now):
-    """The wrench of hand h of the snapshot on its body, equation (1), into the scratch; what the loops left of it as gain."""
+    """The wrench of hand h of the snapshot on its body, equation (1), into the scratch; with its gain."""
     r = S_HANDS + h * RECORD
     words = scratch.view(int64)
     slot = words[r + R_SLOT]

@@ -33,7 +33,7 @@ class CouplingSettings:
     force_limit [N], torque_limit [N·m]: the most that acts on the body, and in the world's units on the hand.
     length_scale: metres of the world per metre of the device. force_scale: newtons of the device per newton of the world.
     watchdog [s]: how old a snapshot or reading may be before the hand is let go; fade [s]: the time that takes.
-    feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling alone).
+    feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling).
     """
 
     stiffness: float = 200.0

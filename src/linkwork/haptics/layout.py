@@ -14,7 +14,7 @@ MAGIC = 0x4C_57_48_41_50_54_49_43  # "LWHAPTIC"
 LAYOUT = 1  # changes whenever a word moves
 HANDS = 8  # at most, in one session
 
-# ------------------------------------------------------------------------------------------------- header, all integers
+# -------------------------------------------------------------------------------------------------- header, all integers
 H_MAGIC, H_LAYOUT, H_HANDS, H_WORDS = 0, 1, 2, 3
 H_STOP = 4  # not 0: the coupling loop ends
 H_RUNS = 5  # 1 while the coupling loop runs
@@ -26,10 +26,10 @@ H_RETRIES = 10  # readings that met the writer and began anew
 H_LAST_TICK = 11  # time of the last tick
 HEADER = 64
 
-# --------------------------------------------------------------------------------------------------------------- posts
+# ----------------------------------------------------------------------------------------------------------------- posts
 P_LATEST, P_SEQUENCE, P_BUFFERS = 0, 1, 8
 
-# ------------------------------------------------------------------------ snapshot: from the simulation to the coupling loop
+# -------------------------------------------------------------------- snapshot: from the simulation to the coupling loop
 S_TIME = 0  # when it was written (integer)
 S_COUNT = 1  # hands in it (integer)
 S_SIM_TIME = 2  # [s] of the simulation
@@ -57,7 +57,7 @@ FEEL_REACTIONS, FEEL_SPRING = 0, 1
 
 SNAPSHOT_WORDS = S_HANDS + HANDS * RECORD + HANDS * HANDS * BLOCK
 
-# ------------------------------------------------------------------------------- reading: from a device to the coupling loop
+# --------------------------------------------------------------------------- reading: from a device to the coupling loop
 D_TIME = 0  # when it was read (integer)
 D_POSITION = 1  # 3 [m]
 D_QUATERNION = 4  # 4: w, x, y, z
@@ -66,7 +66,7 @@ D_TURN_RATE = 11  # 3: angular velocity [rad/s]
 D_BUTTONS = 14  # one bit per button (integer)
 READING_WORDS = 16
 
-# --------------------------------------------------------------------- output: from the coupling loop to device and simulation
+# --------------------------------------------------------------- output: from the coupling loop to device and simulation
 O_TIME = 0  # of the tick (integer)
 O_GRASP = 1  # the grasp it belongs to (integer)
 O_STATE = 2  # IDLE, HELD, FADING or RELEASED (integer)
@@ -81,7 +81,7 @@ OUTPUT_WORDS = 24
 IDLE, HELD, FADING, RELEASED = range(4)
 STATES = ("idle", "held", "fading", "released")
 
-# ------------------------------------------------------------------------------------ histograms of the coupling loop (integers)
+# ---------------------------------------------------------------------------- histograms of the coupling loop (integers)
 # Bin k counts times from 2^(k/16) to 2^((k+1)/16) ns; the last word of each is the longest.
 BINS_PER_OCTAVE = 16
 BINS = 40 * BINS_PER_OCTAVE  # up to 18 minutes

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.adaptive.tree_simulation import TreeSimulation
-from linkwork.core.bundles import Float1, Float2, Int1, describe, reader
+from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.aba import TWIST
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -56,7 +56,7 @@ class Ports(NamedTuple):
     """k points of bodies that hands hold."""
 
     body: Float2  # (n, 32)  the model's table
-    index: Int1  # (k,)  bodies
+    bodies: Int1  # (k,)
     leaf: Int1  # (k,)  their nodes in the assembly tree
     at: Float2  # (k, 3)  points held, in the frames of the bodies [m]
     pose: Float2  # (k, 12)  of the bodies in the world
@@ -126,7 +126,7 @@ def condense(paths, ports):
     p = ports_of(ports)
     g = path_data_of(paths).gravity
     gravity = (g[0], g[1], g[2])
-    count = p.index.shape[0]
+    count = p.bodies.shape[0]
     answer_all(paths, p.leaf, p.answers)
     for h in range(count):
         a = acceleration_at(paths, p.leaf[h])
@@ -142,7 +142,7 @@ def condense(paths, ports):
                     p.acceleration[h, r] -= p.answers[6 * h + r, 6 * j + c] * w[c]
     for h in range(count):
         place_port(p, h)
-        inertia = load10(p.body, p.index[h], INERTIA)
+        inertia = load10(p.body, p.bodies[h], INERTIA)
         f = rigid_times_twist(inertia, load6(p.acceleration, h, 0))
         f = to_point(p, h, add6(f, gyroscopic_wrench(inertia, load6(p.twist, h, 0))))
         for k in range(6):
@@ -168,14 +168,14 @@ def feel_by_path(paths, ports, wrench, felt):
     count = climb(paths, p.leaf[0], times_block(d.coef, d.block[p.leaf[0]], more))
     a = add6(descend(paths, ZERO6, False, p.leaf[0], count), acceleration_at(paths, p.leaf[0]))
     a = add6(a, join((0.0, 0.0, 0.0), tmatvec3(load9(p.pose, 0, 0), (d.gravity[0], d.gravity[1], d.gravity[2]))))
-    inertia = load10(p.body, p.index[0], INERTIA)
+    inertia = load10(p.body, p.bodies[0], INERTIA)
     f = add6(rigid_times_twist(inertia, a), gyroscopic_wrench(inertia, load6(p.twist, 0, 0)))
     f = to_point(p, 0, sub6(f, w))
     for k in range(6):
         felt[k] = f[k]
 
 
-# --------------------------------------------------------------------------------------------------------------- simulations
+# ------------------------------------------------------------------------------------------------------------ simulations
 
 
 class Source(Protocol):

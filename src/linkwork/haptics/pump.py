@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +60,10 @@ class DevicePump:
         self.device.write(felt[3:], felt[:3])
 
 
-def multiply(a: Sequence[float], b: Sequence[float]) -> FloatArray:
+def multiply(a: FloatArray, b: FloatArray) -> FloatArray:
     """Product of two quaternions."""
-    aw, ax, ay, az = a
-    bw, bx, by, bz = b
+    aw, ax, ay, az = a.tolist()
+    bw, bx, by, bz = b.tolist()
     return np.array(
         [
             aw * bw - ax * bx - ay * by - az * bz,
@@ -75,7 +74,7 @@ def multiply(a: Sequence[float], b: Sequence[float]) -> FloatArray:
     )
 
 
-def conjugate(q: Sequence[float]) -> FloatArray:
+def conjugate(q: FloatArray) -> FloatArray:
     return np.array([q[0], -q[1], -q[2], -q[3]])
 
 

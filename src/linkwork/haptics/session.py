@@ -115,7 +115,7 @@ class Session:
                 q = matrix_quaternion(tuple(self._ports.pose[k, :9].tolist()))
                 grasp.origin[:] = self._message[_record(k)][_POINT]
                 grasp.device_origin[:] = reading.position
-                grasp.turn[:] = multiply(conjugate(reading.rotation), q)
+                grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
             self._leave()
         return grasp
 
@@ -178,7 +178,7 @@ class Session:
             return
         ports = self._ports
         self._source.refresh()
-        self._source.place(ports.index, ports.pose, ports.twist)
+        self._source.place(ports.bodies, ports.pose, ports.twist)
         for row, grasp in zip(ports.applied, self.grasps, strict=True):
             row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
         condense(self._paths_table, self._ports_table)
@@ -243,22 +243,38 @@ class Session:
         duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
         n, record_every = whole(n, 1, "n"), whole(record_every, 1, "record_every")
         trace = Trace(tuple(self.grasps))
+        if self._virtual is None:
+            self._leave_the_clock()
         start = self.now()
         done = 0  # steps of the simulation
         try:
-            self._virtual = start
             self.publish()
             for k in range(max(1, round(duration * rate))):
                 self._virtual = start + round(1e9 * k / rate)
-                while (done + n) * h <= k / rate * (1.0 + 1e-12):
-                    self.step(h, n)
-                    done += n
+                done = self._step_until(k / rate, h, n, done)
                 self.tick()
                 if k % record_every == 0:
                     trace.add(k / rate, self)
+            self._virtual = start + round(1e9 * duration)
+            self._step_until(duration, h, n, done)
         finally:
             self._virtual = start + round(1e9 * duration)
         return trace.finish()
+
+    def _step_until(self, time: float, h: float, n: int, done: int) -> int:
+        """Steps that are due by the time [s] of a run in which `done` were made; how many are made then."""
+        while (done + n) * h <= time * (1.0 + 1e-12):
+            self.step(h, n)
+            done += n
+        return done
+
+    def _leave_the_clock(self) -> None:
+        """From now on time is virtual, until `start`; it begins at the same number, so that runs repeat themselves."""
+        self._virtual = _VIRTUAL_START
+        for grasp in self.grasps:
+            if hasattr(grasp.device, "follow"):
+                grasp.device.follow(self.clock)
+            self._pumps[grasp.slot] = DevicePump(grasp.device, grasp.slot)
 
     # ------------------------------------------------------------------------------------------------------- by the clock
 
@@ -335,6 +351,7 @@ class Session:
         return self._last_statistics if self._loops is None else self._loops.statistics()
 
 
+_VIRTUAL_START = 1_000_000_000  # [ns] zero means "never" in the memory
 _HANDS = at.HANDS
 _POINT = slice(at.R_POINT, at.R_POINT + 3)
 

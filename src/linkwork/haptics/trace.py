@@ -15,10 +15,10 @@ FloatArray = NDArray[np.float64]
 
 
 class Trace:
-    """Over m rows for k hands: times (m,) [s]; hand, point (m, k, 3) [m]; wrench, felt (m, k, 6) [N·m, N]; energy (m, k) [J].
+    """Over m rows for k hands: times (m,) [s]; hand, point (m, k, 3) [m]; wrench, felt (m, k, 6) [N·m, N]; energy (m, k).
 
     point: where the body is by the last snapshot. wrench: on the body; felt: by the hand, in the device's units.
-    energy: given to each hand by its device since its grasp.
+    energy [J]: given to each hand by its device since its grasp.
     """
 
     def __init__(self, grasps: tuple[Grasp, ...]):

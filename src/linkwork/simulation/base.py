@@ -42,6 +42,10 @@ class LinkageSimulation(Runnable):
 
     # ------------------------------------------------------------------------------------------- what a simulation provides
 
+    def advance(self, h: float, n: int = 1) -> None:
+        """n steps of h seconds, without a report."""
+        raise NotImplementedError
+
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
         raise NotImplementedError

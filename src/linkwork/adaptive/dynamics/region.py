@@ -48,8 +48,8 @@ def perform(table, moving, task, joint, opened, flags, settings):
 
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
     chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
-    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the fully
-    articulated linkage at the present state, wherever it is open.
+    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
+    fully articulated linkage at the present state, wherever it is open.
     """
     plan = plan_of(table)
     mechanism = mechanism_of(table)

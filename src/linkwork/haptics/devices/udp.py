@@ -7,6 +7,7 @@ and repeated datagrams are dropped by their sequence number.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import socket
 import struct
@@ -70,10 +71,8 @@ class UdpDevice:
     def write(self, force: FloatArray, torque: FloatArray) -> None:
         self.force, self.torque = force.copy(), torque.copy()
         if self._peer is not None:
-            try:
+            with contextlib.suppress(BlockingIOError, InterruptedError, ConnectionError):  # the next force comes soon
                 self._socket.sendto(FORCE.pack(MAGIC, self._sequence, *force, *torque), self._peer)
-            except (BlockingIOError, InterruptedError, ConnectionError):
-                pass  # the next force comes soon
 
     def close(self) -> None:
         self._socket.close()
