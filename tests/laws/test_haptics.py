@@ -97,7 +97,7 @@ def test_one_climb_and_one_descent_give_the_same(rng):
     model = lw.library.random_tree(300, seed=2).compile()
     sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), tolerance=1e-2)
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, 150, device, (0.1, 0.0, 0.2), **FIRM)
+    grasp = lw.haptics.grasp(sim, 150, device, (0.1, 0.0, 0.2), passive=False, **FIRM)
     session = grasp.session
     for _ in range(5):
         device.move(rng.normal(size=3), rng.normal(size=4))
@@ -142,7 +142,7 @@ def test_two_hands_on_one_free_body_feel_each_other():
     left.move((0.1, 0.2, 0.3), (0.9, 0.1, 0.0, 0.2))
     right.move((-0.2, 0.1, 0.0), (0.9, 0.0, 0.3, 0.2))
     a.session.tick()
-    assert np.abs(a.wrench).min() > 0.0
+    assert np.abs(a.wrench).max() > 1.0
     assert np.abs(a.felt - b.wrench).max() <= SAME * np.abs(b.wrench).max()
     assert np.abs(b.felt - a.wrench).max() <= SAME * np.abs(a.wrench).max()
 
@@ -167,7 +167,7 @@ def test_hands_on_far_bodies_feel_each_other(rng):
 
 def rope(joints=8):
     linkage = lw.Linkage("rope", gravity=(0, 0, 0))
-    parent = None
+    parent = "world"
     for k in range(joints):
         joint = lw.Revolute((0, 1, 0) if k % 2 else (0, 0, 1), damping=0.01)
         place = lw.Pose(xyz=(0.2 if k else 0.0, 0.0, 0.0))
@@ -206,8 +206,8 @@ def test_far_outside_the_region_energy_comes_out():
     model = rope()
     sim = lw.FullDynamics(model, model.neutral())
     hand = lw.haptics.HumanHand(tugging, delay=0.05)
-    grasp = lw.haptics.grasp(sim, "link_7", hand, stiffness=5e3, damping=0.0, feel="spring", force_limit=1e3)
-    grasp.session.run(1.0, h=0.02, rate=1000.0)
+    grasp = lw.haptics.grasp(sim, "link_7", hand, stiffness=5e3, damping=0.0, feel="spring", force_limit=20.0)
+    grasp.session.run(0.5, h=0.005, rate=1000.0)
     assert grasp.energy[2] > 1e-3
 
 
@@ -260,7 +260,7 @@ def held_chain(**settings):
     model = lw.library.chain(joints=20).compile()
     sim = lw.FullDynamics(model, model.neutral())
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, 15, device, watchdog=0.1, fade=0.2, **settings)
+    grasp = lw.haptics.grasp(sim, 15, device, watchdog=0.1, fade=0.2, damping=0.0, **settings)
     device.move((0.1, 0.0, 0.05))
     return sim, grasp
 

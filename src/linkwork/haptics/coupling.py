@@ -44,8 +44,12 @@ from linkwork.haptics.layout import (
     M_GRASP,
     M_LEAST,
     M_MOST,
+    M_PULL,
     M_POSITION,
     M_RELEASED,
+    M_SPRING,
+    M_SPRING_MOST,
+    M_TIME,
     M_TURN,
     MEMORY_WORDS,
     O_ENERGY,
@@ -71,6 +75,7 @@ from linkwork.haptics.layout import (
     R_GRASP,
     R_LENGTH_SCALE,
     R_ORIGIN,
+    R_PASSIVE,
     R_POINT,
     R_ROTATION,
     R_SLOT,
@@ -113,10 +118,14 @@ from linkwork.spatial.rotations import (
 AT_READING = SNAPSHOT_WORDS
 AT_OUTPUT = AT_READING + READING_WORDS
 AT_WRENCH = AT_OUTPUT + OUTPUT_WORDS  # 6 per hand
-AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is in the world (3), position (3) and quaternion (4) of the device
-HAND_WORDS = 10
+AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
+HAND_WORDS = 16
 AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
 SCRATCH = AT_GAIN + HANDS
+
+LIGHTEST_HAND = 0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
+LIGHTEST_TURN = 5e-5
+LONGEST_TICK = 0.1  # [s] after which a tick says nothing about the one before
 
 
 @inlined
@@ -211,6 +220,8 @@ def pull(memory, scratch, h, now):
     put3(scratch, at + 3, x)
     for k in range(4):
         scratch[at + 6 + k] = q[k]
+    put3(scratch, at + 10, three(reading, D_VELOCITY))
+    put3(scratch, at + 13, three(reading, D_TURN_RATE))
 
 
 @inlined
@@ -239,46 +250,83 @@ def feel(memory, scratch, h, count, now):
         output[O_WRENCH + i] = own
         output[O_FELT + i] = f
     scale = scratch[r + R_FORCE_SCALE]
-    force = scale3(scale, limited(three(output, O_FELT + 3), gain * scratch[r + R_FORCE_LIMIT]))
-    torque = scale3(
-        scale / scratch[r + R_LENGTH_SCALE], limited(three(output, O_FELT), gain * scratch[r + R_TORQUE_LIMIT])
-    )
+    turn_scale = scale / scratch[r + R_LENGTH_SCALE]
+    m = REMEMBERED + slot * MEMORY_WORDS
+    count_energy(memory, scratch, h, m)
+    force = scale3(scale, three(output, O_FELT + 3))
+    torque = scale3(turn_scale, three(output, O_FELT))
+    if words[r + R_PASSIVE] != 0:
+        force, torque = without_gift(memory, scratch, h, m, force, torque, now)
+    force = limited(force, scale * gain * scratch[r + R_FORCE_LIMIT])
+    torque = limited(torque, turn_scale * gain * scratch[r + R_TORQUE_LIMIT])
     if not dot3(force, force) + dot3(torque, torque) < math.inf:
         force = (0.0, 0.0, 0.0)
         torque = (0.0, 0.0, 0.0)
     put3(output, O_FELT, torque)
     put3(output, O_FELT + 3, force)
-    energy, least, most = count_energy(memory, scratch, h, slot, force, torque)
+    put3(memory, m + M_FELT, torque)
+    put3(memory, m + M_FELT + 3, force)
+    put3(memory, m + M_PULL, scale3(-turn_scale, three(output, O_WRENCH)))
+    put3(memory, m + M_PULL + 3, scale3(-scale, three(output, O_WRENCH + 3)))
+    store_integer(memory, m + M_TIME, now)
     whole = output.view(int64)
     whole[O_TIME] = now
     whole[O_GRASP] = words[r + R_GRASP]
     whole[O_STATE] = HELD if gain == 1.0 else (FADING if gain > 0.0 else RELEASED)
     output[O_GAIN] = gain
-    output[O_ENERGY] = energy
-    output[O_LEAST] = least
-    output[O_MOST] = most
+    output[O_ENERGY] = memory[m + M_ENERGY]
+    output[O_LEAST] = memory[m + M_LEAST]
+    output[O_MOST] = memory[m + M_MOST]
     put3(output, O_HAND, three(scratch, AT_HAND + HAND_WORDS * h))
     leave(memory, OUTPUTS + slot * OUTPUT_POST, OUTPUT_WORDS, output, OUTPUT_WORDS)
 
 
 @inlined
-def count_energy(memory, scratch, h, slot, force, torque):
-    """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile."""
-    m = REMEMBERED + slot * MEMORY_WORDS
+def count_energy(memory, scratch, h, m):
+    """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile.
+
+    Beside it what the coupling's own force would have given: the linkage's energy, no more.
+    """
     at = AT_HAND + HAND_WORDS * h
     moved = sub3(three(scratch, at + 3), three(memory, m + M_POSITION))
     turned = turn_from_to(four(memory, m + M_TURN), four(scratch, at + 6))
     work = dot3(three(memory, m + M_FELT + 3), moved) + dot3(three(memory, m + M_FELT), turned)
-    energy = memory[m + M_ENERGY] + (work if work - work == 0.0 else 0.0)
-    memory[m + M_ENERGY] = energy
-    memory[m + M_LEAST] = min(memory[m + M_LEAST], energy)
-    memory[m + M_MOST] = max(memory[m + M_MOST], energy)
-    put3(memory, m + M_FELT, torque)
-    put3(memory, m + M_FELT + 3, force)
+    spring_work = dot3(three(memory, m + M_PULL + 3), moved) + dot3(three(memory, m + M_PULL), turned)
+    if work - work == 0.0 and spring_work - spring_work == 0.0:
+        memory[m + M_ENERGY] += work
+        memory[m + M_SPRING] += spring_work
+    memory[m + M_LEAST] = min(memory[m + M_LEAST], memory[m + M_ENERGY])
+    memory[m + M_MOST] = max(memory[m + M_MOST], memory[m + M_ENERGY])
+    memory[m + M_SPRING_MOST] = max(memory[m + M_SPRING_MOST], memory[m + M_SPRING])
     put3(memory, m + M_POSITION, three(scratch, at + 3))
     for k in range(4):
         memory[m + M_TURN + k] = scratch[at + 6 + k]
-    return energy, memory[m + M_LEAST], memory[m + M_MOST]
+
+
+@inlined
+def without_gift(memory, scratch, h, m, force, torque, now):
+    """The force with what brakes the hand when it got energy that the coupling would not have given (passivity control).
+
+    Joint reactions as a field of forces need not be conservative: (1 - F) k is not symmetric. The meter sees it, and a
+    damper takes back within the next tick what was given too much, as far as the lightest hand bears it.
+    """
+    excess = memory[m + M_ENERGY] - memory[m + M_SPRING_MOST]
+    passed = 1e-9 * float(now - load_integer(memory, m + M_TIME))
+    if excess > 0.0 and passed > 0.0 and passed < LONGEST_TICK:
+        at = AT_HAND + HAND_WORDS * h
+        velocity = three(scratch, at + 10)
+        speed = dot3(velocity, velocity)
+        if speed > 0.0:
+            # as much as the next tick is to take back, on top of what the force itself would give in it
+            given = max(0.0, dot3(force, velocity)) * passed
+            brake = min((excess + given) / (passed * speed), LIGHTEST_HAND / passed)
+            force = sub3(force, scale3(brake, velocity))
+        spin = three(scratch, at + 13)
+        speed = dot3(spin, spin)
+        if speed > 0.0 and dot3(torque, torque) > 0.0:
+            brake = min(excess / (passed * speed), LIGHTEST_TURN / passed)
+            torque = sub3(torque, scale3(brake, spin))
+    return force, torque
 
 
 @routine

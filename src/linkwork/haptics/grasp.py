@@ -34,6 +34,7 @@ class CouplingSettings:
     length_scale: metres of the world per metre of the device. force_scale: newtons of the device per newton of the world.
     watchdog [s]: how old a snapshot or reading may be before the hand is let go; fade [s]: the time that takes.
     feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling).
+    passive: brake the hand when it got more energy than the coupling itself would have given (passivity control).
     """
 
     stiffness: float = 200.0
@@ -47,6 +48,7 @@ class CouplingSettings:
     watchdog: float = 0.5
     fade: float = 0.25
     feel: str = "reactions"
+    passive: bool = True
 
     def __post_init__(self) -> None:
         for name in ("force_limit", "torque_limit", "length_scale", "force_scale", "watchdog", "fade"):
@@ -63,7 +65,7 @@ class CouplingSettings:
         record[at.R_TURN_STIFFNESS], record[at.R_TURN_DAMPING] = self.torque, self.torque_damping
         record[at.R_FORCE_LIMIT], record[at.R_TORQUE_LIMIT] = self.force_limit, self.torque_limit
         record[at.R_LENGTH_SCALE], record[at.R_FORCE_SCALE] = self.length_scale, self.force_scale
-        words[at.R_FEEL] = FEELS[self.feel]
+        words[at.R_FEEL], words[at.R_PASSIVE] = FEELS[self.feel], bool(self.passive)
         words[at.R_WATCHDOG], words[at.R_FADE] = round(self.watchdog * NANO), round(self.fade * NANO)
 
 

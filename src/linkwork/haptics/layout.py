@@ -51,6 +51,7 @@ R_WATCHDOG, R_FADE = 35, 36  # [ns] (integers)
 R_ORIGIN = 37  # 3: world point that belongs to the device point R_DEVICE_ORIGIN
 R_DEVICE_ORIGIN = 40  # 3
 R_TURN = 43  # 4: quaternion; the hand's rotation in the world is the device's times this one
+R_PASSIVE = 47  # 1: the hand gets no energy that the coupling would not have given (integer)
 RECORD = 48
 BLOCK = 36
 FEEL_REACTIONS, FEEL_SPRING = 0, 1
@@ -92,7 +93,8 @@ HISTOGRAMS = 3
 
 # ------------------------------------------------------------------------- what the coupling loop remembers of each slot
 M_GRASP, M_ENERGY, M_LEAST, M_MOST, M_RELEASED, M_FELT, M_POSITION, M_TURN = 0, 1, 2, 3, 4, 5, 11, 14
-MEMORY_WORDS = 24
+M_SPRING, M_SPRING_MOST, M_PULL, M_TIME = 18, 19, 20, 26  # the same meter for the coupling's own force; last tick
+MEMORY_WORDS = 32
 
 
 def post_words(message: int) -> int:
