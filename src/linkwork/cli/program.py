@@ -8,11 +8,20 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, info, plot, run, walk
+from linkwork.cli import bench, demo, export, haptics, info, plot, run, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
-COMMANDS = (info, run, plot, export, demo, walk, bench)  # each has NAME, SUMMARY, configure(parser) and run(arguments)
+COMMANDS = (
+    info,
+    run,
+    plot,
+    export,
+    demo,
+    walk,
+    haptics,
+    bench,
+)  # each has NAME, SUMMARY, configure(parser) and run(arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:

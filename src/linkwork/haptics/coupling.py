@@ -2,9 +2,11 @@
 
 A tick takes the last snapshot and the last reading of every device, and forms for each hand
 
-    w = k (x_h - x) + d (v_h - v)         what the hand does to the body: a spring and a damper         (1)  docs/haptics.md
+    w = Y (k (x_h - x') + d (v_h - v'))   what the hand does to the body: a spring and a damper         (1)  docs/haptics.md
     f = f₀ + Σ_j F_j w_j - w              what the body's joints, weight and loads do to the hand       (2)
 
+x' and v' are where the body would be, without the hand, after the time for which the simulation holds a force, and Y is how
+it yields to the hand meanwhile: the coupling is taken implicitly.
 f is the paper's f_ext + Σ joint reactions with the forces of all hands in place. Climbing and descending the body's path is
 linear in those forces, so the simulation does it once for six unit wrenches, and hands over the 6x6 blocks F.
 """
@@ -67,12 +69,14 @@ from linkwork.haptics.layout import (
     OUTPUTS,
     R_DAMPING,
     R_DEVICE_ORIGIN,
+    R_DRIFT,
     R_FADE,
     R_FEED,
     R_FEEL,
     R_FORCE_LIMIT,
     R_FORCE_SCALE,
     R_GRASP,
+    R_HOLD,
     R_LENGTH_SCALE,
     R_ORIGIN,
     R_PASSIVE,
@@ -86,6 +90,7 @@ from linkwork.haptics.layout import (
     R_TURN_STIFFNESS,
     R_TWIST,
     R_WATCHDOG,
+    R_YIELD,
     READING_POST,
     READING_WORDS,
     READINGS,
@@ -123,7 +128,9 @@ HAND_WORDS = 16
 AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
 SCRATCH = AT_GAIN + HANDS
 
-LIGHTEST_HAND = 0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
+LIGHTEST_HAND = (
+    0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
+)
 LIGHTEST_TURN = 5e-5
 LONGEST_TICK = 0.1  # [s] after which a tick says nothing about the one before
 
@@ -193,18 +200,22 @@ def pull(memory, scratch, h, now):
     q = four(reading, D_QUATERNION)
     scale = scratch[r + R_LENGTH_SCALE]
     hand = add3(three(scratch, r + R_ORIGIN), scale3(scale, sub3(x, three(scratch, r + R_DEVICE_ORIGIN))))
-    force = scale3(scratch[r + R_STIFFNESS], sub3(hand, three(scratch, r + R_POINT)))
-    slip = sub3(scale3(scale, three(reading, D_VELOCITY)), three(scratch, r + R_TWIST + 3))
-    force = add3(force, scale3(scratch[r + R_DAMPING], slip))
-    force = limited(force, scratch[r + R_FORCE_LIMIT])
+    hold = scratch[r + R_HOLD]
+    velocity = add3(three(scratch, r + R_TWIST + 3), scale3(hold, three(scratch, r + R_DRIFT + 3)))
+    gap = sub3(sub3(hand, three(scratch, r + R_POINT)), scale3(hold, velocity))
+    slip = sub3(scale3(scale, three(reading, D_VELOCITY)), velocity)
+    force = add3(scale3(scratch[r + R_STIFFNESS], gap), scale3(scratch[r + R_DAMPING], slip))
     torque = (0.0, 0.0, 0.0)
     if scratch[r + R_TURN_STIFFNESS] > 0.0 or scratch[r + R_TURN_DAMPING] > 0.0:
         wanted = quaternion_multiply(q, four(scratch, r + R_TURN))
         turn = turn_from_to(matrix_quaternion(nine(scratch, r + R_ROTATION)), wanted)
-        torque = scale3(scratch[r + R_TURN_STIFFNESS], turn)
-        slip = sub3(three(reading, D_TURN_RATE), three(scratch, r + R_TWIST))
+        spin = add3(three(scratch, r + R_TWIST), scale3(hold, three(scratch, r + R_DRIFT)))
+        slip = sub3(three(reading, D_TURN_RATE), spin)
+        torque = scale3(scratch[r + R_TURN_STIFFNESS], sub3(turn, scale3(hold, spin)))
         torque = add3(torque, scale3(scratch[r + R_TURN_DAMPING], slip))
-        torque = limited(torque, scratch[r + R_TORQUE_LIMIT])
+    torque, force = what_is_left(scratch, r + R_YIELD, torque, force)
+    torque = limited(torque, scratch[r + R_TORQUE_LIMIT])
+    force = limited(force, scratch[r + R_FORCE_LIMIT])
     size = dot3(force, force) + dot3(torque, torque) + dot3(hand, hand)
     if not size < math.inf or memory[m + M_RELEASED] != 0.0:  # a device that says nonsense does nothing
         gain = 0.0
@@ -222,6 +233,19 @@ def pull(memory, scratch, h, now):
         scratch[at + 6 + k] = q[k]
     put3(scratch, at + 10, three(reading, D_VELOCITY))
     put3(scratch, at + 13, three(reading, D_TURN_RATE))
+
+
+@inlined
+def what_is_left(scratch, o, torque, force):
+    """The matrix Y at scratch[o] times a wrench."""
+    n = (0.0, 0.0, 0.0)
+    f = (0.0, 0.0, 0.0)
+    for c in range(3):
+        n = add3(n, scale3(torque[c], (scratch[o + c], scratch[o + 6 + c], scratch[o + 12 + c])))
+        n = add3(n, scale3(force[c], (scratch[o + 3 + c], scratch[o + 9 + c], scratch[o + 15 + c])))
+        f = add3(f, scale3(torque[c], (scratch[o + 18 + c], scratch[o + 24 + c], scratch[o + 30 + c])))
+        f = add3(f, scale3(force[c], (scratch[o + 21 + c], scratch[o + 27 + c], scratch[o + 33 + c])))
+    return n, f
 
 
 @inlined

@@ -35,6 +35,8 @@ class CouplingSettings:
     watchdog [s]: how old a snapshot or reading may be before the hand is let go; fade [s]: the time that takes.
     feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling).
     passive: brake the hand when it got more energy than the coupling itself would have given (passivity control).
+    implicit: take spring and damper where the body will be at the end of the simulation's step, so that no stiffness and no
+    damping is too high for the body's mass.
     """
 
     stiffness: float = 200.0
@@ -49,6 +51,7 @@ class CouplingSettings:
     fade: float = 0.25
     feel: str = "reactions"
     passive: bool = True
+    implicit: bool = True
 
     def __post_init__(self) -> None:
         for name in ("force_limit", "torque_limit", "length_scale", "force_scale", "watchdog", "fade"):
@@ -58,8 +61,18 @@ class CouplingSettings:
         if self.feel not in FEELS:
             raise StateError(f"feel is {self.feel!r}; choose one of {', '.join(FEELS)}.")
 
-    def write(self, record: FloatArray) -> None:
-        """Writes itself into a hand's record of a snapshot, shape (RECORD,)."""
+    def write(self, record: FloatArray, hold: float, mobility: FloatArray) -> None:
+        """Writes itself into a hand's record of a snapshot, shape (RECORD,).
+
+        hold: [s] for which the simulation holds a force; mobility: (6, 6) of the point held.
+        """
+        step = hold if self.implicit else 0.0
+        turn, way = (
+            step * (d + step * k) for k, d in ((self.torque, self.torque_damping), (self.stiffness, self.damping))
+        )
+        gains = np.repeat([turn, way], 3)
+        record[at.R_HOLD] = step
+        record[at.R_YIELD : at.R_YIELD + 36] = np.linalg.inv(np.eye(6) + gains[:, None] * mobility).ravel()  # (4)
         words = record.view(np.int64)
         record[at.R_STIFFNESS], record[at.R_DAMPING] = self.stiffness, self.damping
         record[at.R_TURN_STIFFNESS], record[at.R_TURN_DAMPING] = self.torque, self.torque_damping

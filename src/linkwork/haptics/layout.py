@@ -52,7 +52,10 @@ R_ORIGIN = 37  # 3: world point that belongs to the device point R_DEVICE_ORIGIN
 R_DEVICE_ORIGIN = 40  # 3
 R_TURN = 43  # 4: quaternion; the hand's rotation in the world is the device's times this one
 R_PASSIVE = 47  # 1: the hand gets no energy that the coupling would not have given (integer)
-RECORD = 48
+R_HOLD = 48  # [s] for which the simulation holds a force
+R_DRIFT = 49  # 6: acceleration of the body and of the point, were no hand there [rad/s², m/s²]
+R_YIELD = 56  # 36: how much of a force is left when the body yields to it within R_HOLD, row by row
+RECORD = 96
 BLOCK = 36
 FEEL_REACTIONS, FEEL_SPRING = 0, 1
 

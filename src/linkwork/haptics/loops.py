@@ -14,7 +14,7 @@ import numpy as np
 from linkwork.errors import LinkworkError, StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics.clock import HAS_COMPILED_CLOCK, now_ns
-from linkwork.haptics.coupling import SCRATCH, couple_once, run_coupling
+from linkwork.haptics.coupling import SCRATCH, run_coupling
 from linkwork.haptics.memory import new_memory, new_shared_memory
 from linkwork.haptics.statistics import LoopClock, LoopStatistics, coupling_statistics
 
@@ -44,21 +44,20 @@ class Loops:
 
     def start(self) -> None:
         session = self._session
-        couple_once(new_memory(), np.zeros(SCRATCH), 0)  # compiles
         if self._in_process:
             session.memory, self.file = new_shared_memory()
         else:
             session.memory = new_memory()
         words = session.memory.view(np.int64)
         words[at.H_PERIOD], words[at.H_SPINS] = round(1e9 / self._rates["rate"]), self._spins
-        session.read_devices()
-        session.publish()
         if self._in_process:
             self._process = subprocess.Popen([sys.executable, "-m", "linkwork.haptics.process", str(self.file)])
         else:
             self._thread("coupling", lambda: run_coupling(session.memory, np.zeros(SCRATCH)))
+        self._await_coupling(words)  # without a snapshot it does nothing; one that is old would make it let go
+        session.read_devices()
+        session.publish()
         self._thread("devices", self._run_devices)
-        self._await_coupling(words)
         self._thread("simulation", self._run_simulation)
 
     def _await_coupling(self, words: np.ndarray) -> None:

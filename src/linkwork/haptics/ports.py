@@ -39,7 +39,7 @@ from linkwork.dynamics.path_queries import (
 )
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
-from linkwork.haptics.layout import BLOCK, R_FEED, R_POINT, R_ROTATION, R_TWIST, RECORD, S_HANDS
+from linkwork.haptics.layout import BLOCK, R_DRIFT, R_FEED, R_POINT, R_ROTATION, R_TWIST, RECORD, S_HANDS
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.base import LinkageSimulation
@@ -62,7 +62,8 @@ class Ports(NamedTuple):
     pose: Float2  # (k, 12)  of the bodies in the world
     twist: Float2  # (k, 6)  of the bodies, in their frames
     applied: Float2  # (k, 6)  wrenches of the hands that the coefficients contain: at the points, axes of the world
-    acceleration: Float2  # (k, 6)  of the bodies, gravity's pull included
+    acceleration: Float2  # (k, 6)  of the bodies without the hands, gravity's pull included
+    mobility: Float2  # (6 k, 6)  acceleration of each point, and its body, for unit wrenches at it: axes of the world
     answers: Float2  # (6 k, 6 k)
     message: Float1  # the snapshot, into which records and matrix are written
 
@@ -84,6 +85,17 @@ def to_point(p, h, w):
     R = load9(p.pose, h, 0)
     f = linear(w)
     return join(matvec3(R, sub3(angular(w), cross3(load3(p.at, h, 0), f))), matvec3(R, f))
+
+
+@inlined
+def to_point_motion(p, h, a, V):
+    """Spatial acceleration of a body with twist V → of the body and of the point held, in the axes of the world."""
+    R = load9(p.pose, h, 0)
+    at = load3(p.at, h, 0)
+    w = angular(V)
+    at_point = add3(linear(a), cross3(angular(a), at))
+    turning = cross3(w, add3(linear(V), cross3(w, at)))
+    return join(matvec3(R, angular(a)), matvec3(R, add3(at_point, turning)))
 
 
 @inlined
@@ -147,6 +159,13 @@ def condense(paths, ports):
         f = to_point(p, h, add6(f, gyroscopic_wrench(inertia, load6(p.twist, h, 0))))
         for k in range(6):
             p.message[S_HANDS + h * RECORD + R_FEED + k] = f[k]
+        drift = to_point_motion(p, h, load6(p.acceleration, h, 0), load6(p.twist, h, 0))
+        for k in range(6):
+            p.message[S_HANDS + h * RECORD + R_DRIFT + k] = drift[k]
+        for c in range(6):
+            moved = to_point_motion(p, h, answer(p, h, h, to_body(p, h, unit6(c))), ZERO6)
+            for r in range(6):
+                p.mobility[6 * h + r, c] = moved[r]
         for j in range(count):
             block = S_HANDS + count * RECORD + (h * count + j) * BLOCK
             for c in range(6):

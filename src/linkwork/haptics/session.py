@@ -59,6 +59,7 @@ class Session:
         self._virtual: int | None = None  # [ns] time of `run`
         self._scratch = np.zeros(SCRATCH)
         self._message = np.zeros(at.SNAPSHOT_WORDS)
+        self._hold = 0.0  # [s] for which the simulation holds a force
         self._loops: Loops | None = None
         self._last_statistics: list[LoopStatistics] = []
         self._paths_table = describe(self._source.paths)
@@ -149,7 +150,7 @@ class Session:
         points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
         self._ports = Ports(
             model.arrays.body, index, self._source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
-            np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((6 * k, 6 * k)), self._message,
+            np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
         )  # fmt: skip
         self._ports_table = describe(self._ports)
 
@@ -189,7 +190,7 @@ class Session:
         words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
         for h, grasp in enumerate(self.grasps):
             record = message[_record(h)]
-            grasp.settings.write(record)
+            grasp.settings.write(record, self._hold, self._ports.mobility[6 * h : 6 * h + 6])
             record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = grasp.slot, grasp.number
             record[at.R_ORIGIN : at.R_ORIGIN + 3] = grasp.origin
             record[at.R_DEVICE_ORIGIN : at.R_DEVICE_ORIGIN + 3] = grasp.device_origin
@@ -204,6 +205,7 @@ class Session:
     def step(self, h: float, n: int = 1) -> None:
         """n steps of h seconds with the forces of the hands as they are now, then a new snapshot."""
         with self._lock:
+            self._hold = h * n
             self.take_forces()
             self.sim.advance(h, n)
             self.publish()
@@ -246,6 +248,7 @@ class Session:
         if self._virtual is None:
             self._leave_the_clock()
         start = self.now()
+        self._hold = h * n
         done = 0  # steps of the simulation
         try:
             self.publish()
@@ -302,7 +305,7 @@ class Session:
         rates = {"rate": rate, "device_rate": device_rate, "sim_rate": 1.0 / (n * h) if sim_rate is None else sim_rate}
         for name, value in rates.items():
             positive(value, name)
-        self._virtual = None
+        self._virtual, self._hold = None, h * n
         self._loops = Loops(self, h, n, rates, in_process, spins)
         try:
             self._loops.start()
