@@ -70,11 +70,11 @@ def _hold(arguments: argparse.Namespace) -> int:
     joints = whole(arguments.joints, 2, "--joints")
     screen = console()
     with working("building the chain"):
-        model = lw.library.chain(joints=joints, length=10.0 / joints, mass=1.0 / joints).compile()
+        model = lw.library.chain(joints=joints).compile()
         sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=min(joints, 100))
     hand = HumanHand(lambda t: (0.2 * math.sin(2.0 * t), 0.1 * math.sin(3.0 * t), 0.0))
     with working("compiling kernels (the first time only)"):
-        held = grasp(sim, model.n_bodies // 2, hand, stiffness=100.0, damping=2.0)
+        held = grasp(sim, max(joints // 2, joints - 400), hand, stiffness=100.0, damping=2.0)
         h = min(1.0 / sim_rate, 1e-3)
         n = max(1, round(1.0 / (sim_rate * h)))
         held.session.step(h)
