@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import threading
 import time
 
 import numpy as np
@@ -19,6 +20,7 @@ from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.path_queries import solver_paths
 from linkwork.haptics import layout as at
+from linkwork.haptics.clock import take_real_time_priority
 from linkwork.haptics.coupling import SCRATCH, couple_many, couple_once
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.memory import Output, leave_reading, leave_snapshot, new_memory
@@ -52,9 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Report:
     sizes = [n for n in (QUICK_SIZES if options.quick else SIZES) if n <= options.largest]
     rounds, seconds = (2, 0.2) if options.quick else (options.rounds, options.seconds)
-    report = Report(
-        "haptics", {"sizes": sizes, "rounds": rounds, "seconds": seconds}, is_judged=not options.quick
-    )
+    report = Report("haptics", {"sizes": sizes, "rounds": rounds, "seconds": seconds}, is_judged=not options.quick)
     for shape in SHAPES:
         times = {n: ticks(report, shape, n, rounds) for n in sizes if n <= MOST_PER_SHAPE.get(shape, n)}
         growth(report, shape, times)
@@ -219,7 +219,9 @@ def growth(report: Report, shape: str, times: dict[int, dict[str, Timing]]) -> N
         y = np.array([times[n][name].processor_median for n in sizes]) * 1e6
         slope, offset = np.polyfit(x, y, 1)
         grows = y[-1] / y[0]
-        allowed = 3.0 * x[-1] / x[0]  # as log n, with nodes that come from memory instead of caches: three times as dear
+        allowed = (
+            3.0 * x[-1] / x[0]
+        )  # as log n, with nodes that come from memory instead of caches: three times as dear
         report.requirements.append(
             Requirement(
                 f"{name}, {shape}: growth from {sizes[0]:,} to {sizes[-1]:,} joints", grows, "times",
@@ -232,12 +234,31 @@ def growth(report: Report, shape: str, times: dict[int, dict[str, Timing]]) -> N
 # ------------------------------------------------------------------------------------------------------------------- rates
 
 
+def may_take_real_time() -> bool:
+    """Whether a thread of this process may go before ordinary programs, as a loop for a person's hand should."""
+    allowed = []
+
+    def ask() -> None:
+        try:
+            take_real_time_priority()
+            allowed.append(True)
+        except lw.StateError:
+            pass
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return bool(allowed)
+
+
 def rates(report: Report, joints: int, seconds: float) -> None:
     """The coupling loop by the clock, beside a simulation on the other core at several rates."""
     if len(os.sched_getaffinity(0)) < 2:
         report.notes.append("this process may use one core only: rates are left out.")
         return
     model = lw.library.chain(joints=joints).compile()
+    real_time = may_take_real_time()
+    report.notes.append(f"the coupling loop runs with {'real-time' if real_time else 'ordinary'} priority.")
     work = {}
     for sim_rate in SIM_RATES:
         progress(f"loops by the clock, simulation at {sim_rate:g} per second")
@@ -247,7 +268,7 @@ def rates(report: Report, joints: int, seconds: float) -> None:
         n = max(1, round(1000.0 / sim_rate))
         session = grasp.session
         session.step(1e-3)
-        with session.start(1e-3, n, RATE, sim_rate=sim_rate):
+        with session.start(1e-3, n, RATE, sim_rate=sim_rate, real_time=real_time):
             time.sleep(seconds)
         coupling, simulation, _ = session.statistics()
         held = coupling.ticks / (coupling.ticks + coupling.missed)

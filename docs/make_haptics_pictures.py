@@ -34,6 +34,7 @@ def loops() -> Any:
         sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=most, update_every=1)
         device = lw.haptics.Pointer()
         session = lw.haptics.session_of(sim)
+        session.step(H)  # compiles
         grasp, times = None, np.full((STEPS, 2), np.nan)
         for k in range(STEPS):
             share = k / STEPS

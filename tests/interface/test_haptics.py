@@ -195,7 +195,7 @@ def test_the_memory_of_a_session_is_known_by_its_first_words(tmp_path):
     assert "not the memory" in result.stderr
 
 
-# ----------------------------------------------------------------------------------------------------------- what is refused
+# -------------------------------------------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(

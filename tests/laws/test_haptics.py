@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import JOINTS
 
 import linkwork as lw
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics.ports import feel_by_path
-from tests.conftest import JOINTS
 
 # ε times condition numbers of the mass matrices here (below 1e4) and a few dozen operations: 1e-11 of the largest force;
 # 1e-14 is seen.
@@ -20,7 +20,14 @@ SIMULATIONS = {
     "adaptive": lambda model, state: lw.AdaptiveDynamics(model, state, tolerance=1e-2),
     "quasi_statics": lambda model, state: lw.QuasiStatics(model, lw.State(state.q, np.zeros(model.nv))),
 }
-FIRM = {"stiffness": 100.0, "damping": 1.5, "torque": 3.0, "torque_damping": 0.1, "force_limit": 1e6, "torque_limit": 1e6}
+FIRM = {
+    "stiffness": 100.0,
+    "damping": 1.5,
+    "torque": 3.0,
+    "torque_damping": 0.1,
+    "force_limit": 1e6,
+    "torque_limit": 1e6,
+}
 
 
 def inertia(scale=1.0):
@@ -188,7 +195,9 @@ def held_rope(**settings):
     return lw.haptics.grasp(sim, "link_7", hand, (0.2, 0.0, 0.0), force_limit=100.0, **settings)
 
 
-@pytest.mark.parametrize(("rate", "stiffness", "damping"), [(1000.0, 800.0, 1.0), (200.0, 160.0, 1.0), (50.0, 40.0, 1.0)])
+@pytest.mark.parametrize(
+    ("rate", "stiffness", "damping"), [(1000.0, 800.0, 1.0), (200.0, 160.0, 1.0), (50.0, 40.0, 1.0)]
+)
 def test_the_coupling_gives_no_energy_that_it_did_not_get(rate, stiffness, damping):
     """Nothing is stored at first, so a passive port never gives out more than it was given.
 
@@ -278,12 +287,12 @@ def held_chain(**settings):
     device = lw.haptics.Pointer()
     grasp = lw.haptics.grasp(sim, 15, device, watchdog=0.1, fade=0.2, damping=0.0, **settings)
     device.move((0.1, 0.0, 0.05))
-    return sim, grasp
+    return grasp
 
 
 def test_when_the_simulation_dies_the_force_fades_out():
     """No more snapshots: the force stays until the watchdog sees it, then falls steadily to nothing, for good."""
-    sim, grasp = held_chain()
+    grasp = held_chain()
     session = grasp.session
     session._virtual = start = session.now()
     session.publish()
@@ -308,7 +317,7 @@ def test_when_the_simulation_dies_the_force_fades_out():
 
 
 def test_when_a_device_dies_the_body_is_let_go():
-    sim, grasp = held_chain()
+    grasp = held_chain()
     session = grasp.session
     session._virtual = start = session.now()
     session.tick()
@@ -323,7 +332,7 @@ def test_when_a_device_dies_the_body_is_let_go():
 
 
 def test_when_the_coupling_loop_dies_the_simulation_goes_on_without_it():
-    sim, grasp = held_chain()
+    grasp = held_chain()
     session = grasp.session
     session._virtual = start = session.now()
     session.tick()
@@ -339,7 +348,7 @@ def test_when_the_coupling_loop_dies_the_simulation_goes_on_without_it():
 
 def test_a_driver_that_writes_nonsense_does_nothing():
     """Not a number in the memory of a driver in another language: the hand is let go."""
-    sim, grasp = held_chain()
+    grasp = held_chain()
     session = grasp.session
     session.tick()
     message = session._pumps[grasp.slot]._message

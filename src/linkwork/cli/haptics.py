@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import math
 import time
-
 from typing import TYPE_CHECKING
 
 from linkwork.cli.exit_codes import DONE, REFUSED
@@ -29,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=10_000.0, help="of the coupling loop [1/s] (10000)")
     parser.add_argument("--sim-rate", type=float, default=1000.0, help="of the simulation [1/s] (1000)")
     parser.add_argument("--device-rate", type=float, default=1000.0, help="of the device [1/s] (1000)")
+    parser.add_argument("--real-time", action="store_true", help="the coupling loop goes before ordinary programs")
     parser.add_argument("--process", action="store_true", help="the coupling loop as a process of its own")
     parser.add_argument(
         "--sleep", action="store_true", help="the coupling loop sleeps between ticks: no core of its own"
@@ -79,7 +79,14 @@ def _hold(arguments: argparse.Namespace) -> int:
         n = max(1, round(1.0 / (sim_rate * h)))
         held.session.step(h)
         held.session.start(
-            h, n, arguments.rate, arguments.device_rate, sim_rate, arguments.process, not arguments.sleep
+            h,
+            n,
+            arguments.rate,
+            arguments.device_rate,
+            sim_rate,
+            arguments.process,
+            not arguments.sleep,
+            arguments.real_time,
         )
     most = 0.0
     with held.session as session, working("holding the chain"):
@@ -89,8 +96,8 @@ def _hold(arguments: argparse.Namespace) -> int:
             time.sleep(0.02)
         state = held.state
     screen.print(
-        f"{count(joints)} joints, body {held.body} {state} at the end; largest force felt {most:.3g} N; the device gave the "
-        f"hand {held.energy[0]:.3g} J",
+        f"{count(joints)} joints, body {held.body} {state} at the end; largest force felt {most:.3g} N; the device gave "
+        f"the hand {held.energy[0]:.3g} J",
         markup=False,
     )
     if arguments.stats:

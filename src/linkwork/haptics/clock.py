@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -11,6 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from linkwork.core.jit import inlined
+from linkwork.errors import StateError
 
 HAS_COMPILED_CLOCK = sys.platform.startswith(("linux", "darwin"))
 _MONOTONIC = 6 if sys.platform == "darwin" else 1  # CLOCK_MONOTONIC in <time.h>
@@ -18,12 +20,23 @@ _LONG = ir.IntType(64)
 _TIMESPEC = ir.LiteralStructType([_LONG, _LONG])  # seconds, nanoseconds
 NANOSECONDS = 1_000_000_000
 
+LEAST_PRIORITY = 1  # of real-time threads: above ordinary ones, below everything else that asked
 SPIN = 200_000  # [ns] before its time a loop that sleeps wakes up, and waits for the clock: what waking may be late by
 
 
 def now_ns() -> int:
     """The time that `clock_ns` reads in compiled code [ns]."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if HAS_COMPILED_CLOCK else time.monotonic_ns()
+
+
+def take_real_time_priority() -> None:
+    """The calling thread goes before all ordinary programs from now on (Linux, SCHED_FIFO); refuses where it may not."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LEAST_PRIORITY))
+    except (AttributeError, OSError) as error:
+        raise StateError(
+            f"this process may not take real-time priority ({error}); leave real_time out, or allow it (ulimit -r)."
+        ) from error
 
 
 def _call(builder: Any, name: str, arguments: list[Any]) -> Any:

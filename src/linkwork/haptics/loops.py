@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork.errors import LinkworkError, StateError
 from linkwork.haptics import layout as at
-from linkwork.haptics.clock import HAS_COMPILED_CLOCK, now_ns
+from linkwork.haptics.clock import HAS_COMPILED_CLOCK, now_ns, take_real_time_priority
 from linkwork.haptics.coupling import SCRATCH, run_coupling
 from linkwork.haptics.memory import new_memory, new_shared_memory
 from linkwork.haptics.statistics import LoopClock, LoopStatistics, coupling_statistics
@@ -28,11 +28,20 @@ LONGEST_END = 10.0  # [s]
 class Loops:
     """Threads (and perhaps a process) that run until they are stopped. One that fails ends alone; the others go on."""
 
-    def __init__(self, session: Session, h: float, n: int, rates: dict[str, float], in_process: bool, spins: bool):
+    def __init__(
+        self,
+        session: Session,
+        h: float,
+        n: int,
+        rates: dict[str, float],
+        in_process: bool,
+        spins: bool,
+        real_time: bool,
+    ):
         if not HAS_COMPILED_CLOCK:
             raise StateError("loops by the clock need Linux or macOS; Session.run() works everywhere.")
         self._session, self._h, self._n = session, h, n
-        self._rates, self._in_process, self._spins = rates, in_process, spins
+        self._rates, self._in_process, self._spins, self._real_time = rates, in_process, spins, real_time
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._process: subprocess.Popen[bytes] | None = None
@@ -51,9 +60,10 @@ class Loops:
         words = session.memory.view(np.int64)
         words[at.H_PERIOD], words[at.H_SPINS] = round(1e9 / self._rates["rate"]), self._spins
         if self._in_process:
-            self._process = subprocess.Popen([sys.executable, "-m", "linkwork.haptics.process", str(self.file)])
+            command = [sys.executable, "-m", "linkwork.haptics.process", str(self.file)]
+            self._process = subprocess.Popen([*command, "--real-time"] if self._real_time else command)
         else:
-            self._thread("coupling", lambda: run_coupling(session.memory, np.zeros(SCRATCH)))
+            self._thread("coupling", self._run_coupling)
         self._await_coupling(words)  # without a snapshot it does nothing; one that is old would make it let go
         session.read_devices()
         session.publish()
@@ -99,6 +109,11 @@ class Loops:
             self.file.unlink(missing_ok=True)
 
     # ----------------------------------------------------------------------------------------------------------- the loops
+
+    def _run_coupling(self) -> None:
+        if self._real_time:
+            take_real_time_priority()
+        run_coupling(self._session.memory, np.zeros(SCRATCH))
 
     def _run_simulation(self) -> None:
         self._every(1e9 / self._rates["sim_rate"], self._sim_clock, lambda: self._session.step(self._h, self._n))

@@ -150,7 +150,7 @@ class Session:
         points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
         self._ports = Ports(
             model.arrays.body, index, self._source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
-            np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((k, 6)), np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
+            *(np.zeros((k, 6)) for _ in range(3)), np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
         )  # fmt: skip
         self._ports_table = describe(self._ports)
 
@@ -290,6 +290,7 @@ class Session:
         sim_rate: float | None = None,
         in_process: bool = False,
         spins: bool = True,
+        real_time: bool = False,
     ) -> Session:
         """Starts the loops: coupling at `rate` in a thread without the interpreter lock (or a process of its own), devices
         at `device_rate`, the simulation with n steps of h seconds at a time, `sim_rate` times per second [1/s].
@@ -297,6 +298,7 @@ class Session:
         sim_rate: 1/(n h) by default: simulated time goes as the clock does.
         spins: the coupling loop waits for its next tick with the processor in hand; otherwise it sleeps, and is late by
         what the system takes to wake it.
+        real_time: the coupling loop goes before all ordinary programs (Linux; needs the right to).
         Use it in a `with` block, or call `stop`.
         """
         if self._loops is not None:
@@ -306,7 +308,7 @@ class Session:
         for name, value in rates.items():
             positive(value, name)
         self._virtual, self._hold = None, h * n
-        self._loops = Loops(self, h, n, rates, in_process, spins)
+        self._loops = Loops(self, h, n, rates, in_process, spins, real_time)
         try:
             self._loops.start()
         except BaseException:

@@ -47,7 +47,9 @@ def show(setup: Setup) -> list[Panel]:
     took = time.perf_counter() - start
     felt = np.linalg.norm(trace.felt[:, 0, 3:], axis=1)
     tick = _tick_time(grasp.session)
-    setup.print(f"{count(joints)} joints, held at link {count(grasp.body)}; {duration:g} s of motion in {seconds(took)}")
+    setup.print(
+        f"{count(joints)} joints, held at link {count(grasp.body)}; {duration:g} s of motion in {seconds(took)}"
+    )
     setup.print(f"felt: up to {felt.max():.1f} N; the hand did {-grasp.energy[0]:.2f} J of work on the chain")
     setup.print(f"one coupling tick {seconds(tick)}: {1.0 / tick:,.0f} forces per second, whatever the simulation does")
     return [Panel(f"force felt at a chain of {count(joints)} joints", _drawing(trace))]
