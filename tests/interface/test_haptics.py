@@ -287,3 +287,35 @@ def test_haptics_is_loaded_when_asked_for():
     code = "import sys, linkwork; assert 'linkwork.haptics' not in sys.modules; linkwork.haptics.grasp"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------------------------------------------------- from the shell
+
+
+def shell(*arguments):
+    command = [sys.executable, "-m", "linkwork", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_command_tells_how_the_loops_ran():
+    result = shell("haptics", "--stats", "--joints", "50", "--seconds", "0.3", "--rate", "500", "--sleep")
+    assert result.returncode == 0, result.stderr
+    for word in ("50 joints", "coupling", "simulation", "devices", "99.9 %", "missed"):
+        assert word in result.stdout
+
+
+def test_command_proves_the_lock():
+    result = shell("haptics", "--check-lock", "10000")
+    assert result.returncode == 0, result.stderr
+    assert "10,000 reads" in result.stdout
+    assert "0 torn" in result.stdout
+    refused = shell("haptics", "--check-lock", "0")
+    assert refused.returncode == 1
+    assert "--check-lock" in refused.stderr
+
+
+def test_benchmark_runs():
+    result = shell("bench", "haptics", "--quick")
+    assert result.returncode == 0, result.stderr
+    for word in ("tick", "by the path, anywhere", "snapshot", "largest passive stiffness"):
+        assert word in result.stdout

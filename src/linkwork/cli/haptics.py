@@ -78,16 +78,9 @@ def _hold(arguments: argparse.Namespace) -> int:
         h = min(1.0 / sim_rate, 1e-3)
         n = max(1, round(1.0 / (sim_rate * h)))
         held.session.step(h)
-        held.session.start(
-            h,
-            n,
-            arguments.rate,
-            arguments.device_rate,
-            sim_rate,
-            arguments.process,
-            not arguments.sleep,
-            arguments.real_time,
-        )
+        spins = not arguments.sleep
+        rates = {"rate": arguments.rate, "device_rate": arguments.device_rate, "sim_rate": sim_rate}
+        held.session.start(h, n, **rates, in_process=arguments.process, spins=spins, real_time=arguments.real_time)
     most = 0.0
     with held.session as session, working("holding the chain"):
         end = time.monotonic() + seconds

@@ -34,7 +34,7 @@ from linkwork.haptics.layout import (
     H_PERIOD,
     H_RETRIES,
     H_RUNS,
-    H_SPINS,
+    H_SPIN,
     H_STOP,
     H_TICKS,
     HANDS,
@@ -413,7 +413,7 @@ def run_coupling(memory, scratch):
     """The loop: ticks at the period of the header until told to stop. Holds no interpreter lock and makes no memory."""
     store_integer(memory, H_RUNS, 1)
     period = load_integer(memory, H_PERIOD)
-    spins = load_integer(memory, H_SPINS) != 0
+    spin = load_integer(memory, H_SPIN)
     last = clock_ns()
     due = last
     while load_integer(memory, H_STOP) == 0:
@@ -430,5 +430,5 @@ def run_coupling(memory, scratch):
             lost = (end - due) // period
             store_integer(memory, H_MISSED, load_integer(memory, H_MISSED) + lost)
             due += lost * period
-        wait_until(due, spins)
+        wait_until(due, spin)
     store_integer(memory, H_RUNS, 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork.errors import LinkworkError, StateError
 from linkwork.haptics import layout as at
-from linkwork.haptics.clock import HAS_COMPILED_CLOCK, now_ns, take_real_time_priority
+from linkwork.haptics.clock import HAS_COMPILED_CLOCK, REAL_TIME_SPIN, SPIN, now_ns, take_real_time_priority
 from linkwork.haptics.coupling import SCRATCH, run_coupling
 from linkwork.haptics.memory import new_memory, new_shared_memory
 from linkwork.haptics.statistics import LoopClock, LoopStatistics, coupling_statistics
@@ -58,7 +58,8 @@ class Loops:
         else:
             session.memory = new_memory()
         words = session.memory.view(np.int64)
-        words[at.H_PERIOD], words[at.H_SPINS] = round(1e9 / self._rates["rate"]), self._spins
+        spin = 0 if not self._spins else REAL_TIME_SPIN if self._real_time else SPIN
+        words[at.H_PERIOD], words[at.H_SPIN] = round(1e9 / self._rates["rate"]), spin
         if self._in_process:
             command = [sys.executable, "-m", "linkwork.haptics.process", str(self.file)]
             self._process = subprocess.Popen([*command, "--real-time"] if self._real_time else command)

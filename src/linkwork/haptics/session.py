@@ -148,9 +148,10 @@ class Session:
         k, model = len(self.grasps), self.sim.model
         index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
         points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
+        twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
         self._ports = Ports(
             model.arrays.body, index, self._source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
-            *(np.zeros((k, 6)) for _ in range(3)), np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
+            twist, applied, acceleration, np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
         )  # fmt: skip
         self._ports_table = describe(self._ports)
 
