@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
@@ -24,7 +24,10 @@ def _refuse_other_arrays(array: Any, index: Any) -> None:
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
     view = context.make_array(array_type)(context, builder, array)
-    return builder.gep(view.data, [context.cast(builder, index, index_type, types.intp)])
+    place = context.cast(builder, index, index_type, types.intp)
+    if context.enable_boundscheck:
+        cgutils.do_boundscheck(context, builder, place, view.nitems)
+    return builder.gep(view.data, [place])
 
 
 @intrinsic
