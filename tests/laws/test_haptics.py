@@ -377,3 +377,20 @@ def test_a_release_leaves_nothing_behind(rng):
     assert not grasp.device.force.any()
     with pytest.raises(StateError, match="holds nothing"):
         grasp.release()
+
+
+@pytest.mark.parametrize("simulation", ["full", "adaptive"])
+def test_looking_changes_nothing(simulation, rng):
+    """A simulation whose snapshots are taken goes the same way, bit for bit, as one that only carries the load."""
+    model = lw.library.molecule(joints=150, seed=2).compile()
+    state = model.random_state(rng, speed=0.2)
+    looked_at, alone = (SIMULATIONS[simulation](model, state) for _ in range(2))
+    grasp = lw.haptics.grasp(looked_at, 70, lw.haptics.Pointer(), stiffness=0.0, damping=0.0)
+    alone.apply_wrenches([70], np.zeros((1, 6)))
+    for _ in range(25):
+        grasp.session.step(1e-4)
+        grasp.session.tick()
+        alone.advance(1e-4)
+    assert np.abs(grasp.felt).max() > 0.0
+    assert np.array_equal(looked_at.state.q, alone.state.q)
+    assert np.array_equal(looked_at.state.v, alone.state.v)
