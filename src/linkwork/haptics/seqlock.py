@@ -45,7 +45,8 @@ def take(memory, post, room, message, words):
     for k in range(MOST_TRIES):
         buffer = load_integer(memory, post + P_LATEST) & 1
         before = load_integer(memory, post + P_SEQUENCE + buffer)
-        if before & 1 != 0:
+        # A buffer that was written but not announced yet is not taken: the next reader would find an older message.
+        if before & 1 != 0 or load_integer(memory, post + P_LATEST) != buffer:
             continue
         first = post + P_BUFFERS + buffer * room
         for word in range(words):
