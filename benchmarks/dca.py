@@ -19,11 +19,12 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.assembly.plan import assemble, node_depths
+from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver, available_threads
 from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_WRENCHES
-from linkwork.dynamics.path_queries import MAX_DEPTH, respond
+from linkwork.dynamics.path_queries import respond, solver_paths
 
 from .harness import Report, Requirement, Timing, progress, resident_bytes, take_turns
 
@@ -181,13 +182,11 @@ def memory_per_joint(case: Case) -> tuple[float, float | None]:
 
 
 @kernel
-def respond_many(nodes, block, tree, hinge, coef, freedom, quiet, answer, sources, targets, wrench, way, path, change):
+def respond_many(table, sources, targets):
     """The largest acceleration among the answers to many questions: one wrench on a body, one body's acceleration."""
     largest = 0.0
     for k in range(sources.shape[0]):
-        a = respond(
-            nodes, block, tree, hinge, coef, freedom, quiet, answer, sources[k], wrench, targets[k], way, path, change
-        )
+        a = respond(table, sources[k], targets[k])
         for r in range(6):
             largest = max(largest, abs(a[r]))
     return largest
@@ -202,13 +201,10 @@ class Queries:
         leaf = solver.assembly.leaf
         self.bodies = np.repeat(rng.integers(n, size=(2, pairs)), QUERIES // pairs, axis=1)
         self.wrench = rng.normal(size=6)
-        ways = np.zeros(MAX_DEPTH, dtype=np.int64), np.zeros(MAX_DEPTH, dtype=np.int64), np.zeros((MAX_DEPTH, 6))
-        self.quiet, self.answer = np.zeros(case.model.nv), np.zeros(case.model.nv)
-        self.tables: tuple[Any, ...] = (
-            solver.assembly.nodes, solver.block, solver.tree, solver.hinge, solver.coef, solver.freedom,
-            self.quiet, self.answer,
-        )  # fmt: skip
-        self.rest: tuple[Any, ...] = (leaf[self.bodies[0]], leaf[self.bodies[1]], self.wrench, *ways)
+        self.paths = solver_paths(solver)
+        self.paths.wrench[:] = self.wrench
+        self.table = describe(self.paths)
+        self.rest: tuple[Any, ...] = (leaf[self.bodies[0]], leaf[self.bodies[1]])
         self.prove(case)
         depths = node_depths(solver.assembly.nodes)[leaf]
         self.nodes = float(
@@ -216,7 +212,7 @@ class Queries:
         )  # on the two ways of a question, on average
 
     def __call__(self) -> float:
-        return float(respond_many(*self.tables, *self.rest))
+        return float(respond_many(self.table, *self.rest))
 
     def prove(self, case: Case) -> None:
         """What one question says of a joint is the difference of two whole sweeps."""
@@ -226,9 +222,11 @@ class Queries:
         change = lw.forward_dynamics(case.model, case.state, case.effort, wrenches) - case.aba()
         source = case.solver.assembly.leaf[on]
         body = case.model.joint_of(int(np.abs(change).argmax()))
-        respond(*self.tables, source, wrenches[on], case.solver.assembly.joint[body], *self.rest[3:])
+        self.paths.wrench[:] = wrenches[on]
+        respond(self.table, source, case.solver.assembly.joint[body])
+        self.paths.wrench[:] = self.wrench
         rows = case.model.v_slice(body)
-        case.check("path queries and sweeps", self.answer[rows], change[rows], 1e-6)
+        case.check("path queries and sweeps", self.paths.answer[rows], change[rows], 1e-6)
 
 
 def query_times(report: Report, shape: str, cases: dict[int, Case], joints: int, rounds: int) -> None:

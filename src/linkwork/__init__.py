@@ -63,7 +63,7 @@ from linkwork.statics.settle import Settled, SettleReport, settle
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from linkwork import molecules
+    from linkwork import haptics, molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
     from linkwork.simulation.thermal.langevin import Langevin
     from linkwork.viewer.view import Viewer
@@ -97,11 +97,11 @@ def view(subject: Any, other: Recording | None = None, **options: Any) -> "Viewe
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is first asked for: molecules, and distances between shapes."""
+    """What is loaded when it is first asked for: molecules, force feedback, and distances between shapes."""
     import importlib
 
-    if name == "molecules":
-        return importlib.import_module("linkwork.molecules")
+    if name in ("haptics", "molecules"):
+        return importlib.import_module(f"linkwork.{name}")
     if name == "Langevin":
         return importlib.import_module("linkwork.molecules").Langevin
     if name in _DISTANCES:

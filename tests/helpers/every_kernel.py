@@ -19,6 +19,11 @@ import linkwork as lw
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
+from linkwork.haptics import layout as at
+from linkwork.haptics.coupling import SCRATCH, couple_many, run_coupling
+from linkwork.haptics.lock_check import check_lock
+from linkwork.haptics.memory import new_memory
+from linkwork.haptics.ports import feel_by_path
 from linkwork.reference import joint_calculus as calculus
 from linkwork.simulation.integrators.names import INTEGRATORS
 
@@ -273,6 +278,31 @@ def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]
     yield "a loop in a field", np.concatenate(closed.state)
 
 
+def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    m = mixed_joints(floating=True)
+    start = m.random_state(rng)
+    state = m.state(start.q, SMALL * start.v)
+    for sim in (
+        lw.FullDynamics(m, state),
+        lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2),
+        lw.QuasiStatics(m, m.state(start.q), max_joints=5),
+    ):
+        hand, other = lw.haptics.ScriptedMotion(lambda t: (0.1 * t, 0.2 * t, 0.0)), lw.haptics.Pointer()
+        grasp = lw.haptics.grasp(sim, 3, hand, (0.1, 0.0, 0.2), torque=1.0, torque_damping=0.1)
+        lw.haptics.grasp(sim, 7, other)
+        other.move((0.1, 0.0, 0.0), (0.9, 0.1, 0.0, 0.2))
+        trace = grasp.session.run(0.02, h=H)
+        yield f"felt in {type(sim).__name__}", trace.felt
+        felt = np.zeros(6)
+        feel_by_path(grasp.session._paths_table, grasp.session._ports_table, np.ones(6), felt)
+        yield f"felt by the path in {type(sim).__name__}", felt
+    memory, scratch = new_memory(), np.zeros(SCRATCH)
+    couple_many(memory, scratch, 2)
+    memory.view(np.int64)[at.H_STOP] = 1
+    run_coupling(memory, scratch)
+    check_lock(10)
+
+
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
     part.__name__: part
     for part in (
@@ -288,6 +318,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         full_dynamics,
         adaptive_dynamics,
         fields_and_thermostats,
+        force_feedback,
     )
 }
 

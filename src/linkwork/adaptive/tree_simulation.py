@@ -49,6 +49,10 @@ class TreeSimulation(LinkageSimulation):
     def _joint_changed(self, joint: int) -> None:
         touch_joint(self._table, joint, self._marks)
 
+    def _bring_up_to_date(self) -> None:
+        """Coefficients at the present state on the paths of all loads."""
+        raise NotImplementedError
+
     def _computed_bodies(self) -> IntArray:
         """Bodies whose joints are open, in order."""
         return self._bodies_of(self._run.opened[: self._run.counts[OPEN_COUNT]])

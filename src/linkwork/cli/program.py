@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, info, mocap, plot, run, sweep, view, walk
+from linkwork.cli import bench, demo, export, haptics, info, mocap, plot, run, sweep, view, walk
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
@@ -22,6 +22,7 @@ COMMANDS = (
     mocap,
     demo,
     walk,
+    haptics,
     bench,
 )  # each has NAME, SUMMARY, configure(parser) and run(arguments)
 

@@ -4,13 +4,22 @@
 the gap β a joint has to close, or of a body's bias b. *Descend* comes down the path of another body or joint, solving each
 joint on the way; where both paths are one it meets the recorded changes. The same descent with the state's own β and b
 gives actual accelerations. Nothing off the two paths is touched.
+
+Kernels take one table (`core.bundles`) of `PathData`: the coefficients of a solver, or those a simulation keeps.
 """
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER, Assembly
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
 from linkwork.model.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, V
+from linkwork.model.model import Model
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.simd import combine, flat6, lane_vector, load_rows, negate6, row_sums, six_lanes
@@ -20,6 +29,75 @@ MAX_DEPTH = 512  # nodes on a path; at most 5.1 log2(n) + 6 for any shape, which
 NO_NODE = -1
 
 
+class PathData(NamedTuple):
+    """What path queries read: coefficients that are up to date on the paths asked about, and memory for one question."""
+
+    nodes: Int2  # (N, 7)  of the assembly plan
+    block: Int1  # (N,)  coefficients of each node in `coef`
+    tree: Int2  # (n, 6)
+    hinge: Float2  # (n, 24)  pose and bias of each joint, wrench on each body
+    coef: Float1
+    freedom: Float1
+    total: Float1  # (nv,)  efforts with those of springs and dampers
+    gravity: Float1  # (3,)
+    quiet: Float1  # (nv,)  zero, but for the effort that is the cause of a response
+    answer: Float1  # (nv,)  accelerations of the joints on the way down
+    way: Int1  # (512,)  the path down
+    path: Int1  # (512,)  the path up, and the change at each of its nodes
+    change: Float2  # (512, 6)
+    wrench: Float1  # (6,)  the cause of a response
+
+
+path_data_of = reader(PathData)
+
+
+def path_data(
+    nodes: Int2, block: Int1, tree: Int2, hinge: Float2, coef: Float1, freedom: Float1, total: Float1, gravity: Float1
+) -> PathData:
+    """Coefficients with memory for questions of one thread."""
+    way, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
+    quiet, answer = np.zeros(total.size), np.zeros(total.size)
+    change = np.zeros((MAX_DEPTH, 6))
+    gravity = np.ascontiguousarray(gravity, dtype=np.float64)
+    return PathData(
+        nodes, block, tree, hinge, coef, freedom, total, gravity, quiet, answer, way, path, change, np.zeros(6)
+    )
+
+
+class Answers(Protocol):
+    """Coefficients of the assembly tree, from which path queries read how bodies answer wrenches."""
+
+    @property
+    def assembly(self) -> Assembly: ...
+
+    @property
+    def block(self) -> NDArray[np.int64]: ...
+
+    @property
+    def tree(self) -> NDArray[np.int64]: ...
+
+    @property
+    def hinge(self) -> NDArray[np.float64]: ...
+
+    @property
+    def coef(self) -> NDArray[np.float64]: ...
+
+    @property
+    def freedom(self) -> NDArray[np.float64]: ...
+
+    @property
+    def total(self) -> NDArray[np.float64]: ...
+
+    @property
+    def model(self) -> Model: ...
+
+
+def solver_paths(solver: Answers) -> PathData:
+    """The coefficients of a solver, as last assembled."""
+    s = solver
+    return path_data(s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, s.total, s.model.gravity)
+
+
 @inlined
 def times_block(coef, o, x):
     """The symmetric block at coef[o] times six numbers."""
@@ -27,49 +105,49 @@ def times_block(coef, o, x):
 
 
 @routine
-def climb(nodes, block, tree, hinge, coef, freedom, quiet, unused, start, b, path, change):
+def climb(table, start, b):
     """Records the changes on the way from `start` up; returns their number.
 
     start: BODY node whose bias changes by b, or joint node whose effort is set in `quiet` (b is not used then).
     """
-    count = 0
-    path[0] = start
+    d = path_data_of(table)
+    nodes = d.nodes
+    d.path[0] = start
     node = start
     b1 = b
     b2 = b
     p = ZERO6
     if nodes[start, NODE_KIND] == BODY:
-        store6(change, 0, 0, b)
-        count = 1
+        store6(d.change, 0, 0, b)
     else:
-        store6(change, 0, 0, ZERO6)
-        b1, b2, p = push_through(nodes, block, start, tree, hinge, coef, freedom, quiet, unused, ZERO6, ZERO6, ZERO6)
-        clear_effort(tree, nodes[start, INDEX], quiet)
-        count = 1
+        store6(d.change, 0, 0, ZERO6)
+        b1, b2, p = push_through(table, start, ZERO6, ZERO6, ZERO6)
+        clear_effort(d.tree, nodes[start, INDEX], d.quiet)
+    count = 1
     up = nodes[node, UP]
     while up >= 0:
         kind = nodes[up, NODE_KIND]
-        path[count] = up
+        d.path[count] = up
         if kind == JOIN:
             i = nodes[up, INDEX]
             if nodes[node, ROLE] == UPPER:
-                gap = twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), b2)
+                gap = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), b2)
                 b2 = ZERO6
             else:
                 gap = negate6(b1)
                 b1 = ZERO6
-            store6(change, count, 0, gap)
-            b1, b2, p = push_through(nodes, block, up, tree, hinge, coef, freedom, quiet, unused, gap, b1, b2)
+            store6(d.change, count, 0, gap)
+            b1, b2, p = push_through(table, up, gap, b1, b2)
         elif kind == HANG:
             gap = negate6(b1)
-            store6(change, count, 0, gap)
-            b1, b2, p = push_through(nodes, block, up, tree, hinge, coef, freedom, quiet, unused, gap, ZERO6, ZERO6)
+            store6(d.change, count, 0, gap)
+            b1, b2, p = push_through(table, up, gap, ZERO6, ZERO6)
         elif kind == BODY:
-            b1 = negate6(times_block(coef, block[up], p))
+            b1 = negate6(times_block(d.coef, d.block[up], p))
             b2 = b1
-            store6(change, count, 0, b1)
+            store6(d.change, count, 0, b1)
         else:
-            store6(change, count, 0, ZERO6)
+            store6(d.change, count, 0, ZERO6)
         count += 1
         node = up
         up = nodes[node, UP]
@@ -77,17 +155,18 @@ def climb(nodes, block, tree, hinge, coef, freedom, quiet, unused, start, b, pat
 
 
 @routine
-def push_through(nodes, block, node, tree, hinge, coef, freedom, quiet, unused, gap, b1, b2):
+def push_through(table, node, gap, b1, b2):
     """What a change of gap (or the effort in `quiet`) at a joint does to its node: b1, b2, and p of a HANG."""
-    i = nodes[node, INDEX]
-    hang = nodes[node, NODE_KIND] == HANG
-    o = block[node] + (HANG_L if hang else JOIN_L)
-    f = pass_joint(tree, i, quiet, coef, o, freedom, gap, unused)
-    back = wrench_to_parent(load9(hinge, i, H_R), load3(hinge, i, H_P), f)
+    d = path_data_of(table)
+    i = d.nodes[node, INDEX]
+    hang = d.nodes[node, NODE_KIND] == HANG
+    o = d.block[node] + (HANG_L if hang else JOIN_L)
+    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, gap, d.answer)
+    back = wrench_to_parent(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), f)
     if hang:
         return ZERO6, ZERO6, back
-    b1 = sub6(b1, six_lanes(combine(back, load_rows(coef, block[nodes[node, LEFT]]))))
-    b2 = add6(b2, six_lanes(combine(f, load_rows(coef, block[nodes[node, RIGHT]]))))
+    b1 = sub6(b1, six_lanes(combine(back, load_rows(d.coef, d.block[d.nodes[node, LEFT]]))))
+    b2 = add6(b2, six_lanes(combine(f, load_rows(d.coef, d.block[d.nodes[node, RIGHT]]))))
     return b1, b2, ZERO6
 
 
@@ -98,16 +177,19 @@ def clear_effort(tree, i, quiet):
 
 
 @routine
-def descend(nodes, block, tree, hinge, coef, freedom, effort, answer, base, actual, target, way, path, change, count):
+def descend(table, base, actual, target, count):
     """Acceleration of the target's BODY node (six numbers); of a joint node into `answer`.
 
-    base: acceleration of the world. actual: solve with the state's β, b and efforts; else with the recorded changes, and
-    `effort` all zero but for a joint whose effort is the cause.
+    base: acceleration of the world. actual: solve with the state's β, b and efforts; else with the `count` recorded
+    changes, and `quiet` all zero but for a joint whose effort is the cause.
     """
+    d = path_data_of(table)
+    nodes = d.nodes
+    effort = d.total if actual else d.quiet
     steps = 0
     node = target
     while node >= 0:
-        way[steps] = node
+        d.way[steps] = node
         steps += 1
         node = nodes[node, UP]
     a = base
@@ -115,70 +197,76 @@ def descend(nodes, block, tree, hinge, coef, freedom, effort, answer, base, actu
     f2 = ZERO6
     shared = not actual
     for k in range(steps):
-        node = way[steps - 1 - k]
-        shared = shared and k < count and path[count - 1 - k] == node
+        node = d.way[steps - 1 - k]
+        shared = shared and k < count and d.path[count - 1 - k] == node
         kind = nodes[node, NODE_KIND]
         i = nodes[node, INDEX]
-        known = load6(change, count - 1 - k, 0) if shared else ZERO6
+        known = load6(d.change, count - 1 - k, 0) if shared else ZERO6
         if kind == JOIN:
-            o = block[node] + JOIN_L
-            R = load9(hinge, i, H_R)
-            p = load3(hinge, i, H_P)
-            y = twist_to_child(R, p, row_sums(coef, block[nodes[node, LEFT]], lane_vector(f1, 0.0)))
-            y = add6(sub6(y, row_sums(coef, block[nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
+            o = d.block[node] + JOIN_L
+            R = load9(d.hinge, i, H_R)
+            p = load3(d.hinge, i, H_P)
+            y = twist_to_child(R, p, row_sums(d.coef, d.block[nodes[node, LEFT]], lane_vector(f1, 0.0)))
+            y = add6(sub6(y, row_sums(d.coef, d.block[nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
             if actual:
-                y = add6(y, flat6(coef, o + L_BETA))
-            f = pass_joint(tree, i, effort, coef, o, freedom, y, answer)
+                y = add6(y, flat6(d.coef, o + L_BETA))
+            f = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
             if k + 1 < steps:
-                if way[steps - 2 - k] == nodes[node, LEFT]:
+                if d.way[steps - 2 - k] == nodes[node, LEFT]:
                     f2 = negate6(wrench_to_parent(R, p, f))
                 else:
                     f1 = f
         elif kind == HANG:
-            o = block[node] + HANG_L
-            y = add6(twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), a), known)
+            o = d.block[node] + HANG_L
+            y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
             if actual:
-                y = add6(y, flat6(coef, o + L_BETA))
-            f1 = pass_joint(tree, i, effort, coef, o, freedom, y, answer)
+                y = add6(y, flat6(d.coef, o + L_BETA))
+            f1 = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
             f2 = ZERO6
         elif kind == BODY:
-            a = add6(row_sums(coef, block[node], lane_vector(add6(f1, f2), 0.0)), known)
+            a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
             if actual:
-                a = add6(a, body_bias(nodes, block, hinge, coef, node))
+                a = add6(a, body_bias(d, node))
     return a
 
 
 @inlined
-def body_bias(nodes, block, hinge, coef, node):
+def body_bias(d, node):
     """b of a BODY node: kept in lane 6 where branches hang, Φ f otherwise."""
-    o = block[node]
-    if nodes[node, LEFT] >= 0:
-        return (coef[o + 6], coef[o + 14], coef[o + 22], coef[o + 30], coef[o + 38], coef[o + 46])
-    return times_block(coef, o, load6(hinge, nodes[node, INDEX], H_F))
+    o = d.block[node]
+    if d.nodes[node, LEFT] >= 0:
+        return (d.coef[o + 6], d.coef[o + 14], d.coef[o + 22], d.coef[o + 30], d.coef[o + 38], d.coef[o + 46])
+    return times_block(d.coef, o, load6(d.hinge, d.nodes[node, INDEX], H_F))
 
 
 @kernel
-def respond(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, wrench, target, way, path, change):
+def respond(table, source, target):
     """Acceleration of a node's body (returned) or joint (in `answer`) caused by a wrench on a body or an effort on a joint.
 
     source: BODY node with `wrench` on it, or joint node with its effort in `quiet`, which is left zero.
     """
-    i = nodes[source, INDEX]
+    d = path_data_of(table)
+    i = d.nodes[source, INDEX]
     b = ZERO6
     e = ZERO6
     n = 0
-    if nodes[source, NODE_KIND] == BODY:
-        b = times_block(coef, block[source], (wrench[0], wrench[1], wrench[2], wrench[3], wrench[4], wrench[5]))
+    if d.nodes[source, NODE_KIND] == BODY:
+        b = times_block(d.coef, d.block[source], given_wrench(d.wrench))
     else:
-        n = tree[i, DOF]
-        e = effort_of(tree, i, quiet)
-    count = climb(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, b, path, change)
-    for d in range(n):
-        quiet[tree[i, V] + d] = e[d]
-    a = descend(nodes, block, tree, hinge, coef, freedom, quiet, answer, ZERO6, False, target, way, path, change, count)
-    for d in range(n):
-        quiet[tree[i, V] + d] = 0.0
+        n = d.tree[i, DOF]
+        e = effort_of(d.tree, i, d.quiet)
+    count = climb(table, source, b)
+    for k in range(n):
+        d.quiet[d.tree[i, V] + k] = e[k]
+    a = descend(table, ZERO6, False, target, count)
+    for k in range(n):
+        d.quiet[d.tree[i, V] + k] = 0.0
     return a
+
+
+@inlined
+def given_wrench(w):
+    return (w[0], w[1], w[2], w[3], w[4], w[5])
 
 
 @inlined
@@ -196,44 +284,92 @@ def effort_of(tree, i, effort):
     )
 
 
+@inlined
+def unit6(k):
+    """A six-vector with 1 at place k."""
+    return (
+        1.0 if k == 0 else 0.0,
+        1.0 if k == 1 else 0.0,
+        1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0,
+        1.0 if k == 4 else 0.0,
+        1.0 if k == 5 else 0.0,
+    )
+
+
 @kernel
-def body_block(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, target, way, path, change, wrench, out):
+def body_block(table, source, target, out):
     """The 6x6 block of J M⁻¹ Jᵀ: acceleration of the target body for unit wrenches on the source body, column by column."""
+    d = path_data_of(table)
     for c in range(6):
-        wrench[c] = 1.0
-        a = respond(nodes, block, tree, hinge, coef, freedom, quiet, answer, source, wrench, target, way, path, change)
-        wrench[c] = 0.0
+        count = climb(table, source, times_block(d.coef, d.block[source], unit6(c)))
+        a = descend(table, ZERO6, False, target, count)
         for r in range(6):
             out[r, c] = a[r]
 
 
+@routine
+def answer_all(table, leaves, out):
+    """Acceleration of body r for unit wrenches on body c, for all pairs: out (6 m, 6 m), symmetric.
+
+    leaves (m,): BODY nodes; -1 is the world, whose rows and columns stay zero. One climb a column, one descent a pair:
+    O(m² log n).
+    """
+    d = path_data_of(table)
+    out[:] = 0.0
+    for c in range(leaves.shape[0]):
+        if leaves[c] < 0:
+            continue
+        for x in range(6):
+            count = climb(table, leaves[c], times_block(d.coef, d.block[leaves[c]], unit6(x)))
+            for r in range(c + 1):
+                if leaves[r] >= 0:
+                    a = descend(table, ZERO6, False, leaves[r], count)
+                    for y in range(6):
+                        out[6 * r + y, 6 * c + x] = a[y]
+                        out[6 * c + x, 6 * r + y] = a[y]
+
+
 @kernel
-def actual_acceleration(nodes, block, tree, hinge, coef, freedom, total, answer, gravity, target, way, path, change):
+def response_matrix(table, leaves, out):
+    """J M⁻¹ Jᵀ over pairs of bodies, as `answer_all`."""
+    answer_all(table, leaves, out)
+
+
+@inlined
+def acceleration_at(table, target):
     """Acceleration of a node's body (world accelerating by -g) or joint at the state, from its path alone."""
-    base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
-    return descend(nodes, block, tree, hinge, coef, freedom, total, answer, base, True, target, way, path, change, 0)
+    g = path_data_of(table).gravity
+    return descend(table, (0.0, 0.0, 0.0, -g[0], -g[1], -g[2]), True, target, 0)
 
 
 @kernel
-def update_bias(nodes, block, tree, hinge, coef, freedom, quiet, unused, source, wrench, path, change):
-    """Adds a wrench on a body, or the effort in `quiet` on a joint, to the coefficients: its path only, biases only."""
-    i = nodes[source, INDEX]
+def actual_acceleration(table, target):
+    """As `acceleration_at`."""
+    return acceleration_at(table, target)
+
+
+@kernel
+def update_bias(table, source):
+    """Adds `wrench` on a body, or the effort in `quiet` on a joint, to the coefficients: its path only, biases only."""
+    d = path_data_of(table)
+    i = d.nodes[source, INDEX]
     b = ZERO6
-    if nodes[source, NODE_KIND] == BODY:
-        w = (wrench[0], wrench[1], wrench[2], wrench[3], wrench[4], wrench[5])
-        store6(hinge, i, H_F, add6(load6(hinge, i, H_F), w))
-        b = times_block(coef, block[source], w)
-    count = climb(nodes, block, tree, hinge, coef, freedom, quiet, unused, source, b, path, change)
+    if d.nodes[source, NODE_KIND] == BODY:
+        w = given_wrench(d.wrench)
+        store6(d.hinge, i, H_F, add6(load6(d.hinge, i, H_F), w))
+        b = times_block(d.coef, d.block[source], w)
+    count = climb(table, source, b)
     for k in range(count):
-        node = path[k]
-        kind = nodes[node, NODE_KIND]
+        node = d.path[k]
+        kind = d.nodes[node, NODE_KIND]
         if kind == JOIN or kind == HANG:
-            o = block[node] + (HANG_L if kind == HANG else JOIN_L) + L_BETA
+            o = d.block[node] + (HANG_L if kind == HANG else JOIN_L) + L_BETA
             for r in range(6):
-                coef[o + r] += change[k, r]
-        elif kind == BODY and nodes[node, LEFT] >= 0:
+                d.coef[o + r] += d.change[k, r]
+        elif kind == BODY and d.nodes[node, LEFT] >= 0:
             for r in range(6):
-                coef[block[node] + 8 * r + 6] += change[k, r]
+                d.coef[d.block[node] + 8 * r + 6] += d.change[k, r]
 
 
 # ---------------------------------------------------------------------------------------------------------------- places

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.bundles import describe
 from linkwork.core.checks import choice
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -55,11 +56,8 @@ class Response:
         self._S = np.zeros((model.nv, 6))
         tree, body, screws, *_ = model.arrays
         paths.place_leaf_to_root(nodes, tree, body, screws, self._solver.hinge, self._q, self._v, self._S, self._place)
-        self._quiet = np.zeros(model.nv)
-        self._answer = np.zeros(model.nv)
-        self._way = np.zeros(paths.MAX_DEPTH, dtype=np.int64)
-        self._path = np.zeros(paths.MAX_DEPTH, dtype=np.int64)
-        self._change = np.zeros((paths.MAX_DEPTH, 6))
+        self._paths = paths.solver_paths(self._solver)
+        self._table = describe(self._paths)
 
     # ------------------------------------------------------------------------------------------------------------ places
 
@@ -99,14 +97,10 @@ class Response:
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
         index = self.model.joint(joint)
         self._actual(self._solver.assembly.joint[index])
-        return self._answer[self.model.v_slice(index)].copy()
+        return self._paths.answer[self.model.v_slice(index)].copy()
 
     def _actual(self, node: int) -> tuple[float, ...]:
-        s = self._solver
-        return paths.actual_acceleration(
-            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, s.total, self._answer, self.model.gravity,
-            node, self._way, self._path, self._change,
-        )  # fmt: skip
+        return paths.actual_acceleration(self._table, node)
 
     # ------------------------------------------------------------------------------------------------ causes and effects
 
@@ -127,7 +121,7 @@ class Response:
         """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
         index = self.model.joint(of)
         self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
-        return self._answer[self.model.v_slice(index)].copy()
+        return self._paths.answer[self.model.v_slice(index)].copy()
 
     def _respond(
         self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
@@ -136,19 +130,15 @@ class Response:
         if (wrench_on is None) == (effort_on is None):
             raise StateError("give either wrench_on= with wrench=, or effort_on= with effort=.")
         s = self._solver
-        load = np.zeros(6)
         if wrench_on is not None:
-            load = self._finite(wrench, (6,), "wrench")
+            self._paths.wrench[:] = self._finite(wrench, (6,), "wrench")
             source = s.assembly.leaf[self._body(wrench_on)]
         else:
             index = self.model.joint(str(effort_on))
             rows = self.model.v_slice(index)
-            self._quiet[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
+            self._paths.quiet[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
             source = s.assembly.joint[index]
-        return paths.respond(
-            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
-            source, load, target, self._way, self._path, self._change,
-        )  # fmt: skip
+        return paths.respond(self._table, source, target)
 
     def block(
         self,
@@ -169,10 +159,7 @@ class Response:
         choice(frame, ("body", "world"), "frame")
         a, b = self._body(of), self._body(on)
         out = np.empty((6, 6))
-        paths.body_block(
-            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
-            s.assembly.leaf[b], s.assembly.leaf[a], self._way, self._path, self._change, np.zeros(6), out,
-        )  # fmt: skip
+        paths.body_block(self._table, s.assembly.leaf[b], s.assembly.leaf[a], out)
         left, right = np.eye(6), np.eye(6)
         if (at_of is None) != (at_on is None):
             raise StateError("give both points at_of= and at_on=, or none.")
@@ -205,17 +192,14 @@ class Response:
         rows = self.model.v_slice(index)
         new = self._finite(effort, (rows.stop - rows.start,), "effort")
         change = new - self._effort[rows]
-        self._quiet[rows] = change
+        self._paths.quiet[rows] = change
         self._update(self._solver.assembly.joint[index], np.zeros(6))
         self._solver.total[rows] += change
         self._effort[rows] = new
 
     def _update(self, node: int, wrench: FloatArray) -> None:
-        s = self._solver
-        paths.update_bias(
-            s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, self._quiet, self._answer,
-            node, wrench, self._path, self._change,
-        )  # fmt: skip
+        self._paths.wrench[:] = wrench
+        paths.update_bias(self._table, node)
 
     # ------------------------------------------------------------------------------------------------------------- inputs
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import Assembly
+from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics import path_queries as paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
-from linkwork.loops.response_matrix import response_matrix
 from linkwork.model.inertia import Inertia
 from linkwork.model.layout import INERTIA
 from linkwork.model.linkage import Linkage
@@ -25,31 +23,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _ANY_BODY = Inertia.sphere(1.0, 1.0)  # something for cut joints to carry in their table; no result depends on it
-
-
-class Answers(Protocol):
-    """Coefficients of the assembly tree, from which path queries read how bodies answer wrenches."""
-
-    @property
-    def assembly(self) -> Assembly: ...
-
-    @property
-    def block(self) -> IntArray: ...
-
-    @property
-    def tree(self) -> IntArray: ...
-
-    @property
-    def hinge(self) -> FloatArray: ...
-
-    @property
-    def coef(self) -> FloatArray: ...
-
-    @property
-    def freedom(self) -> FloatArray: ...
-
-    @property
-    def total(self) -> FloatArray: ...
 
 
 class LoopPlan:
@@ -134,17 +107,13 @@ class LoopSystem:
         pairs = zip(self.plan.rows, self.bases, strict=True)
         return np.array([T @ force[rows] for rows, T in pairs]).reshape(-1, 6)
 
-    def matrix(self, solver: Answers) -> FloatArray:
+    def matrix(self, solver: paths.Answers) -> FloatArray:
         """J M⁻¹ Jᵀ, shape (p, p), from the coefficients of a solver assembled at the same q. Cost: O(p² log n)."""
         plan = self.plan
         leaves = self._leaves(solver)
         answers = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
-        nv = plan.model.nv
-        way, path = (np.zeros(paths.MAX_DEPTH, dtype=np.int64) for _ in range(2))
-        response_matrix(
-            solver.assembly.nodes, solver.block, solver.tree, solver.hinge, solver.coef, solver.freedom, np.zeros(nv),
-            np.zeros(nv), leaves, way, path, np.zeros((paths.MAX_DEPTH, 6)), answers,
-        )  # fmt: skip
+        data = paths.solver_paths(solver)
+        paths.response_matrix(describe(data), leaves, answers)
         A = self.C @ answers @ self.C.T
         return 0.5 * (A + A.T)
 
@@ -153,23 +122,19 @@ class LoopSystem:
         rows = self.C.reshape(self.plan.count, -1, 6)
         return np.asarray(np.einsum("pmi,mij,pmj->p", rows, self.plan.mobility, rows))
 
-    def accelerations(self, solver: Answers) -> FloatArray:
+    def accelerations(self, solver: paths.Answers) -> FloatArray:
         """Of the joined bodies at the solver's loads, stacked, shape (6 m,), in a world that accelerates by -g."""
-        gravity = self.plan.model.gravity
         out = np.zeros((self.plan.bodies.size, 6))
-        way, path = (np.zeros(paths.MAX_DEPTH, dtype=np.int64) for _ in range(2))
-        change, unused = np.zeros((paths.MAX_DEPTH, 6)), np.zeros(self.plan.model.nv)
+        data = paths.solver_paths(solver)
+        table = describe(data)
         for row, leaf in zip(out, self._leaves(solver).tolist(), strict=True):
             if leaf < 0:
-                row[3:] = -gravity
+                row[3:] = -self.plan.model.gravity
             else:
-                row[:] = paths.actual_acceleration(
-                    solver.assembly.nodes, solver.block, solver.tree, solver.hinge, solver.coef, solver.freedom,
-                    solver.total, unused, gravity, leaf, way, path, change,
-                )  # fmt: skip
+                row[:] = paths.actual_acceleration(table, leaf)
         return out.ravel()
 
-    def _leaves(self, solver: Answers) -> IntArray:
+    def _leaves(self, solver: paths.Answers) -> IntArray:
         bodies = self.plan.bodies
         return np.where(bodies >= 0, solver.assembly.leaf[bodies], -1).astype(np.int64)
 

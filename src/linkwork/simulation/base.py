@@ -44,6 +44,10 @@ class Loaded:
         if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
             warn_of_stiff_joints(self.model, state, self._motor, integrator, h)
 
+    def advance(self, h: float, n: int = 1) -> None:
+        """n steps of h seconds, without a report."""
+        raise NotImplementedError
+
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
         raise NotImplementedError

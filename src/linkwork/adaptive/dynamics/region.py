@@ -39,7 +39,7 @@ from linkwork.simulation.stopping import stop_joints
 from linkwork.spatial.memory import store6
 from linkwork.spatial.vectors import ZERO6
 
-PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION = range(6)  # tasks of `perform`
+PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH = range(7)  # tasks of `perform`
 
 
 @kernel
@@ -48,7 +48,8 @@ def perform(table, moving, task, joint, opened, flags, settings):
 
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
     chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
-    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes.
+    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
+    fully articulated linkage at the present state, wherever it is open.
     """
     plan = plan_of(table)
     mechanism = mechanism_of(table)
@@ -71,6 +72,9 @@ def perform(table, moving, task, joint, opened, flags, settings):
         bad = freeze_joint(table, moving, plan, mechanism, c, run, reduced, joint)
     elif task == REOPEN:
         reopen(run, opened, flags)
+    elif task == REFRESH:
+        refresh_active(table, plan, c, run)
+        bad = assemble_opened(plan, mechanism, c, run)
     if bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
     return bad

@@ -359,6 +359,10 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         if self._run.counts[TOUCHED]:
             self._perform(region.RENEW_REGION)
 
+    def _bring_up_to_date(self) -> None:
+        """Coefficients of the fully articulated linkage at the present state on all open paths. O(open joints)."""
+        self._perform(region.REFRESH)
+
     def _collect(self) -> None:
         region.collect(self._table, self._moving_table)
 

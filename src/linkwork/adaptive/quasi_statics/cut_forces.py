@@ -17,6 +17,7 @@ from linkwork.assembly.plan import Assembly
 from linkwork.errors import StateError
 from linkwork.loops.minimal_norm import factor
 from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.model.model import Model
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
@@ -35,6 +36,7 @@ class TreeAnswers(NamedTuple):
     coef: FloatArray
     freedom: FloatArray
     total: FloatArray
+    model: Model
 
 
 def meet_loops(sim: QuasiStatics, h: float) -> None:
@@ -49,6 +51,7 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
         c.kept,
         c.dof_rows,
         c.effort_sum,
+        sim.model,
     )
     system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))
     factors = factor(system.matrix(answers), system.free_answers())

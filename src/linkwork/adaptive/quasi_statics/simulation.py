@@ -217,6 +217,10 @@ class QuasiStatics(TreeSimulation):
         """`step`, its report left out."""
         self.step(h, n)
 
+    def _bring_up_to_date(self) -> None:
+        """Coefficients at the present state, all of them."""
+        self._solve_once(self.tolerance, time.perf_counter())
+
     def _joints_at_work(self) -> int:
         return ADAPTIVE_COST * int(self._run.counts[JOINT_COUNT])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from linkwork.cli.demo_parts import hit, molecule, pull, scale, swing, walker
+from linkwork.cli.demo_parts import haptics, hit, molecule, pull, scale, swing, walker
 from linkwork.cli.demo_parts.setup import Panel, Setup
 
 
@@ -21,6 +21,7 @@ PARTS: dict[str, Part] = {
     "hit": Part(hit.TITLE, hit.show),
     "scale": Part(scale.TITLE, scale.show),
     "walker": Part(walker.TITLE, walker.show),
+    "haptics": Part(haptics.TITLE, haptics.show),
 }
 
 __all__ = ["PARTS", "Panel", "Part", "Setup"]

@@ -1,0 +1,434 @@
+"""The coupling loop: hands and bodies exchange forces, in microseconds, whatever the simulation does meanwhile.
+
+A tick takes the last snapshot and the last reading of every device, and forms for each hand
+
+    w = Y (k (x_h - x') + d (v_h - v'))   what the hand does to the body: a spring and a damper         (1)  docs/haptics.md
+    f = f₀ + Σ_j F_j w_j - w              what the body's joints, weight and loads do to the hand       (2)
+
+x' and v' are where the body would be, without the hand, after the time for which the simulation holds a force, and Y is how
+it yields to the hand meanwhile: the coupling is taken implicitly.
+f is the paper's f_ext + Σ joint reactions with the forces of all hands in place. Climbing and descending the body's path is
+linear in those forces, so the simulation does it once for six unit wrenches, and hands over the 6x6 blocks F.
+"""
+
+import math
+
+from numba import int64  # what kernels see words as
+
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.haptics.atomics import load_integer, store_integer
+from linkwork.haptics.clock import clock_ns, wait_until
+from linkwork.haptics.layout import (
+    BINS,
+    BINS_PER_OCTAVE,
+    BLOCK,
+    D_POSITION,
+    D_QUATERNION,
+    D_TIME,
+    D_TURN_RATE,
+    D_VELOCITY,
+    FADING,
+    FEEL_SPRING,
+    H_LAST_TICK,
+    H_MISSED,
+    H_PERIOD,
+    H_RETRIES,
+    H_RUNS,
+    H_SPIN,
+    H_STOP,
+    H_TICKS,
+    HANDS,
+    HELD,
+    HISTOGRAM,
+    LONGEST,
+    M_ENERGY,
+    M_FELT,
+    M_GRASP,
+    M_LEAST,
+    M_MOST,
+    M_POSITION,
+    M_PULL,
+    M_RELEASED,
+    M_SPRING,
+    M_SPRING_MOST,
+    M_TIME,
+    M_TURN,
+    MEMORY_WORDS,
+    O_ENERGY,
+    O_FELT,
+    O_GAIN,
+    O_GRASP,
+    O_HAND,
+    O_LEAST,
+    O_MOST,
+    O_STATE,
+    O_TIME,
+    O_WRENCH,
+    OUTPUT_POST,
+    OUTPUT_WORDS,
+    OUTPUTS,
+    R_DAMPING,
+    R_DEVICE_ORIGIN,
+    R_DRIFT,
+    R_FADE,
+    R_FEED,
+    R_FEEL,
+    R_FORCE_LIMIT,
+    R_FORCE_SCALE,
+    R_GRASP,
+    R_HOLD,
+    R_LENGTH_SCALE,
+    R_ORIGIN,
+    R_PASSIVE,
+    R_POINT,
+    R_ROTATION,
+    R_SLOT,
+    R_STIFFNESS,
+    R_TORQUE_LIMIT,
+    R_TURN,
+    R_TURN_DAMPING,
+    R_TURN_STIFFNESS,
+    R_TWIST,
+    R_WATCHDOG,
+    R_YIELD,
+    READING_POST,
+    READING_WORDS,
+    READINGS,
+    RECORD,
+    RELEASED,
+    REMEMBERED,
+    S_COUNT,
+    S_HANDS,
+    S_TIME,
+    SNAPSHOT,
+    SNAPSHOT_WORDS,
+    STATISTICS,
+    T_AGE,
+    T_INTERVAL,
+    T_TICK,
+)
+from linkwork.haptics.seqlock import leave, take
+from linkwork.spatial.rotations import (
+    add3,
+    dot3,
+    matrix_quaternion,
+    quaternion_conjugate,
+    quaternion_log,
+    quaternion_multiply,
+    scale3,
+    sub3,
+)
+
+# `scratch` of a tick: the snapshot, then a reading, an output, and the wrenches and rates of all hands.
+AT_READING = SNAPSHOT_WORDS
+AT_OUTPUT = AT_READING + READING_WORDS
+AT_WRENCH = AT_OUTPUT + OUTPUT_WORDS  # 6 per hand
+AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
+HAND_WORDS = 16
+AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
+SCRATCH = AT_GAIN + HANDS
+
+LIGHTEST_HAND = (
+    0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
+)
+LIGHTEST_TURN = 5e-5
+LONGEST_TICK = 0.1  # [s] after which a tick says nothing about the one before
+
+
+@inlined
+def three(a, o):
+    return (a[o], a[o + 1], a[o + 2])
+
+
+@inlined
+def four(a, o):
+    return (a[o], a[o + 1], a[o + 2], a[o + 3])
+
+
+@inlined
+def put3(a, o, x):
+    a[o] = x[0]
+    a[o + 1] = x[1]
+    a[o + 2] = x[2]
+
+
+@inlined
+def limited(x, most):
+    """A vector no longer than `most`."""
+    size = math.sqrt(dot3(x, x))
+    if size > most:
+        return scale3(most / size, x)
+    return x
+
+
+@inlined
+def turn_from_to(a, b):
+    """Rotation vector that takes the rotation with quaternion a to the one with b, in the axes of the world."""
+    q = quaternion_multiply(b, quaternion_conjugate(a))
+    if q[0] < 0.0:
+        q = (-q[0], -q[1], -q[2], -q[3])
+    return quaternion_log(q)
+
+
+@inlined
+def share_left(age, watchdog, fade):
+    """1 while what came is fresh; then down to 0 in the time `fade`."""
+    if age <= watchdog:
+        return 1.0
+    return max(0.0, 1.0 - float(age - watchdog) / float(fade))
+
+
+@routine
+def pull(memory, scratch, h, now):
+    """The wrench of hand h of the snapshot on its body, equation (1), into the scratch; with its gain."""
+    r = S_HANDS + h * RECORD
+    words = scratch.view(int64)
+    slot = words[r + R_SLOT]
+    reading = scratch[AT_READING : AT_READING + READING_WORDS]
+    got = take(memory, READINGS + slot * READING_POST, READING_WORDS, reading, READING_WORDS)
+    age = max(now - words[S_TIME], now - words[AT_READING + D_TIME]) if got >= 0 else now - words[S_TIME]
+    gain = share_left(age, words[r + R_WATCHDOG], words[r + R_FADE])
+    m = REMEMBERED + slot * MEMORY_WORDS
+    if load_integer(memory, m + M_GRASP) != words[r + R_GRASP]:  # a new grasp
+        store_integer(memory, m + M_GRASP, words[r + R_GRASP])
+        for k in range(M_GRASP + 1, MEMORY_WORDS):
+            memory[m + k] = 0.0
+        put3(memory, m + M_POSITION, three(reading, D_POSITION))
+        for k in range(4):
+            memory[m + M_TURN + k] = reading[D_QUATERNION + k]
+    x = three(reading, D_POSITION)
+    q = four(reading, D_QUATERNION)
+    scale = scratch[r + R_LENGTH_SCALE]
+    hand = add3(three(scratch, r + R_ORIGIN), scale3(scale, sub3(x, three(scratch, r + R_DEVICE_ORIGIN))))
+    hold = scratch[r + R_HOLD]
+    velocity = add3(three(scratch, r + R_TWIST + 3), scale3(hold, three(scratch, r + R_DRIFT + 3)))
+    gap = sub3(sub3(hand, three(scratch, r + R_POINT)), scale3(hold, velocity))
+    slip = sub3(scale3(scale, three(reading, D_VELOCITY)), velocity)
+    force = add3(scale3(scratch[r + R_STIFFNESS], gap), scale3(scratch[r + R_DAMPING], slip))
+    torque = (0.0, 0.0, 0.0)
+    if scratch[r + R_TURN_STIFFNESS] > 0.0 or scratch[r + R_TURN_DAMPING] > 0.0:
+        wanted = quaternion_multiply(q, four(scratch, r + R_TURN))
+        turn = turn_from_to(matrix_quaternion(nine(scratch, r + R_ROTATION)), wanted)
+        spin = add3(three(scratch, r + R_TWIST), scale3(hold, three(scratch, r + R_DRIFT)))
+        slip = sub3(three(reading, D_TURN_RATE), spin)
+        torque = scale3(scratch[r + R_TURN_STIFFNESS], sub3(turn, scale3(hold, spin)))
+        torque = add3(torque, scale3(scratch[r + R_TURN_DAMPING], slip))
+    torque, force = what_is_left(scratch, r + R_YIELD, torque, force)
+    torque = limited(torque, scratch[r + R_TORQUE_LIMIT])
+    force = limited(force, scratch[r + R_FORCE_LIMIT])
+    size = dot3(force, force) + dot3(torque, torque) + dot3(hand, hand)
+    if not size < math.inf or memory[m + M_RELEASED] != 0.0:  # a device that says nonsense does nothing
+        gain = 0.0
+    if gain == 0.0:
+        memory[m + M_RELEASED] = 1.0  # for good: only a new grasp takes hold again
+        force = (0.0, 0.0, 0.0)
+        torque = (0.0, 0.0, 0.0)
+    scratch[AT_GAIN + h] = gain
+    put3(scratch, AT_WRENCH + 6 * h, scale3(gain, torque))
+    put3(scratch, AT_WRENCH + 6 * h + 3, scale3(gain, force))
+    at = AT_HAND + HAND_WORDS * h
+    put3(scratch, at, hand)
+    put3(scratch, at + 3, x)
+    for k in range(4):
+        scratch[at + 6 + k] = q[k]
+    put3(scratch, at + 10, three(reading, D_VELOCITY))
+    put3(scratch, at + 13, three(reading, D_TURN_RATE))
+
+
+@inlined
+def what_is_left(scratch, o, torque, force):
+    """The matrix Y at scratch[o] times a wrench."""
+    n = (0.0, 0.0, 0.0)
+    f = (0.0, 0.0, 0.0)
+    for c in range(3):
+        n = add3(n, scale3(torque[c], (scratch[o + c], scratch[o + 6 + c], scratch[o + 12 + c])))
+        n = add3(n, scale3(force[c], (scratch[o + 3 + c], scratch[o + 9 + c], scratch[o + 15 + c])))
+        f = add3(f, scale3(torque[c], (scratch[o + 18 + c], scratch[o + 24 + c], scratch[o + 30 + c])))
+        f = add3(f, scale3(force[c], (scratch[o + 21 + c], scratch[o + 27 + c], scratch[o + 33 + c])))
+    return n, f
+
+
+@inlined
+def nine(a, o):
+    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5], a[o + 6], a[o + 7], a[o + 8])
+
+
+@routine
+def feel(memory, scratch, h, count, now):
+    """What hand h feels, equation (2), as its output; and the energy that its device gave it."""
+    r = S_HANDS + h * RECORD
+    words = scratch.view(int64)
+    slot = words[r + R_SLOT]
+    output = scratch[AT_OUTPUT : AT_OUTPUT + OUTPUT_WORDS]
+    gain = scratch[AT_GAIN + h]
+    spring_only = words[r + R_FEEL] == FEEL_SPRING
+    for i in range(6):
+        own = scratch[AT_WRENCH + 6 * h + i]
+        f = -own
+        if not spring_only:
+            f += gain * scratch[r + R_FEED + i]
+            for j in range(count):
+                block = S_HANDS + count * RECORD + (h * count + j) * BLOCK + 6 * i
+                for k in range(6):
+                    f += scratch[block + k] * scratch[AT_WRENCH + 6 * j + k]
+        output[O_WRENCH + i] = own
+        output[O_FELT + i] = f
+    scale = scratch[r + R_FORCE_SCALE]
+    turn_scale = scale / scratch[r + R_LENGTH_SCALE]
+    m = REMEMBERED + slot * MEMORY_WORDS
+    count_energy(memory, scratch, h, m)
+    force = scale3(scale, three(output, O_FELT + 3))
+    torque = scale3(turn_scale, three(output, O_FELT))
+    if words[r + R_PASSIVE] != 0:
+        force, torque = without_gift(memory, scratch, h, m, force, torque, now)
+    force = limited(force, scale * gain * scratch[r + R_FORCE_LIMIT])
+    torque = limited(torque, turn_scale * gain * scratch[r + R_TORQUE_LIMIT])
+    if not dot3(force, force) + dot3(torque, torque) < math.inf:
+        force = (0.0, 0.0, 0.0)
+        torque = (0.0, 0.0, 0.0)
+    put3(output, O_FELT, torque)
+    put3(output, O_FELT + 3, force)
+    put3(memory, m + M_FELT, torque)
+    put3(memory, m + M_FELT + 3, force)
+    put3(memory, m + M_PULL, scale3(-turn_scale, three(output, O_WRENCH)))
+    put3(memory, m + M_PULL + 3, scale3(-scale, three(output, O_WRENCH + 3)))
+    store_integer(memory, m + M_TIME, now)
+    whole = output.view(int64)
+    whole[O_TIME] = now
+    whole[O_GRASP] = words[r + R_GRASP]
+    whole[O_STATE] = HELD if gain == 1.0 else (FADING if gain > 0.0 else RELEASED)
+    output[O_GAIN] = gain
+    output[O_ENERGY] = memory[m + M_ENERGY]
+    output[O_LEAST] = memory[m + M_LEAST]
+    output[O_MOST] = memory[m + M_MOST]
+    put3(output, O_HAND, three(scratch, AT_HAND + HAND_WORDS * h))
+    leave(memory, OUTPUTS + slot * OUTPUT_POST, OUTPUT_WORDS, output, OUTPUT_WORDS)
+
+
+@inlined
+def count_energy(memory, scratch, h, m):
+    """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile.
+
+    Beside it what the coupling's own force would have given: the linkage's energy, no more.
+    """
+    at = AT_HAND + HAND_WORDS * h
+    moved = sub3(three(scratch, at + 3), three(memory, m + M_POSITION))
+    turned = turn_from_to(four(memory, m + M_TURN), four(scratch, at + 6))
+    work = dot3(three(memory, m + M_FELT + 3), moved) + dot3(three(memory, m + M_FELT), turned)
+    spring_work = dot3(three(memory, m + M_PULL + 3), moved) + dot3(three(memory, m + M_PULL), turned)
+    if work - work == 0.0 and spring_work - spring_work == 0.0:
+        memory[m + M_ENERGY] += work
+        memory[m + M_SPRING] += spring_work
+    memory[m + M_LEAST] = min(memory[m + M_LEAST], memory[m + M_ENERGY])
+    memory[m + M_MOST] = max(memory[m + M_MOST], memory[m + M_ENERGY])
+    memory[m + M_SPRING_MOST] = max(memory[m + M_SPRING_MOST], memory[m + M_SPRING])
+    put3(memory, m + M_POSITION, three(scratch, at + 3))
+    for k in range(4):
+        memory[m + M_TURN + k] = scratch[at + 6 + k]
+
+
+@inlined
+def without_gift(memory, scratch, h, m, force, torque, now):
+    """The force with what brakes the hand when it got energy that the coupling would not have given (passivity control).
+
+    Joint reactions as a field of forces need not be conservative: (1 - F) k is not symmetric. The meter sees it, and a
+    damper takes back within the next tick what was given too much, as far as the lightest hand bears it.
+    """
+    excess = memory[m + M_ENERGY] - memory[m + M_SPRING_MOST]
+    passed = 1e-9 * float(now - load_integer(memory, m + M_TIME))
+    if excess > 0.0 and passed > 0.0 and passed < LONGEST_TICK:
+        at = AT_HAND + HAND_WORDS * h
+        velocity = three(scratch, at + 10)
+        speed = dot3(velocity, velocity)
+        if speed > 0.0:
+            # as much as the next tick is to take back, on top of what the force itself would give in it
+            given = max(0.0, dot3(force, velocity)) * passed
+            brake = min((excess + given) / (passed * speed), LIGHTEST_HAND / passed)
+            force = sub3(force, scale3(brake, velocity))
+        spin = three(scratch, at + 13)
+        speed = dot3(spin, spin)
+        if speed > 0.0 and dot3(torque, torque) > 0.0:
+            brake = min(excess / (passed * speed), LIGHTEST_TURN / passed)
+            torque = sub3(torque, scale3(brake, spin))
+    return force, torque
+
+
+@routine
+def couple(memory, scratch, now):
+    """One tick at the time `now` [ns]; returns the age of the snapshot it used [ns], -1 where there is none yet."""
+    words = scratch.view(int64)
+    again = take_snapshot(memory, scratch)
+    if again > 0:
+        store_integer(memory, H_RETRIES, load_integer(memory, H_RETRIES) + again)
+    count = words[S_COUNT]
+    for h in range(count):
+        pull(memory, scratch, h, now)
+    for h in range(count):
+        feel(memory, scratch, h, count, now)
+    store_integer(memory, H_LAST_TICK, now)
+    store_integer(memory, H_TICKS, load_integer(memory, H_TICKS) + 1)
+    return now - words[S_TIME] if words[S_TIME] != 0 else -1
+
+
+@inlined
+def take_snapshot(memory, scratch):
+    """The last snapshot into the scratch: its first words say how many there are."""
+    start = scratch[:S_HANDS]
+    again = take(memory, SNAPSHOT, SNAPSHOT_WORDS, start, S_HANDS)
+    words = scratch.view(int64)
+    for _ in range(HANDS):
+        count = min(max(words[S_COUNT], 0), HANDS)
+        more = take(memory, SNAPSHOT, SNAPSHOT_WORDS, scratch, S_HANDS + count * (RECORD + count * BLOCK))
+        again += max(more, 0)
+        if words[S_COUNT] == count:
+            break
+    return again
+
+
+@kernel
+def couple_once(memory, scratch, now):
+    """One tick, for a loop in Python or for virtual time. scratch: (SCRATCH,), kept from tick to tick."""
+    return couple(memory, scratch, now)
+
+
+@kernel
+def couple_many(memory, scratch, ticks):
+    """So many ticks at once, by the clock, without waiting: what a benchmark times."""
+    for _ in range(ticks):
+        couple(memory, scratch, clock_ns())
+
+
+@inlined
+def count_time(memory, histogram, duration):
+    """Counts a time [ns] in one of the histograms."""
+    base = STATISTICS + histogram * HISTOGRAM
+    k = min(max(int(BINS_PER_OCTAVE * math.log2(float(max(duration, 1)))), 0), BINS - 1)
+    store_integer(memory, base + k, load_integer(memory, base + k) + 1)
+    if duration > load_integer(memory, base + LONGEST):
+        store_integer(memory, base + LONGEST, duration)
+
+
+@kernel
+def run_coupling(memory, scratch):
+    """The loop: ticks at the period of the header until told to stop. Holds no interpreter lock and makes no memory."""
+    store_integer(memory, H_RUNS, 1)
+    period = load_integer(memory, H_PERIOD)
+    spin = load_integer(memory, H_SPIN)
+    last = clock_ns()
+    due = last
+    while load_integer(memory, H_STOP) == 0:
+        start = clock_ns()
+        age = couple(memory, scratch, start)
+        end = clock_ns()
+        count_time(memory, T_TICK, end - start)
+        count_time(memory, T_INTERVAL, start - last)
+        if age >= 0:
+            count_time(memory, T_AGE, age)
+        last = start
+        due += period
+        if end >= due + period:  # late by a whole period: the ticks between are lost, not made up for
+            lost = (end - due) // period
+            store_integer(memory, H_MISSED, load_integer(memory, H_MISSED) + lost)
+            due += lost * period
+        wait_until(due, spin)
+    store_integer(memory, H_RUNS, 0)

@@ -1,0 +1,77 @@
+"""The protocol of a device, in two calls, and the simplest one: a point that a program moves, such as a viewer's mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.errors import StateError
+
+FloatArray = NDArray[np.float64]
+
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+class Reading(NamedTuple):
+    """Where a device is.
+
+    position: [m], in the device's own axes, shape (3,). rotation: unit quaternion w, x, y, z. buttons: one bit each.
+    """
+
+    position: Sequence[float]
+    rotation: Sequence[float] = UPRIGHT
+    buttons: int = 0
+
+
+@runtime_checkable
+class Device(Protocol):
+    """A hand's device. Both calls must return at once: a device that has to wait does so in a thread of its own.
+
+    A device that moves by itself may have a method `follow(clock)`: it gets a function that tells the time [s] of the
+    session, which is virtual where a session runs without a real clock.
+    """
+
+    def read(self) -> Reading:
+        """Where the device is now."""
+
+    def write(self, force: FloatArray, torque: FloatArray) -> None:
+        """What the hand is to feel from now on [N, N·m], each of shape (3,)."""
+
+
+class Pointer:
+    """A device moved from outside, as by the mouse of a viewer; it keeps the force for whoever shows it.
+
+    force, torque: last ones written [N, N·m], shape (3,).
+    """
+
+    def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), rotation: Sequence[float] = UPRIGHT):
+        self.force, self.torque = np.zeros(3), np.zeros(3)
+        self._reading = Reading((0.0, 0.0, 0.0))
+        self.move(position, rotation)
+
+    def move(self, position: ArrayLike, rotation: Sequence[float] | None = None, buttons: int = 0) -> None:
+        """Puts the device somewhere [m], and turns it (quaternion w, x, y, z) if a rotation is given."""
+        x = np.asarray(position, dtype=float)
+        if x.shape != (3,) or not np.isfinite(x).all():
+            raise StateError(f"position must be three finite numbers [m], not {position!r}.")
+        turned = self._reading.rotation if rotation is None else unit_quaternion(rotation)
+        self._reading = Reading(tuple(x.tolist()), turned, int(buttons))
+
+    def read(self) -> Reading:
+        return self._reading
+
+    def write(self, force: FloatArray, torque: FloatArray) -> None:
+        self.force, self.torque = force.copy(), torque.copy()
+
+
+def unit_quaternion(rotation: Sequence[float]) -> tuple[float, float, float, float]:
+    """A rotation as unit quaternion; refuses what cannot be one."""
+    q = np.asarray(rotation, dtype=float)
+    size = float(np.sqrt(q @ q)) if q.shape == (4,) and np.isfinite(q).all() else 0.0
+    if not size > 0.0:
+        raise StateError(f"rotation must be a quaternion w, x, y, z, not {rotation!r}.")
+    w, x, y, z = (q / size).tolist()
+    return (w, x, y, z)

@@ -1,0 +1,392 @@
+"""A session: a simulation, the hands on it, and the loops that run them.
+
+Simulation → coupling: a snapshot of how the bodies held answer. Coupling → simulation: what the hands do, as loads on those
+bodies. Device ↔ coupling: poses and forces. All of it goes through posts (`seqlock`), so that no loop waits for another.
+The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the same tick.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.core.bundles import describe
+from linkwork.core.checks import positive, whole
+from linkwork.errors import StateError
+from linkwork.haptics import layout as at
+from linkwork.haptics.clock import now_ns
+from linkwork.haptics.coupling import SCRATCH, couple_once
+from linkwork.haptics.devices.device import Device
+from linkwork.haptics.grasp import CouplingSettings, Grasp
+from linkwork.haptics.loops import Loops
+from linkwork.haptics.memory import Output, leave_snapshot, new_memory
+from linkwork.haptics.ports import Ports, condense, source_of
+from linkwork.haptics.pump import DevicePump, conjugate, multiply
+from linkwork.haptics.statistics import LoopStatistics
+from linkwork.haptics.trace import Trace
+from linkwork.simulation.base import LinkageSimulation
+from linkwork.spatial.rotations import matrix_quaternion
+
+FloatArray = NDArray[np.float64]
+
+_sessions: weakref.WeakKeyDictionary[LinkageSimulation, Session] = weakref.WeakKeyDictionary()
+
+
+def session_of(sim: LinkageSimulation) -> Session:
+    """The session of a simulation; made when first asked for."""
+    if sim not in _sessions:
+        _sessions[sim] = Session(sim)
+    return _sessions[sim]
+
+
+class Session:
+    """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
+
+    def __init__(self, sim: LinkageSimulation):
+        self._source = source_of(sim)
+        self._sim = weakref.ref(sim)
+        self.memory = new_memory()
+        self.grasps: list[Grasp] = []
+        self._pumps: dict[int, DevicePump] = {}
+        self._numbers = 0
+        self._lock = threading.RLock()  # between the simulation loop and whoever changes grasps; no other loop takes it
+        self._virtual: int | None = None  # [ns] time of `run`
+        self._scratch = np.zeros(SCRATCH)
+        self._message = np.zeros(at.SNAPSHOT_WORDS)
+        self._hold = 0.0  # [s] for which the simulation holds a force
+        self._loops: Loops | None = None
+        self._last_statistics: list[LoopStatistics] = []
+        self._paths_table = describe(self._source.paths)
+        self._arrange()
+
+    @property
+    def sim(self) -> LinkageSimulation:
+        sim = self._sim()
+        if sim is None:
+            raise StateError("the simulation of this session is gone.")
+        return sim
+
+    def now(self) -> int:
+        """Time [ns] by which snapshots, readings and forces are stamped."""
+        return now_ns() if self._virtual is None else self._virtual
+
+    def clock(self) -> float:
+        """The same in seconds: what devices that move by themselves follow."""
+        return self.now() * 1e-9
+
+    # ------------------------------------------------------------------------------------------------------------- grasps
+
+    def grasp(
+        self,
+        body: str | int,
+        device: Device,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        settings: CouplingSettings | None = None,
+        align: bool = True,
+    ) -> Grasp:
+        """A hand takes hold of a point of a body; see `linkwork.haptics.grasp`."""
+        if not isinstance(device, Device):
+            raise StateError(f"a device has methods read and write; {type(device).__name__} has not.")
+        with self._lock:
+            free = sorted(set(range(_HANDS)) - {grasp.slot for grasp in self.grasps})
+            if not free:
+                raise StateError(f"{_HANDS} hands hold this linkage already; release one first.")
+            if hasattr(device, "follow"):
+                device.follow(self.clock)
+            load = self.sim.apply_wrenches([body], np.zeros((1, 6)), frame="world", at=point)
+            self._numbers += 1
+            grasp = Grasp(self, free[0], self._numbers, load, device, settings or CouplingSettings())
+            try:
+                self._pumps[grasp.slot] = DevicePump(device, grasp.slot)
+                reading = self._pumps[grasp.slot].read(self.memory, self.now())
+                self.grasps.append(grasp)
+                self._arrange()
+                self._condense()
+            except Exception:
+                self._forget(grasp)
+                raise
+            if align:
+                k = self.grasps.index(grasp)
+                q = matrix_quaternion(tuple(self._ports.pose[k, :9].tolist()))
+                grasp.origin[:] = self._message[_record(k)][_POINT]
+                grasp.device_origin[:] = reading.position
+                grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
+            self._leave()
+        return grasp
+
+    def release(self, grasp: Grasp) -> None:
+        """A hand lets go. Cost: O(log n)."""
+        with self._lock:
+            if grasp not in self.grasps:
+                raise StateError("this hand holds nothing any more.")
+            pump = self._pumps[grasp.slot]
+            self._forget(grasp)
+            self.publish()
+            pump.device.write(np.zeros(3), np.zeros(3))
+
+    def _forget(self, grasp: Grasp) -> None:
+        if grasp in self.grasps:
+            self.grasps.remove(grasp)
+        grasp.is_held = False
+        self._pumps.pop(grasp.slot, None)
+        self.sim.clear(grasp.load)
+        self._arrange()
+
+    def _change(self, grasp: Grasp, settings: CouplingSettings) -> None:
+        with self._lock:
+            grasp.settings = settings
+            self.publish()
+
+    def _arrange(self) -> None:
+        """Arrays for as many hands as there are."""
+        k, model = len(self.grasps), self.sim.model
+        index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
+        points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
+        twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
+        self._ports = Ports(
+            model.arrays.body, index, self._source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
+            twist, applied, acceleration, np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
+        )  # fmt: skip
+        self._ports_table = describe(self._ports)
+
+    # ----------------------------------------------------------------------------------------------- the simulation's side
+
+    def take_forces(self) -> None:
+        """What the hands do becomes loads on the bodies they hold; none from a coupling loop that fell silent."""
+        with self._lock:
+            for grasp in self.grasps:
+                output = Output(self.memory, grasp.slot)
+                mine = output.integer(at.O_GRASP) == grasp.number
+                fresh = self.now() - output.integer(at.O_TIME) <= grasp.settings.watchdog * 1e9
+                wrench = output.wrench if mine and fresh else np.zeros(6)
+                before = np.concatenate([grasp.load.torque[0], grasp.load.force[0]])
+                if np.isfinite(wrench).all() and not np.array_equal(wrench, before):
+                    self.sim.set_wrenches(grasp.load, wrench.reshape(1, 6))
+
+    def publish(self) -> None:
+        """Hands a snapshot of the simulation's present state to the coupling loop."""
+        with self._lock:
+            self._condense()
+            self._leave()
+
+    def _condense(self) -> None:
+        if not self.grasps:
+            return
+        ports = self._ports
+        self._source.refresh()
+        self._source.place(ports.bodies, ports.pose, ports.twist)
+        for row, grasp in zip(ports.applied, self.grasps, strict=True):
+            row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
+        condense(self._paths_table, self._ports_table)
+
+    def _leave(self) -> None:
+        message, k = self._message, len(self.grasps)
+        words = message.view(np.int64)
+        words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
+        for h, grasp in enumerate(self.grasps):
+            record = message[_record(h)]
+            grasp.settings.write(record, self._hold, self._ports.mobility[6 * h : 6 * h + 6])
+            record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = grasp.slot, grasp.number
+            record[at.R_ORIGIN : at.R_ORIGIN + 3] = grasp.origin
+            record[at.R_DEVICE_ORIGIN : at.R_DEVICE_ORIGIN + 3] = grasp.device_origin
+            record[at.R_TURN : at.R_TURN + 4] = grasp.turn
+        leave_snapshot(self.memory, message[: at.S_HANDS + k * (at.RECORD + k * at.BLOCK)])
+
+    @property
+    def points(self) -> dict[int, FloatArray]:
+        """Points held in the world [m], shape (3,), by the number of the grasp, as last published."""
+        return {grasp.number: self._message[_record(h)][_POINT].copy() for h, grasp in enumerate(self.grasps)}
+
+    def step(self, h: float, n: int = 1) -> None:
+        """n steps of h seconds with the forces of the hands as they are now, then a new snapshot."""
+        with self._lock:
+            self._hold = h * n
+            self.take_forces()
+            self.sim.advance(h, n)
+            self.publish()
+
+    # -------------------------------------------------------------------------------------------------- the devices' side
+
+    def read_devices(self) -> None:
+        """Takes a reading of every device."""
+        for grasp in tuple(self.grasps):
+            pump = self._pumps.get(grasp.slot)
+            if pump is not None:
+                pump.read(self.memory, self.now())
+
+    def write_devices(self) -> None:
+        """Gives every device its force."""
+        for grasp in tuple(self.grasps):
+            pump = self._pumps.get(grasp.slot)
+            if pump is not None:
+                pump.write(self.memory, grasp.number, self.now())
+
+    def tick(self) -> None:
+        """One tick of all devices and of the coupling loop, now."""
+        self.read_devices()
+        couple_once(self.memory, self._scratch, self.now())
+        self.write_devices()
+
+    # ----------------------------------------------------------------------------------------------------- virtual time
+
+    def run(self, duration: float, h: float, rate: float = 1000.0, n: int = 1, record_every: int = 1) -> Trace:
+        """All loops one after the other in virtual time: the same result on every machine, as fast as it goes.
+
+        duration [s]; h: step of the simulation [s], n steps at a time; rate: of the coupling loop and the devices [1/s].
+        record_every: ticks between two rows of the trace.
+        """
+        if self._loops is not None:
+            raise StateError("the loops of this session run by the clock; stop() them before run().")
+        duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
+        n, record_every = whole(n, 1, "n"), whole(record_every, 1, "record_every")
+        trace = Trace(tuple(self.grasps))
+        if self._virtual is None:
+            self._leave_the_clock()
+        start = self.now()
+        self._hold = h * n
+        done = 0  # steps of the simulation
+        try:
+            self.publish()
+            for k in range(max(1, round(duration * rate))):
+                self._virtual = start + round(1e9 * k / rate)
+                done = self._step_until(k / rate, h, n, done)
+                self.tick()
+                if k % record_every == 0:
+                    trace.add(k / rate, self)
+            self._virtual = start + round(1e9 * duration)
+            self._step_until(duration, h, n, done)
+        finally:
+            self._virtual = start + round(1e9 * duration)
+        return trace.finish()
+
+    def _step_until(self, time: float, h: float, n: int, done: int) -> int:
+        """Steps that are due by the time [s] of a run in which `done` were made; how many are made then."""
+        while (done + n) * h <= time * (1.0 + 1e-12):
+            self.step(h, n)
+            done += n
+        return done
+
+    def _leave_the_clock(self) -> None:
+        """From now on time is virtual, until `start`; it begins at the same number, so that runs repeat themselves."""
+        self._virtual = _VIRTUAL_START
+        for grasp in self.grasps:
+            if hasattr(grasp.device, "follow"):
+                grasp.device.follow(self.clock)
+            self._pumps[grasp.slot] = DevicePump(grasp.device, grasp.slot)
+
+    # ------------------------------------------------------------------------------------------------------- by the clock
+
+    def start(
+        self,
+        h: float,
+        n: int = 1,
+        rate: float = 10_000.0,
+        device_rate: float = 1000.0,
+        sim_rate: float | None = None,
+        in_process: bool = False,
+        spins: bool = True,
+        real_time: bool = False,
+    ) -> Session:
+        """Starts the loops: coupling at `rate` in a thread without the interpreter lock (or a process of its own), devices
+        at `device_rate`, the simulation with n steps of h seconds at a time, `sim_rate` times per second [1/s].
+
+        sim_rate: 1/(n h) by default: simulated time goes as the clock does.
+        spins: the coupling loop waits for its next tick with the processor in hand; otherwise it sleeps, and is late by
+        what the system takes to wake it.
+        real_time: the coupling loop goes before all ordinary programs (Linux; needs the right to).
+        Use it in a `with` block, or call `stop`.
+        """
+        if self._loops is not None:
+            raise StateError("the loops of this session run already; stop() them first.")
+        h, n = positive(h, "h"), whole(n, 1, "n")
+        rates = {"rate": rate, "device_rate": device_rate, "sim_rate": 1.0 / (n * h) if sim_rate is None else sim_rate}
+        for name, value in rates.items():
+            positive(value, name)
+        self._virtual, self._hold = None, h * n
+        self._loops = Loops(self, h, n, rates, in_process, spins, real_time)
+        try:
+            self._loops.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Ends the loops; raises what ended one of them before its time."""
+        if self._loops is None:
+            return
+        loops, self._loops = self._loops, None
+        loops.stop()
+        self._last_statistics = loops.statistics()
+        for pump in self._pumps.values():
+            pump.device.write(np.zeros(3), np.zeros(3))
+        if loops.failure is not None:
+            raise loops.failure
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.stop()
+        else:
+            try:
+                self.stop()
+            except Exception as other:
+                error.add_note(f"and a haptic loop had failed: {other}")
+
+    @property
+    def is_running(self) -> bool:
+        return self._loops is not None
+
+    @property
+    def memory_file(self) -> Path | None:
+        """The file that other processes map while the coupling loop is a process of its own."""
+        return None if self._loops is None else self._loops.file
+
+    def statistics(self) -> list[LoopStatistics]:
+        """Of the loops that run by the clock, or ran last: coupling, simulation, devices."""
+        return self._last_statistics if self._loops is None else self._loops.statistics()
+
+
+_VIRTUAL_START = 1_000_000_000  # [ns] zero means "never" in the memory
+_HANDS = at.HANDS
+_POINT = slice(at.R_POINT, at.R_POINT + 3)
+
+
+def _record(h: int) -> slice:
+    return slice(at.S_HANDS + h * at.RECORD, at.S_HANDS + (h + 1) * at.RECORD)
+
+
+def grasp(
+    sim: LinkageSimulation,
+    body: str | int,
+    device: Device,
+    at: ArrayLike = (0.0, 0.0, 0.0),
+    *,
+    align: bool = True,
+    **settings: Any,
+) -> Grasp:
+    """A hand takes hold of a point of a body of a simulation, through a device.
+
+    body: name (also of a frame welded to a body) or index; at: the point, in its frame [m].
+    device: anything with read() and write(force, torque); see `linkwork.haptics.devices`.
+    settings: of the coupling (`CouplingSettings`): stiffness, damping, torque, torque_damping, force_limit, torque_limit,
+    length_scale, force_scale, watchdog, fade, feel.
+    align: where the device is now belongs to where the body is now, so that a grasp begins without a force; otherwise the
+    device's origin is the world's, and its axes are the world's.
+    Several hands may hold the same body or others. Cost: O(log n), at any time.
+    """
+    unknown = [name for name in settings if name not in CouplingSettings.__dataclass_fields__]
+    if unknown:
+        names = ", ".join(CouplingSettings.__dataclass_fields__)
+        raise StateError(f"a grasp has no {', '.join(unknown)}; it has {names}.")
+    return session_of(sim).grasp(body, device, at, CouplingSettings(**settings), align)
