@@ -187,6 +187,7 @@ __all__ = [
     "energy",
     "forward_dynamics",
     "gpu",
+    "haptics",
     "hybrid_dynamics",
     "in_collision",
     "inverse_dynamics",
