@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
@@ -27,6 +28,10 @@ from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
+from linkwork.simulation.touches import Touched, choose_limits
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.front import ContactReport
 
 FloatArray = NDArray[np.float64]
 
@@ -40,15 +45,17 @@ class FullReport(Report):
     error_estimate: sum of the estimated errors of the substeps, in the worst coordinate or velocity [rad, m, rad/s or m/s];
     NaN for integrators without an estimate.
     energy: kinetic and potential (gravity, joint springs) at the end [J].
+    contact: what contact and joint limits did; None where neither acts.
     """
 
     steps_taken: int
     evaluations: int
     error_estimate: float
     energy: float
+    contact: ContactReport | None = None
 
 
-class FullDynamics(LinkageSimulation):
+class FullDynamics(Touched, LinkageSimulation):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
@@ -58,11 +65,14 @@ class FullDynamics(LinkageSimulation):
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
-    Loops are closed again after every step. Joint limits are data; they do not act.
+    contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
+    limits: whether joint limits stop joints; by default where the model has some and the integrator can.
+    Contact and limits need "semi_implicit_euler" and "aba". Loops are closed again after every step.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
 
-    _SETTINGS = ("algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol")
+    _SETTINGS = ("algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol", "limits",
+                 "_contact_settings")  # fmt: skip
 
     def __init__(
         self,
@@ -74,6 +84,8 @@ class FullDynamics(LinkageSimulation):
         keep_momentum: bool = True,
         rtol: float = RTOL,
         atol: float = ATOL,
+        contact: Contact | None = None,
+        limits: bool | None = None,
     ):
         if algorithm not in ALGORITHMS:
             raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
@@ -82,6 +94,7 @@ class FullDynamics(LinkageSimulation):
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
+        act = choose_limits(model, contact, limits, integrator, algorithm)
         super().__init__(model)
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
         self.implicit_joints = algorithm == "aba" if implicit_joints is None else bool(implicit_joints)
@@ -95,14 +108,22 @@ class FullDynamics(LinkageSimulation):
             bases = bases[:0]
         moving = mv.allocate(model.arrays, bases, tree_of, method)
         self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
-        self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
+        self._begin_touching(model, contact, act, bases.size)
+        touching = self._touching is not None
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving.q[:], self._moving.v[:] = q, v
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
+        if self._touching is not None:
+            from linkwork.simulation.touching.step import advance_limited, advance_touching
+
+            self._advance = advance_touching if contact is not None else advance_limited
         self._load_table_grew()
         read_momentum(self._table)
+        if self._touching is not None:
+            self._touching.warn_of_overlaps(self._moving.world)
 
     # ------------------------------------------------------------------------------------------------------------ results
 
@@ -149,10 +170,14 @@ class FullDynamics(LinkageSimulation):
         """
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[[mv.SUBSTEPS, mv.EVALUATIONS]] = 0
+        if self._touching is not None:
+            self._touching.clear_totals()
         numbers[mv.ERROR] = 0.0
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
-        return FullReport(int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total)
+        return FullReport(
+            int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total, self.contact_report
+        )
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
@@ -160,12 +185,24 @@ class FullDynamics(LinkageSimulation):
         if self.algorithm == "aba":
             status, done = self._advance(self._table, h, n)
             self._count(h, done)
+            while status == mv.CONTACTS_GROW:
+                n -= done
+                self._make_room()
+                status, done = self._advance(self._table, h, n)
+                self._count(h, done)
             if status != mv.OK:
                 raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
         else:
             for _ in range(n):
                 self._step_from_outside(h)
                 self._count(h, 1)
+
+    def _make_room(self) -> None:
+        """More contacts than there is memory for: the step that found them was taken back, and is made again."""
+        assert self._touching is not None
+        self._touching.grow()
+        self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
+        self._load_table_grew()
 
     def _count(self, h: float, done: int) -> None:
         self.steps_done += done
@@ -207,7 +244,8 @@ class FullDynamics(LinkageSimulation):
 
     def _load_table_grew(self) -> None:
         self._moving = self._moving._replace(load=self._loads.table, load_body=self._loads.body)
-        self._table = describe(self._moving, self._constraints)
+        more = self._touching.bundles if self._touching is not None else ()
+        self._table = describe(self._moving, self._constraints, *more)
         self._loads_changed(self._loads.body[:0], 0)
         self._outside_effort, self._outside_wrenches = np.zeros(self.model.nv), np.zeros((self.model.n_bodies, 6))
 
@@ -229,6 +267,18 @@ class FullDynamics(LinkageSimulation):
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
         }
 
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history, loads, efforts, motors and contacts included."""
+        return {**super().checkpoint(), **(self._touching.saved() if self._touching is not None else {})}
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        super()._refuse_other(saved)
+        if self._touching is not None:
+            self._touching.refuse_other(saved)
+
     def _restored(self, saved: dict[str, Any]) -> None:
+        if self._touching is not None:
+            self._touching.restore(saved)
+            self._load_table_grew()
         self._moving.counts[mv.COMPOSITES_READY] = 0
         self._joint_changed(-1)

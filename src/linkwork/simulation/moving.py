@@ -41,6 +41,7 @@ NUMBERS = 48
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
+CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED = -7, -8, -9  # of steps with contact
 
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
 
