@@ -112,6 +112,7 @@ class FullDynamics(Touched, LinkageSimulation):
         touching = self._touching is not None
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving.q[:], self._moving.v[:] = q, v
+        self._moving.strength[:] = model.effort_limit
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf

@@ -59,6 +59,7 @@ class Moving(NamedTuple):
     # what acts on it
     effort: Float1  # (nv,) as given
     motor: Float2  # (nv, 4)
+    strength: Float1  # (nv,) largest effort of motors
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
@@ -117,6 +118,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         gravity=gravity,
         effort=untouched(nv),
         motor=untouched(nv, MOTOR_COLUMNS),
+        strength=np.full(nv, np.inf),
         wrench=untouched(n, 6),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),

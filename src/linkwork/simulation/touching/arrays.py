@@ -18,7 +18,7 @@ from linkwork.contact.geometry.distance import Scratch
 from linkwork.contact.shape_table import ShapeTable
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import Volumes
-from linkwork.core.bundles import ENTRIES, Float1, Float2, Int1, Int2, place_of, reader
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
 from linkwork.simulation.constraints import Constraints
 from linkwork.simulation.moving import Moving, untouched
@@ -52,15 +52,19 @@ class Touch(NamedTuple):
     """Contact and limits of a moving linkage of n bodies: up to c contacts on m bodies, l limits that are near."""
 
     open_nodes: Int1  # (o,) nodes of the assembly tree with joints that move, children before parents
+    piece: Int1  # (N,) moving body in which the frame of an open node, or of a rigid one right below, stands; -1: the world
+    pose: Float2  # (N, 12) and where in it
+    leaf: Int1  # (bodies of the model,) node of each
+    whole: Int1  # (nv,) place in the model of each velocity of the moving linkage
     twists: Float2  # (n, 6) with the velocities that forces alone would give; world axes, at the bodies' origins
     before: Float2  # (n, 6) before the step, in each body's frame
     carrier: Int2  # (c, 2) moving body that carries each side of a contact; -1: the world
     slot_of: Int1  # (n,) number of a touched body, else -1
     reached: Int1  # (m + l,) touched bodies, then the bodies on the joints of near limits
-    lower: Float1  # (nv,) limits of coordinates [rad or m]
-    upper: Float1  # (nv,)
+    lower: Float1  # (nv of the model,) limits of coordinates [rad or m]
+    upper: Float1  # (nv of the model,)
     bound: Int2  # (l, 3) near limits: body on the joint, place of its velocity, side (0 lower, 1 upper)
-    held: Float2  # (nv, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
+    held: Float2  # (nv of the model, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
     drive: Float1  # (nv,) impulses of limits
     pushed: Int1  # (t,) floating trees whose coordinates were corrected in this step
     settings: Float1
@@ -84,7 +88,7 @@ class Stack(NamedTuple):
 
 _BEFORE = (Moving, Constraints, Touch, Contacts, Problem, System)
 _shapes_of = reader(ShapeTable, *_BEFORE)
-_volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
+volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
 _scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
 _stack_of = reader(Stack, *_BEFORE, ShapeTable, Volumes, Scratch)
 
@@ -94,7 +98,7 @@ def finder_of(table):
     stack = _stack_of(table)
     return Finder(
         _shapes_of(table),
-        _volumes_of(table),
+        volumes_of(table),
         contacts_of(table),
         _scratch_of(table),
         stack.pairs,
@@ -120,9 +124,6 @@ COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1
 ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G matrix")
 COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_MATRIX = (place + 1 for place in ROWS_OF_SYSTEM)
 ROWS_OF_OPEN_NODES = place_of(Touch, "open_nodes", Moving, Constraints)
-TOUCH_VELOCITY_ROWS = _places(Touch, (Moving, Constraints), "lower upper held drive")
-TOUCH_BODY_ROWS = _places(Touch, (Moving, Constraints), "twists before slot_of")
-assert ENTRIES == 3
 
 
 @inlined
@@ -144,11 +145,13 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
     table[COLUMNS_OF_MATRIX] = rows
 
 
-def allocate_touch(
-    bodies: int, freedoms: int, trees: int, open_nodes: IntArray, contacts: int, slots: int, limits: int
-) -> Touch:
+def allocate_touch(bodies: int, freedoms: int, trees: int, nodes: int, contacts: int, slots: int, limits: int) -> Touch:
     touch = Touch(
-        open_nodes=open_nodes,
+        open_nodes=np.zeros(nodes, dtype=np.int64),
+        piece=np.full(nodes, -1, dtype=np.int64),
+        pose=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (nodes, 1)),
+        leaf=np.zeros(bodies, dtype=np.int64),
+        whole=np.arange(freedoms),
         twists=untouched(bodies, 6),
         before=untouched(bodies, 6),
         carrier=np.zeros((contacts, 2), dtype=np.int64),

@@ -75,22 +75,25 @@ class Touching:
     def __init__(self, model: Model, contact: Contact | None, limits: bool, trees: int):
         self.model, self.contact = model, contact
         self.finder: Finder | None = None
-        open_nodes = np.zeros(0, dtype=np.int64)
-        margin = 0.0
-        contacts = 0
+        margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
             table = shape_table(model, contact)
             assembly = assemble(model.parent)
             volumes = make_volumes(assembly, table)
-            open_nodes = all_open(volumes)
-            contacts = FIRST_CONTACTS
+            contacts, nodes = FIRST_CONTACTS, assembly.nodes.shape[0]
             self.finder = make_finder(table, volumes, assembly.depth, contacts)
             margin = contact.margin or 1e-3 * mean_size(table)
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         slots = FIRST_SLOTS + 2 * len(model.loops) if contact is not None else 2 * len(model.loops)
         self.touch = ta.allocate_touch(
-            model.n_bodies, model.nv, trees, open_nodes, contacts, slots, FIRST_LIMITS if limits else 0
+            model.n_bodies, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )
+        if self.finder is not None:
+            opened = all_open(self.finder.volumes)
+            self.touch.open_nodes[: opened.size] = opened
+            self.touch = self.touch._replace(open_nodes=self.touch.open_nodes[: opened.size])  # with room for all
+            self.touch.piece[:] = self.finder.volumes.frame
+            self.touch.leaf[:] = assembly.leaf
         law = contact or Contact()
         self.touch.settings[:] = (
             law.tolerance, law.max_sweeps, law.rest_speed, law.correction, 0.0, margin,
@@ -125,6 +128,10 @@ class Touching:
             return own
         f = self.finder
         return (*own, f.table, f.volumes, f.scratch, ta.Stack(f.pairs, f.numbers, f.query))
+
+    def stop_at_changes(self) -> None:
+        """Steps from now on stop after one in which contacts began or broke."""
+        self.touch.counts[ta.STOPS_AT_CHANGES] = 1
 
     def grow(self) -> None:
         """Makes room for what the last step would have needed; the table is to be described anew."""

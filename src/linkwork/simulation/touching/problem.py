@@ -21,6 +21,7 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, TWIST
+from linkwork.model.joint_kernels import quaternion_at
 from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, Q, V
 from linkwork.simulation.accelerate import place_and_move
 from linkwork.simulation.constraints import constraints_of
@@ -53,7 +54,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, quaternion_exp, quaternion_matrix, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
 from linkwork.spatial.vectors import join, wrench_to_parent
 
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
@@ -99,14 +100,14 @@ def near_limits(table, h):
             j = s.tree[i, V] + d
             q = s.q[s.tree[i, Q] + d]
             for side in range(2):
-                gap = q - t.lower[j] if side == 0 else t.upper[j] - q
+                gap = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
                 speed = s.v[j] if side == 0 else -s.v[j]
                 if gap + min(0.0, 2.0 * h * speed) < NEAR:
                     if count < t.bound.shape[0]:
                         t.bound[count, 0], t.bound[count, 1], t.bound[count, 2] = i, j, side
                     count += 1
                 else:
-                    t.held[j, side] = 0.0
+                    t.held[t.whole[j], side] = 0.0
     return count
 
 
@@ -193,9 +194,9 @@ def pose_limits(s, t, problem, slots, limits):
         q = s.q[s.tree[i, Q] + j - s.tree[i, V]]
         problem.limit_at[k] = 6 * slots + k
         problem.limit[k, SIGN] = 1.0 if side == 0 else -1.0
-        problem.limit[k, LIMIT_GAP] = q - t.lower[j] if side == 0 else t.upper[j] - q
+        problem.limit[k, LIMIT_GAP] = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
         problem.limit[k, LIMIT_RESTITUTION] = t.settings[LIMIT_BOUNCE]
-        problem.limit_impulse[k] = t.held[j, side]
+        problem.limit_impulse[k] = t.held[t.whole[j], side]
         problem.v_free[6 * slots + k] = s.v[j]
         problem.v_before[6 * slots + k] = s.start_v[j]
 
@@ -243,7 +244,7 @@ def resolve(table, h, limits):
     integrate(s.tree, s.q, s.u, h, s.q)
     turn_with_frames(s, h)
     for k in range(limits):
-        t.held[t.bound[k, 1], t.bound[k, 2]] = problem.limit_impulse[k]
+        t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
     note_report(t, system.report, h)
 
 
@@ -257,10 +258,14 @@ def is_pushing(push):
 
 @inlined
 def turn_with_frames(s, h):
-    """The axes of free joints have turned: the same velocities in the new ones."""
+    """Free joints go straight, as contact was solved; their axes have turned: the same velocities in the new ones."""
     for i in range(s.tree.shape[0]):
         if s.tree[i, KIND] == FREE:
             j = s.tree[i, V]
+            k = s.tree[i, Q]
+            x = matvec3(quaternion_matrix(quaternion_at(s.start_q, k + 3)), (s.u[j + 3], s.u[j + 4], s.u[j + 5]))
+            for d in range(3):
+                s.q[k + d] = s.start_q[k + d] + h * x[d]
             R = quaternion_matrix(quaternion_exp((h * s.u[j], h * s.u[j + 1], h * s.u[j + 2])))
             v = tmatvec3(R, (s.v[j + 3], s.v[j + 4], s.v[j + 5]))
             for d in range(3):
@@ -331,7 +336,7 @@ def note_changes(table):
         if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
             total += (contacts.ids[c, SHAPE_A] * 1_000_003 + contacts.ids[c, SHAPE_B] + 1) * 2_654_435_761
     for k in range(t.counts[LIMITS]):
-        if t.held[t.bound[k, 1], t.bound[k, 2]] > 0.0:
-            total += 7_919 * (2 * t.bound[k, 1] + t.bound[k, 2] + 1)
+        if t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] > 0.0:
+            total += 7_919 * (2 * t.whole[t.bound[k, 1]] + t.bound[k, 2] + 1)
     t.counts[CHANGED] = 1 if total != t.counts[SIGNATURE] else 0
     t.counts[SIGNATURE] = total

@@ -1,8 +1,7 @@
 """One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
 
 from linkwork.contact.broad_phase import find_contacts
-from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, IDS, LOCAL, NEEDED, OLD
-from linkwork.contact.volumes import place_nodes
+from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.accelerate import AT_END, accelerate
 from linkwork.simulation.constraints import constraints_of
@@ -10,6 +9,7 @@ from linkwork.simulation.integrators.chart import DONE, integrate
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
+    CONTACTS_CHANGED,
     CONTACTS_GROW,
     KEEPS_MOMENTUM,
     OK,
@@ -18,15 +18,18 @@ from linkwork.simulation.moving import (
 )
 from linkwork.simulation.step import begin, finish
 from linkwork.simulation.touching.arrays import (
+    CHANGED,
     CONTINUOUS,
     LIMITS,
     MARGIN,
     SELF_CONTACT,
     SLOTS,
+    STOPS_AT_CHANGES,
     contacts_of,
     finder_of,
     touch_of,
 )
+from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
     accept_pushes,
     free_motion,
@@ -45,6 +48,9 @@ def advance_touching(table, h, n):
         status = one_touching_step(table, h)
         if status != OK:
             return status, k
+        counts = touch_of(table).counts
+        if counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+            return CONTACTS_CHANGED, k + 1
     return OK, n
 
 
@@ -91,11 +97,10 @@ def begin_touching(table, h):
 
 @routine
 def find(table, h):
-    """Lists the contacts of a linkage whose bodies are those of the model; their number, or why it failed."""
-    s = moving_of(table)
+    """Lists the contacts of this moment and what carries them; their number, or why it failed."""
     t = touch_of(table)
     finder = finder_of(table)
-    place_nodes(finder.volumes, s.world, t.twists)
+    place_open_nodes(table, finder.volumes)
     follow = h if t.counts[CONTINUOUS] != 0 else 0.0
     count = find_contacts(finder, t.open_nodes, t.settings[MARGIN], follow, t.counts[SELF_CONTACT] != 0)
     if count < 0:
@@ -104,10 +109,7 @@ def find(table, h):
     if finder.contacts.number[NEEDED] > finder.contacts.ids.shape[0]:
         take_back_contacts(finder.contacts)
         return CONTACTS_GROW
-    for c in range(count):
-        t.carrier[c, 0] = finder.contacts.ids[c, BODY_A]
-        t.carrier[c, 1] = finder.contacts.ids[c, BODY_B]
-    return count
+    return find_carriers(t, finder.volumes, finder.contacts)
 
 
 @routine
