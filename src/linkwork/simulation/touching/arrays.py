@@ -29,19 +29,8 @@ IntArray = NDArray[np.int64]
 # Entries of `settings`: the first four as the solvers read them.
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, UNUSED, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
-(
-    LAW,
-    SELF_CONTACT,
-    CONTINUOUS,
-    SLOTS,
-    LIMITS,
-    NEEDED_SLOTS,
-    NEEDED_LIMITS,
-    CHANGED,
-    SIGNATURE,
-    ANY_LIMITS,
-    SLOT_CAPACITY,
-) = range(11)
+LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
+CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
 # Entries of `totals` since they were last cleared.
