@@ -65,10 +65,12 @@ if TYPE_CHECKING:
     from linkwork import molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
     from linkwork.molecules.thermal.langevin import Langevin
+    from linkwork.simulation.touching.front import ContactPoint, ContactReport
 
 __version__ = "0.1.0"
 
 
+_CONTACTS = ("ContactPoint", "ContactReport")
 _DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
 
 
@@ -91,6 +93,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("linkwork.molecules")
     if name == "Langevin":
         return importlib.import_module("linkwork.molecules").Langevin
+    if name in _CONTACTS:
+        return getattr(importlib.import_module("linkwork.simulation.touching.front"), name)
     if name in _DISTANCES:
         return getattr(importlib.import_module("linkwork.contact.queries"), name)
     raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
@@ -106,6 +110,8 @@ __all__ = [
     "Collisions",
     "Compound",
     "Contact",
+    "ContactPoint",
+    "ContactReport",
     "Cylinder",
     "Cylindrical",
     "DeviceError",

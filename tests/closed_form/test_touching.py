@@ -182,7 +182,7 @@ def test_momentum_of_colliding_linkages(kind):
 def pendulum(**joint):
     linkage = lw.Linkage("pendulum")
     inertia = lw.Inertia(1.0, (0, 0, -0.5), (0.1, 0.1, 0.01))
-    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), name="axis", **joint), inertia=inertia)
+    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), **joint), inertia=inertia)
     return linkage.compile()
 
 
@@ -192,7 +192,7 @@ def test_joint_limits_act(kind, restitution):
     """A pendulum driven against its limit: it comes back with e times its speed, or rests there without chatter."""
     model = pendulum(limits=(-0.5, 2.0))
     sim = simulate(kind, model, lw.State(np.array([1.0]), np.zeros(1)), lw.Contact(restitution=restitution))
-    sim.set_effort("axis", -6.0)
+    sim.set_effort("rod", -6.0)
     last, rebound, least = 0.0, None, 0.0
     for _ in range(3000):
         sim.advance(1e-3)
@@ -227,7 +227,7 @@ def test_motors_are_as_strong_as_their_joints(kind):
     strong, weak = pendulum(effort_limit=1e3, damping=2.0), pendulum(effort_limit=2.0, damping=2.0)
     for model, holds in ((strong, True), (weak, False)):
         sim = simulate(kind, model, model.neutral())
-        sim.set_motor("axis", position=-math.pi / 2, stiffness=1e5, damping=1e2)
+        sim.set_motor("rod", position=-math.pi / 2, stiffness=1e5, damping=1e2)
         sim.advance(1e-3, 8000)
         torque = G * 0.5 * math.sin(-sim.state.q[0])
         if holds:
