@@ -214,7 +214,7 @@ def test_limits_act_without_contact_and_can_be_left_out(kind):
     start = lw.State(np.array([1.0]), np.zeros(1))
     stopped, free = simulate(kind, model, start), simulate(kind, model, start, limits=False)
     stopped.advance(1e-3, 2000)
-    free.advance(1e-3, 400)
+    free.advance(1e-3, 880)
     assert stopped.state.q[0] >= -0.5 - 1e-9
     assert free.state.q[0] < -0.5
     assert stopped.contact_report.limits <= 1

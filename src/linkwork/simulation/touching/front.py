@@ -291,7 +291,7 @@ class Touching:
                 f"model '{self.model.name}' begins with bodies inside each other: {shown}{more}. Steps push them apart; "
                 "begin apart, or name pairs that are to overlap in Contact(ignore=...).",
                 LinkworkWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
 
