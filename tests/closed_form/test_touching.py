@@ -234,3 +234,24 @@ def test_motors_are_as_strong_as_their_joints(kind):
             assert sim.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-4)
         else:
             assert torque == pytest.approx(2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_closed_linkage_falls_on_its_limits_and_the_floor(kind):
+    """A four-bar linkage whose bars meet the floor: it rests, its loop closed, and the floor never gives energy."""
+    linkage = lw.library.four_bar()
+    lowest = min(float(lw.body_poses(m := linkage.compile(), m.neutral())[:, 2, 3].min()), 0.0)
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, lowest - 0.05)))
+    model = linkage.compile()
+    start = lw.close_loops(model, model.neutral())
+    sim = simulate(kind, model, start, lw.Contact(friction=0.3))
+    touched, most = False, sim.energy.total
+    for _ in range(100):
+        report = sim.step(1e-3, 10)
+        touched |= any(point.state != "apart" for point in sim.contacts)
+        assert report.contact.energy_lost >= -1e-12
+        assert sim.energy.total < most + 1e-3 * abs(most) + 1e-6  # O(h) of semi-implicit Euler
+    assert touched
+    gaps = lw.loop_gaps(model, sim.state)
+    assert gaps.worst_gap < 1e-9
+    assert gaps.worst_slip < 1e-9
