@@ -255,3 +255,20 @@ def test_a_closed_linkage_falls_on_its_limits_and_the_floor(kind):
     gaps = lw.loop_gaps(model, sim.state)
     assert gaps.worst_gap < 1e-9
     assert gaps.worst_slip < 1e-9
+
+
+@pytest.mark.parametrize("active", [0, 3, 9])
+def test_few_active_joints_rest_on_a_table(active):
+    """A chain that falls on a table with few active joints comes to rest on it, and presses with its weight."""
+    model = chain(10).compile()
+    start = model.neutral()
+    start.q[2] = 0.02
+    sim = lw.AdaptiveDynamics(model, start, active_joints=active, contact=lw.Contact(friction=0.5))
+    lost = 0.0
+    for _ in range(40):
+        report = sim.step(1e-3, 10)
+        assert report.n_active <= active
+        lost += report.contact.energy_lost
+    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(10 * 0.1 * G, rel=1e-3)
+    assert lost == pytest.approx(10 * 0.1 * G * 0.02, rel=0.1)  # what it fell; O(h) of the time of impact
+    assert np.abs(sim.state.v).max() < 1e-3

@@ -388,8 +388,9 @@ class AdaptiveDynamics(Touched, TreeSimulation):
         keep = np.setdiff1d(keep, mv.ROWS_OF_LOADS)
         self._moving_table[keep] = before[keep]
         if self.contact is not None:
-            place = self._pieces_in_contact.ROWS_OF_OPEN_NODES
-            self._moving_table[place] = before[place]
+            from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
+
+            self._moving_table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
 
     def _perform(
         self,
