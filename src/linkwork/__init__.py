@@ -66,11 +66,13 @@ if TYPE_CHECKING:
     from linkwork import haptics, molecules
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
     from linkwork.simulation.thermal.langevin import Langevin
+    from linkwork.simulation.touching.front import ContactPoint, ContactReport
     from linkwork.viewer.view import Viewer
 
 __version__ = "0.1.0"
 
 
+_CONTACTS = ("ContactPoint", "ContactReport")
 _DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
 
 
@@ -104,6 +106,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"linkwork.{name}")
     if name == "Langevin":
         return importlib.import_module("linkwork.molecules").Langevin
+    if name in _CONTACTS:
+        return getattr(importlib.import_module("linkwork.simulation.touching.front"), name)
     if name in _DISTANCES:
         return getattr(importlib.import_module("linkwork.contact.queries"), name)
     raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
@@ -119,6 +123,8 @@ __all__ = [
     "Collisions",
     "Compound",
     "Contact",
+    "ContactPoint",
+    "ContactReport",
     "Cylinder",
     "Cylindrical",
     "DeviceError",

@@ -1,5 +1,7 @@
 """What both simulations ask of a node of the assembly tree: its joint, its pose, and itself as one rigid body."""
 
+import math
+
 from linkwork.adaptive.frontier import open_node
 from linkwork.adaptive.workspace import (
     ACTIVE,
@@ -81,6 +83,12 @@ def refresh_joint(table, i):
     if tree[i, KIND] == HELICAL or tree[i, KIND] == COMPOUND:
         k = tree[i, Q]
         for d in range(tree[i, DOF]):
+            strength = mechanism.strength[j + d]
+            if strength < math.inf:
+                wish = run.motor[j + d, M_STIFFNESS] * (run.motor[j + d, M_POSITION] - run.q[k + d])
+                wish += run.motor[j + d, M_DAMPING] * (run.motor[j + d, M_VELOCITY] - run.v[j + d])
+                c.effort_sum[j + d] += min(max(wish, -strength), strength)
+                continue
             c.effort_sum[j + d] += run.motor[j + d, M_STIFFNESS] * (run.motor[j + d, M_POSITION] - run.q[k + d])
             c.effort_sum[j + d] += run.motor[j + d, M_DAMPING] * (run.motor[j + d, M_VELOCITY] - run.v[j + d])
     return VJ, cJ

@@ -82,6 +82,7 @@ class Mechanism(NamedTuple):
     gravity: Float1
     weight: Float1  # (nv,)  of each squared acceleration in the metric
     velocity_weight: Float1  # (nv,)  of each squared velocity (dynamics)
+    strength: Float1  # (nv,)  largest effort of motors
 
 
 class Coefficients(NamedTuple):
@@ -162,7 +163,8 @@ def allocate(
     plan, coefficients = _allocate_tree(model, in_motion)
     whole_tree, body, screws, dof, rest, gravity = model.arrays
     tree = whole_tree.copy() if in_motion else whole_tree
-    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight)
+    strength = np.array(model.effort_limit) if in_motion else np.full(model.nv, np.inf)
+    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight, strength)
     count = plan.nodes.shape[0]
     n, nv, nodes = (model.n_bodies, model.nv, count) if in_motion else (0, 0, 0)
     run = Run(

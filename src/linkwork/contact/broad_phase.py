@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.plan import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
@@ -29,6 +28,7 @@ from linkwork.contact.narrow_phase import (
 )
 from linkwork.contact.shape_table import ShapeTable
 from linkwork.contact.volumes import Volumes, carried_twist, child_pose, is_own, place_nodes, refit
+from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, dot3
@@ -46,9 +46,9 @@ class Finder(NamedTuple):
     volumes: Volumes
     contacts: Contacts
     scratch: Scratch
-    pairs: NDArray[np.int64]  # (k, 2)  stack of volumes; second -1: against itself
-    numbers: NDArray[np.float64]  # (k, 38) their poses, twists and reaches
-    query: NDArray[np.float64]  # (24,)   see narrow_phase
+    pairs: Int2  # (k, 2)  stack of volumes; second -1: against itself
+    numbers: Float2  # (k, 38) their poses, twists and reaches
+    query: Float1  # (24,)   see narrow_phase
 
 
 def make_finder(table: ShapeTable, volumes: Volumes, depth: int, capacity: int = 256) -> Finder:

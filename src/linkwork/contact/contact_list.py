@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import dot3, sub3
@@ -26,14 +27,14 @@ COUNT, NEEDED, OLD = 0, 1, 2
 class Contacts(NamedTuple):
     """Contacts of one step, `number[COUNT]` of them; the normal points from b to a."""
 
-    number: IntArray  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
-    ids: IntArray  # (c, 4)  body a, body b (-1: the world), shape a, shape b
-    data: FloatArray  # (c, 13) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size
-    impulse: FloatArray  # (c, 3)  on body a, world axes [N·s]
-    old_ids: IntArray  # (c, 4)  of the step before
-    old_local: FloatArray  # (c, 3)
-    old_impulse: FloatArray  # (c, 3)
-    table: IntArray  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
+    number: Int1  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
+    ids: Int2  # (c, 4)  body a, body b (-1: the world), shape a, shape b
+    data: Float2  # (c, 13) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size
+    impulse: Float2  # (c, 3)  on body a, world axes [N·s]
+    old_ids: Int2  # (c, 4)  of the step before
+    old_local: Float2  # (c, 3)
+    old_impulse: Float2  # (c, 3)
+    table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
 
 
 def make_contacts(capacity: int) -> Contacts:

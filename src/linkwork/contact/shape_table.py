@@ -12,6 +12,7 @@ from linkwork.contact import mesh_files
 from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
+from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.errors import ModelError
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
@@ -23,25 +24,25 @@ IntArray = NDArray[np.int64]
 class ShapeTable(NamedTuple):
     """All shapes that can touch: those of the world first, then body by body."""
 
-    kind: IntArray  # (s,)    see geometry.solids
-    body: IntArray  # (s,)    body that carries the shape; -1 stands in the world
-    entity: IntArray  # (s,)    body, or n + number of the obstacle, for pairs to ignore
-    pose: FloatArray  # (s, 12) rotation and position in the body's frame [m]
-    size: FloatArray  # (s, 3)  lengths by kind [m]
-    span: IntArray  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
-    box: FloatArray  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
-    material: FloatArray  # (s, 2)  friction, restitution
-    filter: IntArray  # (s, 2)  group, mask
-    vertices: FloatArray  # (v, 3)  of hulls; of triangles three by three [m]
-    mesh_boxes: FloatArray  # (k, 6)  trees over the triangles of meshes, in the shape's frame
-    mesh_links: IntArray  # (k, 3)  left, right; first vertex of the triangle of a leaf
-    first: IntArray  # (n+2,)  shapes of body i are first[i+1] to first[i+2]; of the world first[0] to first[1]
-    planes: IntArray  # (p,)    shapes that are planes
-    world_boxes: FloatArray  # (2w-1, 6) tree over the bounded shapes of the world
-    world_links: IntArray  # (2w-1, 3) left, right; shape
-    ignored: IntArray  # (g,)    sorted keys entity · stride + entity of pairs that never touch
-    stride: IntArray  # (1,)    of those keys
-    parent: IntArray  # (n,)    of each body
+    kind: Int1  # (s,)    see geometry.solids
+    body: Int1  # (s,)    body that carries the shape; -1 stands in the world
+    entity: Int1  # (s,)    body, or n + number of the obstacle, for pairs to ignore
+    pose: Float2  # (s, 12) rotation and position in the body's frame [m]
+    size: Float2  # (s, 3)  lengths by kind [m]
+    span: Int2  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
+    box: Float2  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
+    material: Float2  # (s, 2)  friction, restitution
+    filter: Int2  # (s, 2)  group, mask
+    vertices: Float2  # (v, 3)  of hulls; of triangles three by three [m]
+    mesh_boxes: Float2  # (k, 6)  trees over the triangles of meshes, in the shape's frame
+    mesh_links: Int2  # (k, 3)  left, right; first vertex of the triangle of a leaf
+    first: Int1  # (n+2,)  shapes of body i are first[i+1] to first[i+2]; of the world first[0] to first[1]
+    planes: Int1  # (p,)    shapes that are planes
+    world_boxes: Float2  # (2w-1, 6) tree over the bounded shapes of the world
+    world_links: Int2  # (2w-1, 3) left, right; shape
+    ignored: Int1  # (g,)    sorted keys entity · stride + entity of pairs that never touch
+    stride: Int1  # (1,)    of those keys
+    parent: Int1  # (n,)    of each body
 
 
 def shape_table(model: Model, settings: Contact) -> ShapeTable:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, Assembly
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, VOLUME, box_to_parent, union
 from linkwork.contact.shape_table import ShapeTable
+from linkwork.core.bundles import Byte1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
@@ -31,12 +32,12 @@ NOWHERE = -1.0  # half edge of an empty volume
 class Volumes(NamedTuple):
     """What the search for contacts keeps between steps."""
 
-    nodes: IntArray  # (N, 7)    the assembly plan
-    frame: IntArray  # (N,)      body whose frame the node's volume stands in; -1: the world
-    rigid: NDArray[np.uint8]  # (N,)      1 while no joint inside the node moves
-    place: FloatArray  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes
-    twist: FloatArray  # (N, 6)    of the node's frame, world axes, at its origin; of nodes whose parent is open
-    volume: FloatArray  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
+    nodes: Int2  # (N, 7)    the assembly plan
+    frame: Int1  # (N,)      body whose frame the node's volume stands in; -1: the world
+    rigid: Byte1  # (N,)      1 while no joint inside the node moves
+    place: Float2  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes
+    twist: Float2  # (N, 6)    of the node's frame, world axes, at its origin; of nodes whose parent is open
+    volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
 
 
 def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:

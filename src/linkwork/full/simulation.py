@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
@@ -29,6 +30,10 @@ from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 from linkwork.simulation.thermal.langevin import Langevin
+from linkwork.simulation.touches import Touched, choose_limits
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.front import ContactReport
 
 FloatArray = NDArray[np.float64]
 
@@ -47,6 +52,7 @@ class FullReport(Report):
     NaN for integrators without an estimate.
     energy: kinetic and potential (gravity, joint springs, field) at the end [J].
     field_energy: that of the field alone [J]; zero without one.
+    contact: what contact and joint limits did; None where neither acts.
     """
 
     steps_taken: int
@@ -54,9 +60,10 @@ class FullReport(Report):
     error_estimate: float
     energy: float
     field_energy: float = 0.0
+    contact: ContactReport | None = None
 
 
-class FullDynamics(OutsideForces, LinkageSimulation):
+class FullDynamics(Touched, OutsideForces, LinkageSimulation):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
@@ -72,7 +79,10 @@ class FullDynamics(OutsideForces, LinkageSimulation):
     field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew at every stage. In the units of
     the model: for molecules nm, ps, Da and kJ/mol, not those of the SI that results are labelled with.
     thermostat: `Langevin(temperature)`; friction and noise change velocities after every step.
-    Loops are closed again after every step. Joint limits are data; they do not act.
+    contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
+    limits: whether joint limits stop joints; by default where the model has some and the integrator can.
+    Contact and limits need "semi_implicit_euler" and "aba", without field and thermostat. Loops are closed again after each
+    step.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
 
@@ -85,6 +95,8 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         "atol",
         "field_kind",
         "thermostat_kind",
+        "limits",
+        "_contact_settings",
     )
 
     def __init__(
@@ -100,6 +112,8 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         device: str = "cpu",
         field: Field | None = None,
         thermostat: Langevin | None = None,
+        contact: Contact | None = None,
+        limits: bool | None = None,
     ):
         if device not in DEVICES:
             raise StateError(f"there is no device {device!r}; choose one of {', '.join(DEVICES)}.")
@@ -120,6 +134,8 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
+        outside = field is not None or thermostat is not None
+        act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         super().__init__(model)
         self._set_outside(field, thermostat)
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
@@ -136,14 +152,23 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         moving = mv.allocate(model.arrays, bases, tree_of, method)
         self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
         self._prepare_outside()
-        self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
+        self._begin_touching(model, contact, act, bases.size)
+        touching = self._touching is not None
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving.q[:], self._moving.v[:] = q, v
+        self._moving.strength[:] = model.effort_limit
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
+        if self._touching is not None:
+            from linkwork.simulation.touching.step import advance_limited, advance_touching
+
+            self._advance = advance_touching if contact is not None else advance_limited
         self._load_table_grew()
         read_momentum(self._table)
+        if self._touching is not None:
+            self._touching.warn_of_overlaps(self._moving.world)
 
     # ------------------------------------------------------------------------------------------------------------ results
 
@@ -199,11 +224,18 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         """
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[[mv.SUBSTEPS, mv.EVALUATIONS]] = 0
+        if self._touching is not None:
+            self._touching.clear_totals()
         numbers[mv.ERROR] = 0.0
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
         return FullReport(
-            int(counts[mv.SUBSTEPS]), int(counts[mv.EVALUATIONS]), error, self.energy.total, self._field_energy
+            int(counts[mv.SUBSTEPS]),
+            int(counts[mv.EVALUATIONS]),
+            error,
+            self.energy.total,
+            self._field_energy,
+            self.contact_report,
         )
 
     def advance(self, h: float, n: int = 1) -> None:
@@ -214,13 +246,19 @@ class FullDynamics(OutsideForces, LinkageSimulation):
         if self._implicit is not None:
             self._advance_implicitly(self._implicit, h, n)
             return
-        if self._is_stepped_outside:
-            status, done, fault = advance_outside(
-                self._table, h, n, self._accelerate_outside, self._refresh, self._after_step
-            )
-        else:
-            (status, done), fault = self._advance(self._table, h, n), None
-        self._count(h, done)
+        fault: LinkworkError | None = None
+        status = mv.CONTACTS_GROW
+        while status == mv.CONTACTS_GROW:
+            if self._is_stepped_outside:
+                status, done, fault = advance_outside(
+                    self._table, h, n, self._accelerate_outside, self._refresh, self._after_step
+                )
+            else:
+                status, done = self._advance(self._table, h, n)
+            self._count(h, done)
+            n -= done
+            if status == mv.CONTACTS_GROW:
+                self._make_room()
         if status != mv.OK:
             cause = fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
             raise self._failure(h, cause)
@@ -232,6 +270,13 @@ class FullDynamics(OutsideForces, LinkageSimulation):
                 raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
             self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1
             self._count(h, 1)
+
+    def _make_room(self) -> None:
+        """More contacts than there is memory for: the step that found them was taken back, and is made again."""
+        assert self._touching is not None
+        self._touching.grow()
+        self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
+        self._load_table_grew()
 
     def _count(self, h: float, done: int) -> None:
         self.steps_done += done
@@ -301,7 +346,8 @@ class FullDynamics(OutsideForces, LinkageSimulation):
 
     def _load_table_grew(self) -> None:
         self._moving = self._moving._replace(load=self._loads.table, load_body=self._loads.body)
-        self._table = describe(self._moving, self._constraints)
+        more = self._touching.bundles if self._touching is not None else ()
+        self._table = describe(self._moving, self._constraints, *more)
         self._loads_changed(self._loads.body[:0], 0)
         self._outside_effort, self._outside_wrenches = np.zeros(self.model.nv), np.zeros((self.model.n_bodies, 6))
 
@@ -324,7 +370,19 @@ class FullDynamics(OutsideForces, LinkageSimulation):
             **self._outside_kept(),
         }
 
+    def checkpoint(self) -> dict[str, object]:
+        """Everything that depends on history, loads, efforts, motors and contacts included."""
+        return {**super().checkpoint(), **(self._touching.saved() if self._touching is not None else {})}
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        super()._refuse_other(saved)
+        if self._touching is not None:
+            self._touching.refuse_other(saved)
+
     def _restored(self, saved: dict[str, Any]) -> None:
+        if self._touching is not None:
+            self._touching.restore(saved)
+            self._load_table_grew()
         self._moving.counts[mv.COMPOSITES_READY] = 0
         self._joint_changed(-1)
         self._outside_restored()

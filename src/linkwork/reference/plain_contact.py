@@ -22,6 +22,7 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.spatial.rotations import quaternion_matrix
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +67,8 @@ class PlainContact:
         J = self.pose_problem(before, v_free, M, h)
         self.solve(h)
         self.v = v_free + M @ (J.T @ self.problem.impulse)
-        self.q = model.integrate(self.q, self.v + M @ (J.T @ self.problem.push), h)
+        moved = self.v + M @ (J.T @ self.problem.push)
+        self.q = self._go_straight(before.q, model.integrate(self.q, moved, h), moved, h)
         self._turn_with_frames(h)
 
     def _free_joints(self) -> list[int]:
@@ -79,6 +81,15 @@ class PlainContact:
         for j in self._free_joints():
             v[j + 3 : j + 6] += h * np.cross(self.v[j : j + 3], self.v[j + 3 : j + 6])
         return v
+
+    def _go_straight(self, old: FloatArray, new: FloatArray, v: FloatArray, h: float) -> FloatArray:
+        """Free joints go straight, not along the screw of their twist: contact was solved for that."""
+        tree = self.model.arrays.tree
+        for i in np.flatnonzero(tree[:, layout.KIND] == layout.FREE):
+            k, j = tree[i, layout.Q], tree[i, layout.V]
+            R = np.reshape(quaternion_matrix(tuple(old[k + 3 : k + 7])), (3, 3))
+            new[k : k + 3] = old[k : k + 3] + h * R @ v[j + 3 : j + 6]
+        return new
 
     def _turn_with_frames(self, h: float) -> None:
         """The axes of free joints have turned: the same velocities in the new ones."""

@@ -16,6 +16,7 @@ from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Model
 from linkwork.scene.faults import Faults
 from linkwork.scene.lines import KeyPath
+from linkwork.scene.obstacles import add_obstacles
 from linkwork.spatial.pose import Pose
 
 OPTIONS = ("stiffness", "damping", "rest", "armature")
@@ -38,6 +39,7 @@ def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model
     linkage = _copies(linkage, scene["model"])
     if "gravity" in scene:
         linkage.gravity = tuple(scene["gravity"])
+    add_obstacles(linkage, scene, folder, faults)
     for k, options in enumerate(scene["joint"]):
         _override(linkage, options, ("joint", k), faults)
     for k, anchor in enumerate(scene["anchor"]):

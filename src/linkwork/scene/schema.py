@@ -12,6 +12,7 @@ from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.keys import Key, Keys
 from linkwork.scene.lines import KeyPath
 from linkwork.scene.methods import METHODS
+from linkwork.scene.obstacles import CONTACT, OBSTACLE
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
 PICKS = ("only", "all", "first", "middle", "last")
@@ -99,9 +100,17 @@ METHOD: Keys = {
     "kind": Key(must_be.choice(*METHODS), "how the motion is computed: " + ", ".join(METHODS), required=True)
 }
 
-TABLES: Mapping[str, Keys] = {"model": MODEL, "run": RUN, "state": STATE, "method": METHOD, "record": RECORD}
+TABLES: Mapping[str, Keys] = {
+    "model": MODEL,
+    "run": RUN,
+    "state": STATE,
+    "method": METHOD,
+    "record": RECORD,
+    "contact": CONTACT,
+}
 LISTS: Mapping[str, Keys] = {
     "anchor": ANCHOR,
+    "obstacle": OBSTACLE,
     "load": LOAD,
     "spring": SPRING,
     "joint": JOINT,
@@ -123,6 +132,8 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
         scene[name] = _check_keys(table, _keys_of(name, table), (name,), faults)
     for name, keys in LISTS.items():
         scene[name] = [_check_keys(item, keys, (name, k), faults) for k, item in enumerate(lists[name])]
+    if "contact" not in data:
+        scene["contact"] = None  # an empty table means contact with its defaults
     _check_together({**tables, **lists}, scene, faults)
     return scene
 
@@ -188,7 +199,7 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
     _not_both(record, ("record",), "every", "every_steps", faults)
     if "kind" in method:
         for name, why in METHODS[method["kind"]].refused.items():
-            if data[name]:
+            if data[name] or (name == "contact" and scene["contact"] is not None):
                 faults.add((name, 0) if name in LISTS else (name,), why)
     if scene["state"]["kind"] == "file" and "file" not in data["state"]:
         faults.add(("state",), "state.kind is 'file'; give 'file' too.")

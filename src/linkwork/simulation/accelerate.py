@@ -8,6 +8,8 @@ A spring, damper or motor pulls with τ = -k (q - q₀) - d v. Taken where the s
 which is the same equation of motion with more armature on each joint and one more effort: no gain is too stiff for it.
 """
 
+import math
+
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import (
     P_,
@@ -35,13 +37,32 @@ EXPLICIT, AT_END, AT_MIDPOINT = range(3)  # where in the step springs, dampers a
 
 
 @inlined
-def add_motors(s, i):
-    """Efforts of the motor of joint i at (q, v)."""
+def is_saturated(s, j, q, ahead):
+    """Whether the motor of a coordinate would pull with more than it can; with its spring as it will be `ahead` [s]."""
+    if s.strength[j] == math.inf:
+        return False
+    return abs(wish_of_motor(s, j, q + ahead * s.v[j])) > s.strength[j]
+
+
+@inlined
+def wish_of_motor(s, j, q):
+    """Effort that a motor without limit would give."""
+    pull = s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - q)
+    return pull + s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.v[j])
+
+
+@inlined
+def add_motors(s, i, ahead):
+    """Efforts of the motor of joint i at (q, v), at most its strength."""
     kind = s.tree[i, KIND]
     if kind == HELICAL or kind == COMPOUND:
         j = s.tree[i, V]
         k = s.tree[i, Q]
         for d in range(s.tree[i, DOF]):
+            if is_saturated(s, j + d, s.q[k + d], ahead):
+                wish = wish_of_motor(s, j + d, s.q[k + d] + ahead * s.v[j + d])
+                s.drive[j + d] += s.strength[j + d] if wish > 0.0 else -s.strength[j + d]
+                continue
             s.drive[j + d] += s.motor[j + d, M_STIFFNESS] * (s.motor[j + d, M_POSITION] - s.q[k + d])
             s.drive[j + d] += s.motor[j + d, M_DAMPING] * (s.motor[j + d, M_VELOCITY] - s.v[j + d])
 
@@ -50,6 +71,7 @@ def add_motors(s, i):
 def joint_efforts(table, where, h):
     """Fills `drive` with all efforts on joints, and `resistance` with their armature, by equations (1) and (2)."""
     s = moving_of(table)
+    ahead = h if where == AT_END else 0.0
     for i in range(s.tree.shape[0]):
         j = s.tree[i, V]
         n = s.tree[i, DOF]
@@ -61,12 +83,15 @@ def joint_efforts(table, where, h):
                 s.drive[j + d] = s.effort[j + d]
             joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.drive)
         if s.counts[MOTORS] > 0:
-            add_motors(s, i)
+            add_motors(s, i, ahead)
         for d in range(j, j + n):
             armature = s.dof[d, ARMATURE]
             if where != EXPLICIT:
                 stiffness = s.dof[d, STIFFNESS] + s.motor[d, M_STIFFNESS]
                 damping = s.dof[d, DAMPING] + s.motor[d, M_DAMPING]
+                if s.counts[MOTORS] > 0 and is_saturated(s, d, s.q[s.tree[i, Q] + d - j], ahead):
+                    stiffness = s.dof[d, STIFFNESS]
+                    damping = s.dof[d, DAMPING]
                 if where == AT_END:
                     armature += h * damping + h * h * stiffness
                     s.drive[d] -= h * stiffness * s.v[d]
@@ -148,7 +173,7 @@ def all_efforts(table, out):
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             s.drive[d] = s.effort[d]
         if s.counts[MOTORS] > 0:
-            add_motors(s, i)
+            add_motors(s, i, 0.0)
     for d in range(s.drive.shape[0]):
         out[d] = s.drive[d]
 

@@ -82,10 +82,10 @@ class Constraints(NamedTuple):
 constraints_of = reader(Constraints, Moving)
 
 
-def allocate_constraints(model: Model, bodies: int, freedoms: int) -> Constraints:
+def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool = False) -> Constraints:
     """Constraints of the loops of a model, for a linkage of up to so many bodies and degrees of freedom.
 
-    A linkage without loops gets empty arrays.
+    A linkage without loops gets empty arrays, but for the scratch of `responses` where `answers` are needed all the same.
     """
     k = len(model.loops)
     plan = loop_plan(model) if k else None
@@ -93,7 +93,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int) -> Constraint
     z = plan.joints.neutral().q if plan is not None else np.zeros(0)
     nz = tables[3].shape[0]
     p = plan.count if plan is not None else 0
-    n, nv = (bodies, freedoms) if k else (0, 0)
+    n, nv = (bodies, freedoms) if k or answers else (0, 0)
     ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
     touched, where = touched_bodies(ends)
     m = 2 * k  # at most; which bodies loops touch changes with the region of an adaptive simulation

@@ -39,5 +39,7 @@ def explain_step(
             f"the constraints of loops {names} cannot all be met at this state: the shape is singular (a dead point), or "
             "velocities do not fit the loops."
         )
+    if status == mv.SEARCH_TOO_DEEP:
+        return StateError("the search for contacts met more overlapping volumes than it has memory for.")
     vectors = {"state.q": moving.q, "state.v": moving.v, "effort": moving.effort} if body < 0 else {}
     return explain_failure(model, what, max(status, body, -1) if body < 0 else body, vectors, wrench)

@@ -42,6 +42,7 @@ NUMBERS = 48
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
+CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED = -7, -8, -9  # of steps with contact
 
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
 
@@ -59,6 +60,7 @@ class Moving(NamedTuple):
     # what acts on it
     effort: Float1  # (nv,) as given
     motor: Float2  # (nv, 4)
+    strength: Float1  # (nv,) largest effort of motors
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
@@ -117,6 +119,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         gravity=gravity,
         effort=untouched(nv),
         motor=untouched(nv, MOTOR_COLUMNS),
+        strength=np.full(nv, np.inf),
         wrench=untouched(n, 6),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,13 @@ from linkwork.adaptive.workspace import (
     STALE,
     TOUCHED,
     UNIT,
+    Bundles,
     allocate,
 )
+from linkwork.contact.settings import Contact
 from linkwork.core.bundles import ENTRIES, ROWS, describe
 from linkwork.core.checks import not_negative, positive, whole
-from linkwork.dynamics.front import Energy, Momentum
+from linkwork.dynamics.front import Energy, Momentum, body_poses
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
@@ -44,9 +46,14 @@ from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 from linkwork.simulation.thermal.langevin import Langevin
+from linkwork.simulation.touches import Touched, choose_limits
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.front import ContactReport
 
 FloatArray = NDArray[np.float64]
 
+MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
@@ -63,6 +70,7 @@ class AdaptiveReport(Report):
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity, joint springs and the field [J].
     field_energy: that of the field alone [J]; zero without one.
+    contact: what contact and joint limits did in the last call of `step`; None where neither acts.
     """
 
     n_active: int
@@ -72,12 +80,13 @@ class AdaptiveReport(Report):
     region_changes: int
     energy: float
     field_energy: float = 0.0
+    contact: ContactReport | None = None
 
     def note(self) -> str:
         return f"{self.n_active:,} active, bound {self.error_bound:.1e}"
 
 
-class AdaptiveDynamics(OutsideForces, TreeSimulation):
+class AdaptiveDynamics(Touched, OutsideForces, TreeSimulation):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -87,7 +96,9 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
     weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
-    integrator, implicit_joints, keep_momentum, rtol, atol: as in FullDynamics.
+    integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
+    Contacts that begin or break cause an update of the region at once; their forces act on the metric as in the last step.
+    Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat warms active joints.
     Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
@@ -111,6 +122,8 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         "_velocity_weights",
         "field_kind",
         "thermostat_kind",
+        "limits",
+        "_contact_settings",
     )
     _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven")
 
@@ -132,11 +145,15 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         atol: float = ATOL,
         field: Field | None = None,
         thermostat: Langevin | None = None,
+        contact: Contact | None = None,
+        limits: bool | None = None,
     ):
         if measure not in MEASURES:
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
         if integrator not in INTEGRATORS:
             raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
+        outside = field is not None or thermostat is not None
+        act = choose_limits(model, contact, limits, integrator, outside=outside)
         if tolerance is None and active_joints is None:
             tolerance = DEFAULT_TOLERANCE
         self.measure, self.integrator = measure, integrator
@@ -152,10 +169,12 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         self._weights = metric_weights(model, weights, "weights")
         self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
         bundles = allocate(model, q.copy(), v.copy(), self._weights, self._velocity_weights, in_motion=True)
-        self._allocate_moving(model)
+        self._allocate_moving(model, contact, act)
+        bundles = self._with_contact_forces(bundles)
         self._reduced = allocate_reduced(model.n_bodies, bundles.plan.nodes.shape[0], self._bases, self._constraints)
         self.model = model
         self._set_outside(field, thermostat)
+        self._share_places()
         super().__init__(model, bundles, self._reduced)
         self._prepare_outside()
         self._pins: dict[int, int] = {}  # joints pinned active (1) or inactive (-1)
@@ -169,8 +188,18 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             region.want_path(self._table, self._plan.joint[i], 1)
         self._perform(region.BEGIN)
         self._keep_present_momentum()
+        if self._touching is not None:
+            self._touching.warn_of_overlaps(_poses(model, State(q, v)))
 
-    def _allocate_moving(self, model: Model) -> None:
+    def _with_contact_forces(self, bundles: Bundles) -> Bundles:
+        """Room for the forces of contacts behind those of loops, which act on the metrics."""
+        if self.contact is None:
+            return bundles
+        loops = bundles.run.loop_body
+        body = np.concatenate([loops, np.full(2 * MOST_CONTACT_FORCES, -1, dtype=np.int64)])
+        return bundles._replace(run=bundles.run._replace(loop_body=body, loop_wrench=np.zeros((body.size, 6))))
+
+    def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
         """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
         method = INTEGRATORS[self.integrator]
         self._bases, tree_of = mv.floating_trees(model)
@@ -179,13 +208,31 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         tables = [_like(array) for array in model.arrays[:-1]]
         tables[2], gravity = model.arrays.screws, model.arrays.gravity
         self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
-        self._constraints = allocate_constraints(model, model.n_bodies, model.nv)
-        self._moving_table = describe(self._moving, self._constraints)
+        self._begin_touching(model, contact, limits, self._bases.size)
+        touching = self._touching is not None
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
+        self._moving_table = describe(self._moving, self._constraints, *self._touching_bundles())
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, self.implicit_joints
         counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
+        if self._touching is not None:
+            from linkwork.adaptive.dynamics import touching as pieces
+            from linkwork.simulation.touching.step import advance_limited, advance_touching
+
+            self._advance = advance_touching if contact is not None else advance_limited
+            self._pieces_in_contact = pieces
+
+    def _touching_bundles(self) -> tuple[Any, ...]:
+        return self._touching.bundles if self._touching is not None else ()
+
+    def _share_places(self) -> None:
+        """The search reads where nodes stand from what the linkage that moves was gathered with."""
+        if self._touching is not None and self.contact is not None:
+            self._touching.touch = self._touching.touch._replace(piece=self._reduced.piece, pose=self._reduced.pose)
+            self._touching.stop_at_changes()
+            self._moving_table = describe(self._moving, self._constraints, *self._touching_bundles())
 
     def _always_active(self) -> list[int]:
         """Bodies on free joints to the world: they carry whole trees."""
@@ -259,6 +306,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             region_changes=int(self._run.counts[CHANGE_COUNT]),
             energy=energy.total,
             field_energy=self._field_energy,
+            contact=self.contact_report,
         )
 
     def scalars(self) -> dict[str, float]:
@@ -282,6 +330,8 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
+        if self._touching is not None:
+            self._touching.clear_totals()
         self.advance(h, n)
         return self.report
 
@@ -303,7 +353,11 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             self.time += done * h
             self._since_update += done
             left -= done
-            if status != mv.OK:
+            if status == mv.CONTACTS_GROW:
+                self._make_room()
+            elif status == mv.CONTACTS_CHANGED:
+                self._since_update = every
+            elif status != mv.OK:
                 body = self._reduced.joint[status] if status >= 0 else -1
                 self._fail(status, body, " Take a smaller step.", fault)
 
@@ -329,6 +383,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         self._since_update = 0
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             return  # nothing is hidden, and nothing could change
+        self._renew_contact_forces()
         settings = np.zeros(choice.SETTINGS)
         settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
         settings[choice.MOST], settings[choice.HORIZON] = most, horizon
@@ -337,6 +392,40 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             self._load_metric()
         self._perform(region.UPDATE, settings=settings)
         self._is_proven = True
+
+    def _renew_contact_forces(self) -> None:
+        """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
+        if self.contact is None:
+            return
+        first = 2 * len(self.model.loops)
+        bodies, wrenches = self._run.loop_body[first:], self._run.loop_wrench[first:]
+        touch_bodies(self._table, bodies[bodies >= 0], -1, self._marks)
+        used = self._pieces_in_contact.express_contact_forces(self._table, self._moving_table, bodies, wrenches)
+        bodies[used:] = -1
+        wrenches[used:] = 0.0
+        touch_bodies(self._table, bodies[bodies >= 0], 1, self._marks)
+
+    def _make_room(self) -> None:
+        """More contacts than there is memory for: the step that found them was taken back, and is made again."""
+        assert self._touching is not None
+        self._touching.grow()
+        self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
+        self._describe_moving()
+
+    def _describe_moving(self) -> None:
+        """The table of other arrays; the linkage that moves has its size until it is gathered again."""
+        before, self._moving_table = (
+            self._moving_table,
+            describe(self._moving, self._constraints, *self._touching_bundles()),
+        )
+        sized = ENTRIES * (len(self._moving) + len(self._constraints))
+        keep = np.flatnonzero(np.arange(sized) % ENTRIES == ROWS)
+        keep = np.setdiff1d(keep, mv.ROWS_OF_LOADS)
+        self._moving_table[keep] = before[keep]
+        if self.contact is not None:
+            from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
+
+            self._moving_table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
 
     def _perform(
         self,
@@ -353,6 +442,10 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             self._fail(status, status, "")
         if task != region.PREPARE:
             self._follow_pieces()
+        if self._touching is not None and task != region.PREPARE:
+            self._pieces_in_contact.follow_limits(self._table, self._moving_table)
+            if self.contact is not None:
+                self._pieces_in_contact.follow_region(self._table, self._moving_table)
 
     def _renew(self) -> None:
         """What acts on the linkage that moves, if it is other than at the last step."""
@@ -480,12 +573,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         super()._load_table_grew()
         rows = self._loads.table.shape
         self._moving = self._moving._replace(load=np.zeros(rows), load_body=np.zeros(rows[0], dtype=np.int64))
-        before, self._moving_table = self._moving_table, describe(self._moving, self._constraints)
-        keep = (
-            np.arange(before.size) % ENTRIES == ROWS
-        )  # the linkage that moves has its size until it is gathered again
-        keep[mv.ROWS_OF_LOADS] = False
-        self._moving_table[keep] = before[keep]
+        self._describe_moving()
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         if self._pieces is not None:
@@ -507,13 +595,14 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             **({} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}),
             **self._outside_kept(),
             "loop_forces": self._constraints.acting,
+            **({"force_bodies": run.loop_body, "forces": run.loop_wrench} if self.contact is not None else {}),
             "loop_coordinates": self._constraints.z,
             "kept_momentum": self._moving.kept,
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
         }
 
     def checkpoint(self) -> dict[str, object]:
-        """All that depends on history, loads, efforts, motors and pins included."""
+        """All that depends on history, loads, efforts, motors, contacts and pins included."""
         self._renew()
         self._collect()
         run = self._run
@@ -526,6 +615,7 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             "held": held,
             "held_open": run.held_open[held],
             "pins": np.array(wanted, dtype=np.int64).reshape(-1, 2),
+            **(self._touching.saved() if self._touching is not None else {}),
         }
 
     def _refuse_other(self, saved: dict[str, Any]) -> None:
@@ -549,6 +639,8 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             raise StateError(
                 "the checkpoint is damaged: its nodes, pins and counts do not fit the model or each other."
             )
+        if self._touching is not None:
+            self._touching.refuse_other(saved)
 
     def _restored(self, saved: dict[str, Any]) -> None:
         run = self._run
@@ -571,11 +663,16 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
         run.held_open[saved["held"]] = saved["held_open"]
         run.counts[...] = kept["counts"]
         self._moving.counts[mv.MOTORS] = len(self._driven)
+        if self.contact is not None:
+            self._pieces_in_contact.open_all(self._table, self._moving_table)
         self._perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
         for name, array in self._kept().items():
             array[...] = kept[name]
         self._run.counts[TOUCHED] = 0
         self._outside_restored()
+        if self._touching is not None:
+            self._touching.restore(saved)
+            self._describe_moving()
 
     def _prepare(self) -> None:
         run = self._run
@@ -584,6 +681,12 @@ class AdaptiveDynamics(OutsideForces, TreeSimulation):
             run.held_open[root] = max(1, run.held_open[root])  # the root is always open
         run.metric_sums[UNIT] = 1.0
         self._perform(region.PREPARE)
+
+
+def _poses(model: Model, state: State) -> FloatArray:
+    """World poses of all bodies, rotation and position, shape (n, 12)."""
+    T = body_poses(model, state)
+    return np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
 
 
 def _like(array: NDArray[Any]) -> NDArray[Any]:

@@ -4,12 +4,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.contact.geometry.closed_forms import any_plane, inflate, round_round, sphere_box, sphere_cylinder
 from linkwork.contact.geometry.epa import MAX_FACES, WORK_ROWS, any_normal, epa
 from linkwork.contact.geometry.gjk import OVERLAP, gjk
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, TRIANGLE, core_radius
+from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
@@ -18,15 +18,15 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
 class Scratch(NamedTuple):
     """Memory of the narrow phase, one set per thread."""
 
-    points: NDArray[np.float64]  # (96, 9)   simplex or polytope: difference, point of a, point of b [m]
-    faces: NDArray[np.int64]  # (192, 3)  of the polytope
-    planes: NDArray[np.float64]  # (192, 4)  outward normals and distances [m]
-    horizon: NDArray[np.int64]  # (192, 2)  edges between faces that are seen and those that are not
-    face_a: NDArray[np.float64]  # (24, 3)   support feature of A [m]
-    face_b: NDArray[np.float64]  # (24, 3)   of B
-    clipped: NDArray[np.float64]  # (24, 3)
-    manifold: NDArray[np.float64]  # (24, 7)   contact points of one pair: point of A, of B, gap [m]
-    stack: NDArray[np.int64]  # (256,)    nodes of a mesh that wait
+    points: Float2  # (96, 9)   simplex or polytope: difference, point of a, point of b [m]
+    faces: Int2  # (192, 3)  of the polytope
+    planes: Float2  # (192, 4)  outward normals and distances [m]
+    horizon: Int2  # (192, 2)  edges between faces that are seen and those that are not
+    face_a: Float2  # (24, 3)   support feature of A [m]
+    face_b: Float2  # (24, 3)   of B
+    clipped: Float2  # (24, 3)
+    manifold: Float2  # (24, 7)   contact points of one pair: point of A, of B, gap [m]
+    stack: Int1  # (256,)    nodes of a mesh that wait
 
 
 def make_scratch() -> Scratch:

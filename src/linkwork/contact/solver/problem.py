@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import Float1, Float2, Int1, Int2
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -28,47 +30,45 @@ FREE, STICK, SLIDE = 0, 1, 2  # states of a contact
 class Problem(NamedTuple):
     """One solve: m touched bodies, c contacts (in a list of their own), l limits, r rows of loops."""
 
-    Lambda: FloatArray  # (s, s)  velocity response to impulses, symmetric [1/kg, ...]
-    v_free: FloatArray  # (s,)    velocities after the step's forces, without contact
-    v_before: FloatArray  # (s,)    velocities before the step, for restitution
-    origin: FloatArray  # (m, 3)  reference points of the touched bodies in the world [m]
-    slot: IntArray  # (c, 2)  slots of bodies a and b of each contact; -1: the world
-    limit_at: IntArray  # (l,)    place of the coordinate in the vector, 6 m or more
-    limit: (
-        FloatArray  # (l, 3)  sign (+1 lower, -1 upper limit), distance to the limit ≥ 0 inside [rad or m], restitution
-    )
-    limit_impulse: FloatArray  # (l,)    warm start and result, ≥ 0 [N·s or N·m·s]
-    loop_slot: IntArray  # (r, 2)  slots of the two bodies of each row; -1: the world
-    loop_row: FloatArray  # (r, 12) coefficients on the twists of the two
-    loop_rate: FloatArray  # (r,)    velocity that is wanted (stabilization), usually 0
-    loop_first: IntArray  # (b+1,)  rows of loop k are loop_first[k] to loop_first[k+1], at most 6
-    loop_impulse: FloatArray  # (r,)    warm start and result
-    impulse: FloatArray  # (s,)    result: impulses on the touched bodies and coordinates
-    push: FloatArray  # (s,)    result: pseudo impulses that take penetration back; they move bodies, not velocities
+    Lambda: Float2  # (s, s)  velocity response to impulses, symmetric [1/kg, ...]
+    v_free: Float1  # (s,)    velocities after the step's forces, without contact
+    v_before: Float1  # (s,)    velocities before the step, for restitution
+    origin: Float2  # (m, 3)  reference points of the touched bodies in the world [m]
+    slot: Int2  # (c, 2)  slots of bodies a and b of each contact; -1: the world
+    limit_at: Int1  # (l,)    place of the coordinate in the vector, 6 m or more
+    limit: Float2  # (l, 3)  sign (+1 lower, -1 upper limit), distance to the limit ≥ 0 inside [rad or m], restitution
+    limit_impulse: Float1  # (l,)    warm start and result, ≥ 0 [N·s or N·m·s]
+    loop_slot: Int2  # (r, 2)  slots of the two bodies of each row; -1: the world
+    loop_row: Float2  # (r, 12) coefficients on the twists of the two
+    loop_rate: Float1  # (r,)    velocity that is wanted (stabilization), usually 0
+    loop_first: Int1  # (b+1,)  rows of loop k are loop_first[k] to loop_first[k+1], at most 6
+    loop_impulse: Float1  # (r,)    warm start and result
+    impulse: Float1  # (s,)    result: impulses on the touched bodies and coordinates
+    push: Float1  # (s,)    result: pseudo impulses that take penetration back; they move bodies, not velocities
 
 
 class System(NamedTuple):
     """Memory of the solver for up to R rows over s numbers; R = 3 c + l + r."""
 
-    column: IntArray  # (R, 2)  where a row's coefficients stand in the vector; -1: nowhere
-    width: IntArray  # (R,)    numbers in each place: 6, or 1 for a limit
-    J: FloatArray  # (R, 12) coefficients
-    W: FloatArray  # (R, s)  J Lambda
-    G: FloatArray  # (R, R)  Delassus matrix J Lambda Jᵀ
-    u_free: FloatArray  # (R,)    J v_free
-    bias: FloatArray  # (R,)    what the law adds to u
-    x: FloatArray  # (R,)    impulses
-    y: FloatArray  # (R,)    impulses after a sweep
-    best: FloatArray  # (R,)    impulses kept aside
-    state: IntArray  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
-    history_f: FloatArray  # (8, R)  differences of residuals, for Anderson acceleration
-    history_g: FloatArray  # (8, R)  differences of sweeps
-    last_f: FloatArray  # (R,)
-    last_g: FloatArray  # (R,)
-    matrix: FloatArray  # (R, R)  of Newton's step
-    pivot: IntArray  # (R,)
-    small: FloatArray  # (9, 9)  normal equations; blocks of loops
-    report: FloatArray  # (8,)    see the names above
+    column: Int2  # (R, 2)  where a row's coefficients stand in the vector; -1: nowhere
+    width: Int1  # (R,)    numbers in each place: 6, or 1 for a limit
+    J: Float2  # (R, 12) coefficients
+    W: Float2  # (R, s)  J Lambda
+    G: Float2  # (R, R)  Delassus matrix J Lambda Jᵀ
+    u_free: Float1  # (R,)    J v_free
+    bias: Float1  # (R,)    what the law adds to u
+    x: Float1  # (R,)    impulses
+    y: Float1  # (R,)    impulses after a sweep
+    best: Float1  # (R,)    impulses kept aside
+    state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
+    history_f: Float2  # (8, R)  differences of residuals, for Anderson acceleration
+    history_g: Float2  # (8, R)  differences of sweeps
+    last_f: Float1  # (R,)
+    last_g: Float1  # (R,)
+    matrix: Float2  # (R, R)  of Newton's step
+    pivot: Int1  # (R,)
+    small: Float2  # (9, 9)  normal equations; blocks of loops
+    report: Float1  # (8,)    see the names above
 
 
 def make_problem(

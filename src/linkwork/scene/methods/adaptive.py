@@ -14,12 +14,14 @@ from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     IMPLICIT_JOINTS,
     KEEP_MOMENTUM,
+    LIMITS,
     Found,
     Method,
     Options,
     plain_options,
     with_actions,
 )
+from linkwork.scene.obstacles import contact_of
 from linkwork.scene.targets import find_joints
 from linkwork.scene.weights import with_weights
 from linkwork.simulation.integrators.names import INTEGRATORS
@@ -30,6 +32,7 @@ PINS = "pins"  # among the options: joints and whether each is pinned active, in
 
 def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
     options = with_weights(plain_options(scene), model, faults)
+    options["contact"] = contact_of(scene, faults)
     options[PINS] = [
         (joint, table.get("to") == "active")
         for k, table in enumerate(scene["pin"])
@@ -62,6 +65,7 @@ ADAPTIVE = Method(
         "rtol": Key(must_be.number(0.0, above=True), "relative error allowed per substep of dormand_prince"),
         "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),
         "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
+        "limits": Key(must_be.boolean, LIMITS),
         "weights": Key(must_be.weights, "of squared accelerations: a number, or numbers by joint"),
         "velocity_weights": Key(must_be.weights, "of squared velocities, likewise"),
     },

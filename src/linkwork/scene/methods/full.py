@@ -15,6 +15,7 @@ from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     IMPLICIT_JOINTS,
     KEEP_MOMENTUM,
+    LIMITS,
     ONLY_ADAPTIVE_PINS,
     Found,
     Method,
@@ -22,11 +23,13 @@ from linkwork.scene.methods.method import (
     plain_options,
     with_actions,
 )
+from linkwork.scene.obstacles import contact_of
 from linkwork.simulation.protocol import Simulation
 
 
 def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
-    return {"rtol" if name == "tolerance" else name: value for name, value in plain_options(scene).items()}
+    options = {"rtol" if name == "tolerance" else name: value for name, value in plain_options(scene).items()}
+    return {**options, "contact": contact_of(scene, faults)}
 
 
 def build(found: Found) -> Simulation:
@@ -44,6 +47,7 @@ FULL = Method(
         "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),
         "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),
         "keep_momentum": Key(must_be.boolean, KEEP_MOMENTUM),
+        "limits": Key(must_be.boolean, LIMITS),
     },
     check=check,
     build=build,

@@ -12,6 +12,7 @@ from linkwork.scene import checks as must_be
 from linkwork.scene.faults import Faults
 from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
+    NO_CONTACT,
     ONLY_ADAPTIVE_PINS,
     Found,
     Method,
@@ -52,5 +53,5 @@ QUASI_STATICS = Method(
     },
     check=check,
     build=build,
-    refused={"pin": ONLY_ADAPTIVE_PINS},
+    refused={"pin": ONLY_ADAPTIVE_PINS, "contact": NO_CONTACT},
 )

@@ -1,0 +1,160 @@
+"""The arrays of contact and joint limits of a moving linkage.
+
+They stand behind those of `Moving` and `Constraints` in the same table; those of the search for contacts come last, and
+are missing where only limits act. How many bodies are touched changes from step to step: the arrays of the solver have a
+capacity, and the table says how much of it is in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.contact.broad_phase import Finder
+from linkwork.contact.contact_list import Contacts
+from linkwork.contact.geometry.distance import Scratch
+from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.solver.problem import Problem, System
+from linkwork.contact.volumes import Volumes
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
+from linkwork.core.jit import inlined
+from linkwork.simulation.constraints import Constraints
+from linkwork.simulation.moving import Moving, untouched
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Entries of `settings`: the first four as the solvers read them.
+TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, UNUSED, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
+# Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
+LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
+CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)
+COUNTS = 16
+COUPLED, IMPACTS = 0, 1
+# Entries of `totals` since they were last cleared.
+WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, TOTALS = range(7)
+
+
+class Touch(NamedTuple):
+    """Contact and limits of a moving linkage of n bodies: up to c contacts on m bodies, l limits that are near."""
+
+    open_nodes: Int1  # (o,) nodes of the assembly tree with joints that move, children before parents
+    piece: Int1  # (N,) moving body in which the frame of an open node, or of a rigid one right below, stands; -1: the world
+    pose: Float2  # (N, 12) and where in it
+    leaf: Int1  # (bodies of the model,) node of each
+    whole: Int1  # (nv,) place in the model of each velocity of the moving linkage
+    twists: Float2  # (n, 6) with the velocities that forces alone would give; world axes, at the bodies' origins
+    before: Float2  # (n, 6) before the step, in each body's frame
+    carrier: Int2  # (c, 2) moving body that carries each side of a contact; -1: the world
+    slot_of: Int1  # (n,) number of a touched body, else -1
+    reached: Int1  # (m + l,) touched bodies, then the bodies on the joints of near limits
+    lower: Float1  # (nv of the model,) limits of coordinates [rad or m]
+    upper: Float1  # (nv of the model,)
+    bound: Int2  # (l, 3) near limits: body on the joint, place of its velocity, side (0 lower, 1 upper)
+    held: Float2  # (nv of the model, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
+    drive: Float1  # (nv,) impulses of limits
+    pushed: Int1  # (t,) floating trees whose coordinates were corrected in this step
+    settings: Float1
+    counts: Int1
+    totals: Float1
+
+
+touch_of = reader(Touch, Moving, Constraints)
+contacts_of = reader(Contacts, Moving, Constraints, Touch)
+problem_of = reader(Problem, Moving, Constraints, Touch, Contacts)
+system_of = reader(System, Moving, Constraints, Touch, Contacts, Problem)
+
+
+class Stack(NamedTuple):
+    """The rest of a `Finder`."""
+
+    pairs: Int2
+    numbers: Float2
+    query: Float1
+
+
+_BEFORE = (Moving, Constraints, Touch, Contacts, Problem, System)
+_shapes_of = reader(ShapeTable, *_BEFORE)
+volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
+_scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
+_stack_of = reader(Stack, *_BEFORE, ShapeTable, Volumes, Scratch)
+
+
+@inlined
+def finder_of(table):
+    stack = _stack_of(table)
+    return Finder(
+        _shapes_of(table),
+        volumes_of(table),
+        contacts_of(table),
+        _scratch_of(table),
+        stack.pairs,
+        stack.numbers,
+        stack.query,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- sizes in the table
+
+
+def _places(bundle: Any, before: tuple[Any, ...], names: str) -> tuple[int, ...]:
+    return tuple(place_of(bundle, name, *before) for name in names.split())
+
+
+_PROBLEM = (Moving, Constraints, Touch, Contacts)
+_SYSTEM = (*_PROBLEM, Problem)
+ROWS_BY_NUMBERS = _places(Problem, _PROBLEM, "Lambda v_free v_before impulse push")
+ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
+ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
+ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
+COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1
+ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G matrix")
+COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_MATRIX = (place + 1 for place in ROWS_OF_SYSTEM)
+ROWS_OF_OPEN_NODES = place_of(Touch, "open_nodes", Moving, Constraints)
+
+
+@inlined
+def size_problem(table, bodies, contacts, limits, loop_rows):
+    """Gives the arrays of the solver the sizes of this step, within their capacities; matrices become compact."""
+    numbers = 6 * bodies + limits
+    for k in range(len(ROWS_BY_NUMBERS)):
+        table[ROWS_BY_NUMBERS[k]] = numbers
+    table[COLUMNS_OF_LAMBDA] = numbers
+    table[ROWS_BY_CONTACTS[0]] = contacts
+    table[ROWS_BY_BODIES[0]] = bodies
+    for k in range(len(ROWS_BY_LIMITS)):
+        table[ROWS_BY_LIMITS[k]] = limits
+    rows = 3 * contacts + limits + loop_rows
+    for k in range(len(ROWS_OF_SYSTEM)):
+        table[ROWS_OF_SYSTEM[k]] = rows
+    table[COLUMNS_OF_W] = numbers
+    table[COLUMNS_OF_G] = rows
+    table[COLUMNS_OF_MATRIX] = rows
+
+
+def allocate_touch(bodies: int, freedoms: int, trees: int, nodes: int, contacts: int, slots: int, limits: int) -> Touch:
+    touch = Touch(
+        open_nodes=np.zeros(nodes, dtype=np.int64),
+        piece=np.full(nodes, -1, dtype=np.int64),
+        pose=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (nodes, 1)),
+        leaf=np.zeros(bodies, dtype=np.int64),
+        whole=np.arange(freedoms),
+        twists=untouched(bodies, 6),
+        before=untouched(bodies, 6),
+        carrier=np.zeros((contacts, 2), dtype=np.int64),
+        slot_of=np.full(bodies, -1, dtype=np.int64),
+        reached=np.zeros(slots + limits, dtype=np.int64),
+        lower=np.full(freedoms, -np.inf),
+        upper=np.full(freedoms, np.inf),
+        bound=np.zeros((limits, 3), dtype=np.int64),
+        held=np.zeros((freedoms, 2)),
+        drive=np.zeros(freedoms),
+        pushed=np.zeros(trees, dtype=np.int64),
+        settings=np.zeros(SETTINGS),
+        counts=np.zeros(COUNTS, dtype=np.int64),
+        totals=np.zeros(TOTALS),
+    )
+    touch.counts[SLOT_CAPACITY] = slots
+    return touch

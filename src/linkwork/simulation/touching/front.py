@@ -1,0 +1,299 @@
+"""Contact and joint limits of a simulation, as Python sees them: memory that grows, records, reports, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly.plan import assemble
+from linkwork.contact import contact_list as cl
+from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.settings import Contact
+from linkwork.contact.shape_table import mean_size, shape_table
+from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
+from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.errors import LinkworkWarning, StateError
+from linkwork.loops.system import loop_plan
+from linkwork.model.model import Model
+from linkwork.simulation.touching import arrays as ta
+
+FloatArray = NDArray[np.float64]
+
+FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+NAMED_AT_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPoint:
+    """A point at which two bodies touched, or nearly so, in the last step.
+
+    body, other: names; other may be an obstacle or "world". point [m], normal from other to body, in the world.
+    gap: distance, negative where they overlap [m]. impulse [N·s] on body in the last step, and that per time: force [N].
+    state: "apart", "sticking" or "sliding".
+    """
+
+    body: str
+    other: str
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    gap: float
+    impulse: tuple[float, float, float]
+    force: tuple[float, float, float]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContactReport:
+    """What contact and limits did in a call of `step`.
+
+    contacts: points that touched or nearly so at the end; limits: joint limits likewise.
+    residual: largest of the solves, relative to their largest impulse (law "impacts": approach speed left [m/s]).
+    sweeps: of all solves. not_converged: solves that stopped at max_sweeps above their tolerance.
+    deepest: penetration that a step began with [m]. energy_lost: to friction and impacts [J].
+    """
+
+    contacts: int
+    limits: int
+    residual: float
+    sweeps: int
+    not_converged: int
+    deepest: float
+    energy_lost: float
+
+
+class Touching:
+    """Contact (where there are settings) and joint limits (where they act) of one simulation.
+
+    bodies, freedoms, trees: the most that the moving linkage may have.
+    """
+
+    def __init__(self, model: Model, contact: Contact | None, limits: bool, trees: int):
+        self.model, self.contact = model, contact
+        self.finder: Finder | None = None
+        margin, contacts, nodes = 0.0, 0, 0
+        if contact is not None:
+            table = shape_table(model, contact)
+            assembly = assemble(model.parent)
+            volumes = make_volumes(assembly, table)
+            contacts, nodes = FIRST_CONTACTS, assembly.nodes.shape[0]
+            self.finder = make_finder(table, volumes, assembly.depth, contacts)
+            margin = contact.margin or 1e-3 * mean_size(table)
+        self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
+        slots = FIRST_SLOTS + 2 * len(model.loops) if contact is not None else 2 * len(model.loops)
+        self.touch = ta.allocate_touch(
+            model.n_bodies, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
+        )
+        if self.finder is not None:
+            opened = all_open(self.finder.volumes)
+            self.touch.open_nodes[: opened.size] = opened
+            self.touch = self.touch._replace(open_nodes=self.touch.open_nodes[: opened.size])  # with room for all
+            self.touch.piece[:] = self.finder.volumes.frame
+            self.touch.leaf[:] = assembly.leaf
+        law = contact or Contact()
+        self.touch.settings[:] = (
+            law.tolerance, law.max_sweeps, law.rest_speed, law.correction, 0.0, margin,
+            contact.restitution if contact is not None else 0.0,
+        )  # fmt: skip
+        counts = self.touch.counts
+        counts[ta.LAW] = ta.COUPLED if law.law == "coupled" else ta.IMPACTS
+        counts[ta.SELF_CONTACT], counts[ta.CONTINUOUS] = law.self_contact, law.continuous
+        counts[ta.ANY_LIMITS] = limits
+        if limits:
+            self.touch.lower[:], self.touch.upper[:] = model.lower, model.upper
+        self._make_solver()
+
+    def _make_solver(self) -> None:
+        model = self.model
+        rows = loop_plan(model).rows if model.loops else []
+        self.problem = make_problem(
+            int(self.touch.counts[ta.SLOT_CAPACITY]),
+            self.contacts.ids.shape[0],
+            self.touch.bound.shape[0],
+            rows[-1].stop if rows else 0,
+        )
+        self.problem = self.problem._replace(loop_first=np.array([0, *(x.stop for x in rows)], dtype=np.int64))
+        total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
+        self.system = make_system(total, self.problem.v_free.shape[0])
+
+    @property
+    def bundles(self) -> tuple[Any, ...]:
+        """What stands behind `Moving` and `Constraints` in the table."""
+        own = (self.touch, self.contacts, self.problem, self.system)
+        if self.finder is None:
+            return own
+        f = self.finder
+        return (*own, f.table, f.volumes, f.scratch, ta.Stack(f.pairs, f.numbers, f.query))
+
+    def stop_at_changes(self) -> None:
+        """Steps from now on stop after one in which contacts began or broke."""
+        self.touch.counts[ta.STOPS_AT_CHANGES] = 1
+
+    def grow(self) -> None:
+        """Makes room for what the last step would have needed; the table is to be described anew."""
+        touch, counts = self.touch, self.touch.counts
+        contacts, slots = self.contacts.ids.shape[0], int(counts[ta.SLOT_CAPACITY])
+        limits = touch.bound.shape[0]
+        needed = int(self.contacts.number[cl.NEEDED])
+        if needed > contacts:
+            contacts = 2 * needed
+        if counts[ta.NEEDED_SLOTS] > slots:
+            slots = 2 * int(counts[ta.NEEDED_SLOTS])
+        if counts[ta.NEEDED_LIMITS] > limits:
+            limits = 2 * int(counts[ta.NEEDED_LIMITS])
+        counts[ta.SLOT_CAPACITY] = slots
+        self.touch = touch._replace(
+            carrier=np.zeros((contacts, 2), dtype=np.int64),
+            reached=np.zeros(slots + limits, dtype=np.int64),
+            bound=np.zeros((limits, 3), dtype=np.int64),
+        )
+        self._replace_contacts(contacts, *self.saved_contacts().values())
+        loops = self.problem.loop_impulse
+        self._make_solver()
+        self.problem.loop_impulse[:] = loops
+
+    # -------------------------------------------------------------------------------------------------------- checkpoints
+
+    def saved_contacts(self) -> dict[str, NDArray[Any]]:
+        """What the next step must know of the contacts of the last one."""
+        count = int(self.contacts.number[cl.COUNT])
+        return {
+            "contact_ids": self.contacts.ids[:count].copy(),
+            "contact_data": self.contacts.data[:count].copy(),
+            "contact_impulses": self.contacts.impulse[:count].copy(),
+        }
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        return {
+            **self.saved_contacts(),
+            "contact_states": self.system.state[: int(self.contacts.number[cl.COUNT])].copy(),
+            "limit_impulses": self.touch.held.copy(),
+            "loop_impulses": self.problem.loop_impulse.copy(),
+            "contact_counts": self.touch.counts.copy(),
+            "contact_totals": self.touch.totals.copy(),
+        }
+
+    def refuse_other(self, saved: dict[str, Any]) -> None:
+        """Refuses a checkpoint whose contacts do not fit this model or each other."""
+        ids, data = np.asarray(saved["contact_ids"]), np.asarray(saved["contact_data"])
+        count = ids.shape[0]
+        shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
+        sound = (
+            ids.shape == (count, cl.IDS)
+            and ids.dtype.kind == "i"
+            and data.shape == (count, cl.DATA)
+            and np.asarray(saved["contact_impulses"]).shape == (count, 3)
+            and np.asarray(saved["contact_states"]).shape == (count,)
+            and np.asarray(saved["limit_impulses"]).shape == self.touch.held.shape
+            and np.asarray(saved["loop_impulses"]).shape == self.problem.loop_impulse.shape
+            and np.asarray(saved["contact_counts"]).shape == self.touch.counts.shape
+            and np.asarray(saved["contact_totals"]).shape == self.touch.totals.shape
+            and bool((ids[:, :2] < self.model.n_bodies).all())
+            and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
+        )
+        if not sound:
+            raise StateError("the checkpoint is damaged: its contacts do not fit the model or each other.")
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Goes back to what `saved` gave; the table is to be described anew."""
+        count = len(saved["contact_ids"])
+        room = max(self.contacts.ids.shape[0], count)
+        keep = {name: self.touch.counts[name] for name in (ta.SLOT_CAPACITY,)}
+        self._replace_contacts(room, saved["contact_ids"], saved["contact_data"], saved["contact_impulses"])
+        if self.touch.carrier.shape[0] < room:
+            self.touch = self.touch._replace(carrier=np.zeros((room, 2), dtype=np.int64))
+        self._make_solver()
+        self.system.state[:count] = saved["contact_states"]
+        self.touch.held[:], self.problem.loop_impulse[:] = saved["limit_impulses"], saved["loop_impulses"]
+        self.touch.counts[:], self.touch.totals[:] = saved["contact_counts"], saved["contact_totals"]
+        for name, value in keep.items():
+            self.touch.counts[name] = value
+
+    def _replace_contacts(self, room: int, ids: Any, data: Any, impulses: Any) -> None:
+        count = len(ids)
+        self.contacts = cl.make_contacts(room)
+        self.contacts.ids[:count], self.contacts.data[:count], self.contacts.impulse[:count] = ids, data, impulses
+        self.contacts.number[cl.COUNT] = count
+        if self.finder is not None:
+            self.finder = self.finder._replace(contacts=self.contacts)
+
+    # ------------------------------------------------------------------------------------------------------------ results
+
+    def points(self) -> tuple[ContactPoint, ...]:
+        """The contacts of the last step."""
+        h = float(self.touch.totals[ta.STEP])
+        names = {STICK: "sticking", SLIDE: "sliding"}
+        found = []
+        for c in range(int(self.contacts.number[cl.COUNT])):
+            ids, data, impulse = self.contacts.ids[c], self.contacts.data[c], self.contacts.impulse[c]
+            pressed = float(impulse @ data[cl.NORMAL : cl.NORMAL + 3]) > 0.0
+            found.append(
+                ContactPoint(
+                    body=self.model.body_names[ids[cl.BODY_A]],
+                    other=self._name(int(ids[cl.BODY_B]), int(ids[cl.SHAPE_B])),
+                    point=_three(data[cl.POINT : cl.POINT + 3]),
+                    normal=_three(data[cl.NORMAL : cl.NORMAL + 3]),
+                    gap=float(data[cl.GAP]),
+                    impulse=_three(impulse),
+                    force=_three(impulse / h if h > 0.0 else 0.0 * impulse),
+                    state=names.get(int(self.system.state[c]), "apart") if pressed else "apart",
+                )
+            )
+        return tuple(found)
+
+    def _name(self, body: int, shape: int) -> str:
+        if body >= 0:
+            return self.model.body_names[body]
+        assert self.finder is not None
+        number = int(self.finder.table.entity[shape]) - self.model.n_bodies
+        return self.model.obstacles[number][0] if number < len(self.model.obstacles) else "world"
+
+    def clear_totals(self) -> None:
+        self.touch.totals[: ta.STEP] = 0.0
+
+    def report(self) -> ContactReport:
+        totals = self.touch.totals
+        return ContactReport(
+            contacts=int(self.contacts.number[cl.COUNT]),
+            limits=int(self.touch.counts[ta.LIMITS]),
+            residual=float(totals[ta.WORST_RESIDUAL]),
+            sweeps=int(totals[ta.ALL_SWEEPS]),
+            not_converged=int(totals[ta.NOT_CONVERGED]),
+            deepest=float(totals[ta.DEEPEST]),
+            energy_lost=float(totals[ta.ENERGY_LOST]),
+        )
+
+    def warn_of_overlaps(self, poses: FloatArray) -> None:
+        """A named warning where bodies begin inside each other or an obstacle, deeper than the margin. poses: (n, 12)."""
+        if self.finder is None:
+            return
+        still = np.zeros((self.model.n_bodies, 6))
+        margin = float(self.touch.settings[ta.MARGIN])
+        nodes = all_open(self.finder.volumes)
+        own = self.touch.counts[ta.SELF_CONTACT] != 0
+        find_all_contacts(self.finder, nodes, poses, still, 0.0, 0.0, bool(own))
+        count = int(self.contacts.number[cl.COUNT])
+        deep: dict[tuple[str, str], float] = {}
+        for c in range(count):
+            ids = self.contacts.ids[c]
+            pair = (self.model.body_names[ids[cl.BODY_A]], self._name(int(ids[cl.BODY_B]), int(ids[cl.SHAPE_B])))
+            deep[pair] = max(deep.get(pair, -math.inf), -float(self.contacts.data[c, cl.GAP]))
+        self.contacts.number[:] = 0
+        worst = sorted(((depth, pair) for pair, depth in deep.items() if depth > margin), reverse=True)
+        if worst:
+            shown = "; ".join(f"'{a}' {depth:.3g} m inside '{b}'" for depth, (a, b) in worst[:NAMED_AT_MOST])
+            more = f" and {len(worst) - NAMED_AT_MOST} more pairs" if len(worst) > NAMED_AT_MOST else ""
+            warnings.warn(
+                f"model '{self.model.name}' begins with bodies inside each other: {shown}{more}. Steps push them apart; "
+                "begin apart, or name pairs that are to overlap in Contact(ignore=...).",
+                LinkworkWarning,
+                stacklevel=3,
+            )
+
+
+def _three(x: FloatArray) -> tuple[float, float, float]:
+    return float(x[0]), float(x[1]), float(x[2])

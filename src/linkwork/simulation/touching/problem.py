@@ -1,0 +1,342 @@
+"""From the contacts, near limits and loops of a step to the solver's problem, and from its answer to the end of the step.
+
+    v_free = v + h q̈        Λ by answers        v⁺ = v_free + M⁻¹Jᵀ λ        q⁺ = q ⊕ h (v⁺ + M⁻¹Jᵀ λ_push)
+
+The velocity of a free joint is in axes that turn with its body. Contact is solved in the axes of the start of the step, so
+the turning is taken out before and put back after it. Theory: docs/theory/contact.md.
+"""
+
+from linkwork.contact.contact_list import COUNT, NORMAL, SHAPE_A, SHAPE_B
+from linkwork.contact.solver.coupled import solve_coupled
+from linkwork.contact.solver.impacts import solve_impacts
+from linkwork.contact.solver.problem import (
+    CONVERGED,
+    ENERGY,
+    LIMIT_GAP,
+    LIMIT_RESTITUTION,
+    PENETRATION,
+    RESIDUAL,
+    SIGN,
+    SWEEPS,
+)
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import P_, R_, TWIST
+from linkwork.model.joint_kernels import quaternion_at
+from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, Q, V
+from linkwork.simulation.accelerate import place_and_move
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.momentum import MOMENTUM, momentum_leaf_to_root
+from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
+from linkwork.simulation.touching.answers import answer, answer_matrix, to_world
+from linkwork.simulation.touching.arrays import (
+    ALL_SWEEPS,
+    ANY_LIMITS,
+    CHANGED,
+    COUPLED,
+    DEEPEST,
+    ENERGY_LOST,
+    LAW,
+    LIMIT_BOUNCE,
+    LIMITS,
+    NEEDED_LIMITS,
+    NEEDED_SLOTS,
+    NOT_CONVERGED,
+    SIGNATURE,
+    SLOT_CAPACITY,
+    SLOTS,
+    STEP,
+    WORST_RESIDUAL,
+    contacts_of,
+    problem_of,
+    size_problem,
+    system_of,
+    touch_of,
+)
+from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
+from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
+from linkwork.spatial.vectors import join, wrench_to_parent
+
+NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
+
+
+# ------------------------------------------------------------------------------------------------------- before the solve
+
+
+@routine
+def free_motion(table, h):
+    """v ← v_free, as seen from the axes at the start of the step; world poses, and twists with it, follow."""
+    s = moving_of(table)
+    t = touch_of(table)
+    for i in range(s.tree.shape[0]):
+        store6(t.before, i, 0, load6(s.work, i, TWIST))
+    for k in range(s.v.shape[0]):
+        s.v[k] += h * s.qdd[k]
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, KIND] == FREE:
+            j = s.tree[i, V]
+            w = (s.start_v[j], s.start_v[j + 1], s.start_v[j + 2])
+            x = cross3(w, (s.start_v[j + 3], s.start_v[j + 4], s.start_v[j + 5]))
+            for d in range(3):
+                s.v[j + 3 + d] += h * x[d]
+    for i in range(s.tree.shape[0]):
+        twist = place_and_move(s, i)
+        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
+
+
+@routine
+def near_limits(table, h):
+    """Lists the coordinates that could reach a limit in this step; returns how many, more than there is room for if so."""
+    s = moving_of(table)
+    t = touch_of(table)
+    count = 0
+    if t.counts[ANY_LIMITS] == 0:
+        return 0
+    for i in range(s.tree.shape[0]):
+        kind = s.tree[i, KIND]
+        if kind != HELICAL and kind != COMPOUND:
+            continue
+        for d in range(s.tree[i, DOF]):
+            j = s.tree[i, V] + d
+            q = s.q[s.tree[i, Q] + d]
+            for side in range(2):
+                gap = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
+                speed = s.v[j] if side == 0 else -s.v[j]
+                if gap + min(0.0, 2.0 * h * speed) < NEAR:
+                    if count < t.bound.shape[0]:
+                        t.bound[count, 0], t.bound[count, 1], t.bound[count, 2] = i, j, side
+                    count += 1
+                else:
+                    t.held[t.whole[j], side] = 0.0
+    return count
+
+
+@inlined
+def slot_for(t, body, slots):
+    """The slot of a body, and how many there are with it; bodies beyond the capacity are only counted."""
+    if body < 0:
+        return -1, slots
+    if t.slot_of[body] < 0:
+        t.slot_of[body] = slots
+        if slots < t.counts[SLOT_CAPACITY]:
+            t.reached[slots] = body
+        slots += 1
+    return t.slot_of[body], slots
+
+
+@routine
+def number_touched(table, count):
+    """Numbers the touched bodies; returns how many. Leaves `slot_of` empty again."""
+    t = touch_of(table)
+    x = constraints_of(table)
+    slots = 0
+    for c in range(count):
+        for side in range(2):
+            _, slots = slot_for(t, t.carrier[c, side], slots)
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            _, slots = slot_for(t, x.ends[k, side], slots)
+    return slots
+
+
+@routine
+def forget_slots(table, count):
+    t = touch_of(table)
+    x = constraints_of(table)
+    for c in range(count):
+        for side in range(2):
+            if t.carrier[c, side] >= 0:
+                t.slot_of[t.carrier[c, side]] = -1
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            if x.ends[k, side] >= 0:
+                t.slot_of[x.ends[k, side]] = -1
+
+
+@routine
+def pose_problem(table, count, limits):
+    """Fills the problem of `count` contacts (their carriers are known) and the near limits; OK or CONTACTS_GROW."""
+    s = moving_of(table)
+    t = touch_of(table)
+    x = constraints_of(table)
+    slots = number_touched(table, count)
+    t.counts[NEEDED_SLOTS], t.counts[NEEDED_LIMITS] = slots, limits
+    if slots > t.counts[SLOT_CAPACITY] or limits > t.bound.shape[0]:
+        forget_slots(table, count)
+        return CONTACTS_GROW
+    t.counts[SLOTS], t.counts[LIMITS] = slots, limits
+    size_problem(table, slots, count, limits, x.row.shape[0])
+    problem = problem_of(table)
+    for k in range(limits):
+        t.reached[slots + k] = t.bound[k, 0]
+    for m in range(slots):
+        i = t.reached[m]
+        store3(problem.origin, m, 0, load3(s.world, i, 9))
+        before = to_world(load9(s.world, i, 0), load6(t.before, i, 0))
+        for e in range(6):
+            problem.v_free[6 * m + e] = t.twists[i, e]
+            problem.v_before[6 * m + e] = before[e]
+    for c in range(count):
+        for side in range(2):
+            body = t.carrier[c, side]
+            problem.slot[c, side] = t.slot_of[body] if body >= 0 else -1
+    pose_limits(s, t, problem, slots, limits)
+    pose_loops(s, t, x, problem)
+    forget_slots(table, count)
+    answer_matrix(table, limits, problem.Lambda)
+    return OK
+
+
+@inlined
+def pose_limits(s, t, problem, slots, limits):
+    for k in range(limits):
+        i, j, side = t.bound[k, 0], t.bound[k, 1], t.bound[k, 2]
+        q = s.q[s.tree[i, Q] + j - s.tree[i, V]]
+        problem.limit_at[k] = 6 * slots + k
+        problem.limit[k, SIGN] = 1.0 if side == 0 else -1.0
+        problem.limit[k, LIMIT_GAP] = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
+        problem.limit[k, LIMIT_RESTITUTION] = t.settings[LIMIT_BOUNCE]
+        problem.limit_impulse[k] = t.held[t.whole[j], side]
+        problem.v_free[6 * slots + k] = s.v[j]
+        problem.v_before[6 * slots + k] = s.start_v[j]
+
+
+@inlined
+def pose_loops(s, t, x, problem):
+    """Loops keep the velocities that the closed linkage would have without contact."""
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            problem.loop_rate[r] = 0.0
+            for side in range(2):
+                i = x.ends[k, side]
+                problem.loop_slot[r, side] = t.slot_of[i] if i >= 0 else -1
+                if i >= 0:
+                    row = to_world(load9(s.world, i, 0), load6(x.row, r, 6 * side))
+                    store6(problem.loop_row, r, 6 * side, row)
+                    for e in range(6):
+                        problem.loop_rate[r] += row[e] * t.twists[i, e]
+
+
+# -------------------------------------------------------------------------------------------------------- after the solve
+
+
+@routine
+def resolve(table, h, limits):
+    """Solves the problem and moves on: velocities, coordinates, what is kept of momentum, and the numbers of the report."""
+    s = moving_of(table)
+    t = touch_of(table)
+    x = constraints_of(table)
+    problem = problem_of(table)
+    system = system_of(table)
+    if t.counts[LAW] == COUPLED:
+        solve_coupled(contacts_of(table), problem, system, h, t.settings)
+    else:
+        solve_impacts(contacts_of(table), problem, system, h, t.settings)
+    answer(table, limits, problem.impulse, x.change)
+    for k in range(s.v.shape[0]):
+        s.v[k] += x.change[k]
+        s.u[k] = s.v[k]
+    if is_pushing(problem.push):
+        answer(table, limits, problem.push, x.change)
+        for k in range(s.v.shape[0]):
+            s.u[k] += x.change[k]
+    note_momentum(s, t, problem)
+    integrate(s.tree, s.q, s.u, h, s.q)
+    turn_with_frames(s, h)
+    for k in range(limits):
+        t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
+    note_report(t, system.report, h)
+
+
+@inlined
+def is_pushing(push):
+    pushing = False
+    for k in range(push.shape[0]):
+        pushing = pushing or push[k] != 0.0
+    return pushing
+
+
+@inlined
+def turn_with_frames(s, h):
+    """Free joints go straight, as contact was solved; their axes have turned: the same velocities in the new ones."""
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, KIND] == FREE:
+            j = s.tree[i, V]
+            k = s.tree[i, Q]
+            x = matvec3(quaternion_matrix(quaternion_at(s.start_q, k + 3)), (s.u[j + 3], s.u[j + 4], s.u[j + 5]))
+            for d in range(3):
+                s.q[k + d] = s.start_q[k + d] + h * x[d]
+            R = quaternion_matrix(quaternion_exp((h * s.u[j], h * s.u[j + 1], h * s.u[j + 2])))
+            v = tmatvec3(R, (s.v[j + 3], s.v[j + 4], s.v[j + 5]))
+            for d in range(3):
+                s.v[j + 3 + d] = v[d]
+
+
+@inlined
+def note_momentum(s, t, problem):
+    """Impulses change the momentum that floating trees are to have; trees whose coordinates are corrected are noted."""
+    for k in range(t.pushed.shape[0]):
+        t.pushed[k] = 0
+    if s.counts[KEEPS_MOMENTUM] == 0:
+        return
+    m = t.counts[SLOTS]
+    for r in range(m):
+        tree = s.tree_of[t.reached[r]]
+        if tree >= 0:
+            f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
+            n = (problem.impulse[6 * r], problem.impulse[6 * r + 1], problem.impulse[6 * r + 2])
+            add_to6(s.kept, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
+            for e in range(6):
+                if problem.push[6 * r + e] != 0.0:
+                    t.pushed[tree] = 1
+    for k in range(t.counts[LIMITS]):
+        tree = s.tree_of[t.reached[m + k]]
+        if tree >= 0 and problem.push[6 * m + k] != 0.0:
+            t.pushed[tree] = 1
+
+
+@routine
+def accept_pushes(table):
+    """Trees whose coordinates were corrected keep the momentum they have now: moving mass is no impulse."""
+    s = moving_of(table)
+    t = touch_of(table)
+    if s.counts[KEEPS_MOMENTUM] == 0:
+        return
+    any_pushed = False
+    for k in range(t.pushed.shape[0]):
+        any_pushed = any_pushed or t.pushed[k] != 0
+    if not any_pushed:
+        return
+    momentum_leaf_to_root(table)
+    for k in range(t.pushed.shape[0]):
+        b = s.base[k]
+        if t.pushed[k] != 0 and b >= 0:
+            moved = wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
+            store6(s.kept, k, 0, moved)
+
+
+@inlined
+def note_report(t, report, h):
+    totals = t.totals
+    totals[WORST_RESIDUAL] = max(totals[WORST_RESIDUAL], report[RESIDUAL])
+    totals[ALL_SWEEPS] += report[SWEEPS]
+    totals[DEEPEST] = max(totals[DEEPEST], report[PENETRATION])
+    totals[ENERGY_LOST] -= report[ENERGY]
+    totals[NOT_CONVERGED] += 1.0 - report[CONVERGED]
+    totals[STEP] = h
+
+
+@routine
+def note_changes(table):
+    """Whether other pairs press on each other than in the step before."""
+    t = touch_of(table)
+    contacts = contacts_of(table)
+    total = 0
+    for c in range(contacts.number[COUNT]):
+        if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
+            total += (contacts.ids[c, SHAPE_A] * 1_000_003 + contacts.ids[c, SHAPE_B] + 1) * 2_654_435_761
+    for k in range(t.counts[LIMITS]):
+        if t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] > 0.0:
+            total += 7_919 * (2 * t.whole[t.bound[k, 1]] + t.bound[k, 2] + 1)
+    t.counts[CHANGED] = 1 if total != t.counts[SIGNATURE] else 0
+    t.counts[SIGNATURE] = total

@@ -1,0 +1,162 @@
+"""One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
+
+from linkwork.contact.broad_phase import find_contacts
+from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.simulation.accelerate import AT_END, accelerate
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.integrators.chart import DONE, integrate
+from linkwork.simulation.loop_forces import accelerate_closed, close_loops
+from linkwork.simulation.momentum import add_impulses
+from linkwork.simulation.moving import (
+    CONTACTS_CHANGED,
+    CONTACTS_GROW,
+    KEEPS_MOMENTUM,
+    OK,
+    SEARCH_TOO_DEEP,
+    moving_of,
+)
+from linkwork.simulation.step import begin, finish
+from linkwork.simulation.touching.arrays import (
+    CHANGED,
+    CONTINUOUS,
+    LIMITS,
+    MARGIN,
+    SELF_CONTACT,
+    SLOTS,
+    STOPS_AT_CHANGES,
+    contacts_of,
+    finder_of,
+    touch_of,
+)
+from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
+from linkwork.simulation.touching.problem import (
+    accept_pushes,
+    free_motion,
+    near_limits,
+    note_changes,
+    pose_problem,
+    resolve,
+)
+from linkwork.spatial.memory import load3, store3
+
+
+@kernel
+def advance_touching(table, h, n):
+    """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
+    for k in range(n):
+        status = one_touching_step(table, h)
+        if status != OK:
+            return status, k
+        counts = touch_of(table).counts
+        if counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+            return CONTACTS_CHANGED, k + 1
+    return OK, n
+
+
+@kernel
+def advance_limited(table, h, n):
+    """The same where only limits of joints act."""
+    for k in range(n):
+        status = begin_touching(table, h)
+        status = end_touching(table, h, status, 0)
+        if status != OK:
+            return status, k
+    return OK, n
+
+
+@routine
+def one_touching_step(table, h):
+    """One step of h [s], or none: OK, or why it failed."""
+    status = begin_touching(table, h)
+    count = 0
+    if status == OK:
+        count = find(table, h)
+        if count < 0:
+            status, count = count, 0
+    return end_touching(table, h, status, count)
+
+
+@routine
+def begin_touching(table, h):
+    """Accelerations, momentum, and the velocities that forces alone would give; OK or a failure."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    begin(table, h)
+    if x.ends.shape[0] > 0:
+        bad = accelerate_closed(table, AT_END, h)
+    else:
+        bad = accelerate(table, AT_END, h)
+    if bad != OK:
+        return bad
+    if s.counts[KEEPS_MOMENTUM] != 0:
+        add_impulses(table, h)
+    free_motion(table, h)
+    return OK
+
+
+@routine
+def find(table, h):
+    """Lists the contacts of this moment and what carries them; their number, or why it failed."""
+    t = touch_of(table)
+    finder = finder_of(table)
+    place_open_nodes(table, finder.volumes)
+    follow = h if t.counts[CONTINUOUS] != 0 else 0.0
+    count = find_contacts(finder, t.open_nodes, t.settings[MARGIN], follow, t.counts[SELF_CONTACT] != 0)
+    if count < 0:
+        take_back_contacts(finder.contacts)
+        return SEARCH_TOO_DEEP
+    if finder.contacts.number[NEEDED] > finder.contacts.ids.shape[0]:
+        take_back_contacts(finder.contacts)
+        return CONTACTS_GROW
+    return find_carriers(t, finder.volumes, finder.contacts)
+
+
+@routine
+def take_back_contacts(contacts):
+    """The contacts of the step before are the present ones again; their points on bodies and impulses, which is all that
+    the next search asks of them."""
+    for i in range(contacts.number[OLD]):
+        for c in range(IDS):
+            contacts.ids[i, c] = contacts.old_ids[i, c]
+        store3(contacts.data, i, LOCAL, load3(contacts.old_local, i, 0))
+        store3(contacts.impulse, i, 0, load3(contacts.old_impulse, i, 0))
+    contacts.number[COUNT] = contacts.number[OLD]
+
+
+@routine
+def end_touching(table, h, status, count):
+    """Solves contacts and limits and ends the step; one that failed is taken back."""
+    if status == OK:
+        t = touch_of(table)
+        limits = near_limits(table, h)
+        if count + limits > 0:
+            status = pose_problem(table, count, limits)
+            if status == OK:
+                resolve(table, h, limits)
+        else:
+            t.counts[SLOTS], t.counts[LIMITS] = 0, 0
+            end_untouched(table, h)
+    if status == OK:
+        status = DONE
+        if constraints_of(table).ends.shape[0] > 0:
+            status = close_loops(table)
+        if status == DONE:
+            accept_pushes(table)
+    status = finish(table, status)
+    if status == OK:
+        note_changes(table)
+    elif count > 0:
+        take_back_contacts(contacts_of(table))
+    return status
+
+
+@inlined
+def end_untouched(table, h):
+    """The end of a step in which nothing touched: that of a step without contact, to the bit."""
+    s = moving_of(table)
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] += h * s.qdd[k]
+    integrate(s.tree, s.q, s.v, h, s.q)

@@ -1,0 +1,274 @@
+"""Closed forms of contact and joint limits in the simulations that users step, fully articulated and adaptive."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+from .test_contact import G, chain, on_a_plane
+
+LAWS = ("coupled", "impacts")
+KINDS = ("full", "adaptive")
+
+
+def simulate(kind, model, state, contact=None, **more):
+    """A simulation in which every joint may move."""
+    if kind == "full":
+        return lw.FullDynamics(model, state, contact=contact, **more)
+    return lw.AdaptiveDynamics(model, state, tolerance=0.0, contact=contact, **more)
+
+
+def world_twist(sim, body=0):
+    return lw.body_twists(sim.model, sim.state, frame="world")[body]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("friction", [0.3, 0.7])
+def test_block_on_an_incline(kind, friction):
+    """Rests for μ ≥ tan θ, else g (sin θ - μ cos θ). The incline is the plane, gravity is tilted."""
+    slope = math.atan(0.5)
+    gravity = (G * math.sin(slope), 0, -G * math.cos(slope))
+    model = on_a_plane(lw.Box((0.2, 0.3, 0.1)), lw.Inertia.box(1.5, (0.2, 0.3, 0.1)), gravity)
+    q = model.neutral().q
+    q[2] = 0.05
+    sim = simulate(kind, model, lw.State(q, np.zeros(6)), lw.Contact(friction=friction))
+    sim.advance(1e-3, 200)
+    expected = max(0.0, G * (math.sin(slope) - friction * math.cos(slope)) * 0.2)
+    assert world_twist(sim)[3] == pytest.approx(expected, abs=1e-6)  # residual 1e-8 over 200 steps of 5e-3 m/s
+    assert abs(sim.state.q[2] - 0.05) < 1e-6
+    assert {point.state for point in sim.contacts} == {"sliding" if expected else "sticking"}
+    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(1.5 * G * math.cos(slope), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("law", LAWS)
+def test_ball_slides_until_it_rolls(kind, law):
+    """A solid ball keeps 5/7 of its speed; it goes straight, and stays on the plane."""
+    model = on_a_plane(lw.Sphere(0.1), lw.Inertia.sphere(1.0, 0.1))
+    q, v = model.neutral().q, np.zeros(6)
+    q[2], v[3] = 0.1, 1.0
+    sim = simulate(kind, model, lw.State(q, v), lw.Contact(friction=0.3, law=law))
+    sim.advance(1e-3, 90)
+    assert world_twist(sim)[3] == pytest.approx(1.0 - 0.3 * G * 0.09, abs=1e-3)  # still slides; O(h)
+    sim.advance(1e-3, 60)
+    twist = world_twist(sim)
+    assert twist[3] == pytest.approx(5 / 7, rel=1e-4)
+    assert twist[1] * 0.1 == pytest.approx(twist[3], rel=1e-4)
+    assert sim.state.q[2] == pytest.approx(0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ball_rolls_down_an_incline(kind):
+    """5/7 g sin θ."""
+    slope = 0.2
+    model = on_a_plane(lw.Sphere(0.1), lw.Inertia.sphere(1.0, 0.1), (G * math.sin(slope), 0, -G * math.cos(slope)))
+    q = model.neutral().q
+    q[2] = 0.1
+    sim = simulate(kind, model, lw.State(q, np.zeros(6)), lw.Contact(friction=0.5))
+    sim.advance(1e-3, 200)
+    assert world_twist(sim)[3] == pytest.approx(5 / 7 * G * math.sin(slope) * 0.2, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("law", LAWS)
+def test_bounces_fall_as_e_to_the_2n(kind, law):
+    model = on_a_plane(lw.Sphere(0.1), lw.Inertia.sphere(1.0, 0.1), joint=lw.Prismatic((0, 0, 1)))
+    contact = lw.Contact(restitution=0.8, law=law)
+    sim = simulate(kind, model, lw.State(np.array([0.6]), np.zeros(1)), contact)
+    heights, last = [], [0.5, 0.5]
+    for _ in range(3600):
+        sim.advance(5e-4)
+        now = sim.state.q[0] - 0.1
+        if last[1] > last[0] and last[1] >= now:
+            heights.append(last[1])
+        last = [last[1], now]
+    assert len(heights) >= 3
+    # a bounce happens up to a step early or late: h v / height, doubled by every bounce before
+    assert heights[:3] == pytest.approx([0.5 * 0.64**n for n in (1, 2, 3)], rel=0.02)
+
+
+def test_newtons_cradle():
+    """Equal balls in a row, e = 1, one after the other: the last leaves with the speed of the first."""
+    linkage = lw.Linkage("cradle", gravity=(0, 0, 0))
+    for k in range(4):
+        linkage.add_body(f"ball_{k}", joint=lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.sphere(1.0, 0.1),
+                         placement=lw.Pose((0.3 * k, 0, 0)), shapes=[lw.Sphere(0.1)])  # fmt: skip
+    model = linkage.compile()
+    contact = lw.Contact(restitution=1.0, friction=0.0, law="impacts")
+    sim = lw.FullDynamics(model, lw.State(np.zeros(4), np.array([1.0, 0, 0, 0])), contact=contact)
+    sim.advance(1e-3, 400)
+    assert sim.state.v == pytest.approx([0, 0, 0, 1.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chain_at_rest_presses_with_its_weight(kind):
+    """Ten links on a table: forces add up to the weight; penetration stays below 1e-4 of a link."""
+    model = chain(10).compile()
+    sim = simulate(kind, model, model.neutral(), lw.Contact(friction=0.5))
+    report = sim.step(2e-3, 100)
+    assert len(sim.contacts) == 20
+    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(10 * 0.1 * G, rel=1e-6)
+    assert min(point.gap for point in sim.contacts) > -1e-4 * 0.1
+    assert np.abs(sim.state.v).max() < 1e-6
+    assert report.contact.not_converged == 0
+    assert report.contact.contacts == 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("ratio", "holds"), [(0.97, True), (1.03, False)])
+@pytest.mark.parametrize("wrap", [math.pi / 2, math.pi])
+def test_capstan(kind, ratio, holds, wrap):
+    """A chain of spheres over a fixed drum, μ = 0.3: holds at 0.97 exp(μ θ), slips at 1.03."""
+    friction, drum, radius, links = 0.3, 1.0, 0.002, round(24 * wrap / math.pi)
+    step = wrap / links
+    length = 2 * (drum + radius) * math.sin(step / 2)
+    linkage = lw.Linkage("capstan", gravity=(0, 0, 0))
+    ball = lw.Inertia(1e-3, (0, 0, 0), (1e-5, 1e-5, 1e-5))
+    first = lw.Pose(((drum + radius), 0, 0), rpy=(0, 0, math.pi / 2 + step / 2))
+    for i in range(links + 1):
+        joint = lw.Planar() if i == 0 else lw.Revolute((0, 0, 1))
+        place = first if i == 0 else lw.Pose((length, 0, 0), rpy=(0, 0, step))
+        linkage.add_body(f"b{i}", "world" if i == 0 else f"b{i - 1}", joint, place, ball, shapes=[lw.Sphere(radius)])
+    linkage.add_obstacle("drum", lw.Cylinder(drum, 1.0))
+    model = linkage.compile()
+    contact = lw.Contact(friction=friction, self_contact=False, margin=1e-4, tolerance=1e-7, max_sweeps=5000)
+    sim = simulate(kind, model, model.neutral(), contact)
+    low, high, end = 1.0, ratio * math.exp(friction * wrap), math.pi / 2 + wrap
+    sim.apply_wrench("b0", force=(0, -low, 0))
+    sim.apply_wrench(f"b{links}", force=(high * math.cos(end), high * math.sin(end), 0))
+    h = 1e-3
+    sim.advance(h)
+    assert len(sim.contacts) == links + 1
+    free = 0.03 * low / (1e-3 * (links + 1)) * h  # speed a chain would gain from 3 % of the load
+    speed = np.linalg.norm(world_twist(sim, links)[3:])
+    assert (speed < 0.05 * free) if holds else (speed > 0.2 * free)
+
+
+def two_chains():
+    linkage = lw.Linkage("two", gravity=(0, 0, 0))
+    for name, at in (("a", 0.0), ("b", 0.13)):
+        one = chain(4)
+        one.remove_obstacle("table")
+        placement = lw.Pose((0.05 * (name == "b"), at, 0), rpy=(0, 0, 0.3 * (name == "b")))
+        linkage.merge(one, prefix=name, placement=placement)
+    model = linkage.compile()
+    start = np.zeros(model.nv)
+    start[model.v_slice("alink_0").start + 4] = 1.0
+    return model, lw.State(model.neutral().q, start)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_momentum_of_colliding_linkages(kind):
+    """Two free chains run into each other: momentum of both together stays, energy only falls."""
+    model, state = two_chains()
+    contact = lw.Contact(restitution=0.5, friction=0.3, correction=0.0)
+    sim = simulate(kind, model, state, contact)
+    before, energy, lost = sim.momentum, sim.energy.kinetic, 0.0
+    for _ in range(150):
+        lost += sim.step(1e-3).contact.energy_lost
+    assert lost > 0.01 * energy  # they met
+    after = sim.momentum
+    size, steps = 0.4, 150
+    rounding = 1e3 * np.finfo(float).eps * size * steps
+    assert after.linear == pytest.approx(before.linear, abs=rounding)
+    assert after.angular == pytest.approx(before.angular, abs=rounding)
+    assert sim.energy.kinetic < energy
+
+
+def pendulum(**joint):
+    linkage = lw.Linkage("pendulum")
+    inertia = lw.Inertia(1.0, (0, 0, -0.5), (0.1, 0.1, 0.01))
+    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), **joint), inertia=inertia)
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_joint_limits_act(kind, restitution):
+    """A pendulum driven against its limit: it comes back with e times its speed, or rests there without chatter."""
+    model = pendulum(limits=(-0.5, 2.0))
+    sim = simulate(kind, model, lw.State(np.array([1.0]), np.zeros(1)), lw.Contact(restitution=restitution))
+    sim.set_effort("rod", -6.0)
+    last, rebound, least = 0.0, None, 0.0
+    for _ in range(3000):
+        sim.advance(1e-3)
+        now = sim.state
+        if last < -0.1 and now.v[0] > 0.0 and rebound is None:
+            rebound = now.v[0] / -last
+        last, least = now.v[0], min(least, now.q[0])
+    assert least >= -0.5 - 1e-9
+    if restitution == 0.0:
+        assert abs(last) < 1e-9
+        assert sim.state.q[0] == pytest.approx(-0.5, abs=1e-6)
+    else:
+        assert rebound == pytest.approx(0.5, rel=0.02)  # acceleration over one step, some 6 rad/s² · h, against 1 rad/s
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_act_without_contact_and_can_be_left_out(kind):
+    model = pendulum(limits=(-0.5, 2.0))
+    start = lw.State(np.array([1.0]), np.zeros(1))
+    stopped, free = simulate(kind, model, start), simulate(kind, model, start, limits=False)
+    stopped.advance(1e-3, 2000)
+    free.advance(1e-3, 880)
+    assert stopped.state.q[0] >= -0.5 - 1e-9
+    assert free.state.q[0] < -0.5
+    assert stopped.contact_report.limits <= 1
+    assert free.contact_report is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_motors_are_as_strong_as_their_joints(kind):
+    """A motor that should hold a pendulum level, with less torque than its weight: the pendulum hangs where both agree."""
+    strong, weak = pendulum(effort_limit=1e3, damping=2.0), pendulum(effort_limit=2.0, damping=2.0)
+    for model, holds in ((strong, True), (weak, False)):
+        sim = simulate(kind, model, model.neutral())
+        sim.set_motor("rod", position=-math.pi / 2, stiffness=1e5, damping=1e2)
+        sim.advance(1e-3, 8000)
+        torque = G * 0.5 * math.sin(-sim.state.q[0])
+        if holds:
+            assert sim.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-4)
+        else:
+            assert torque == pytest.approx(2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_closed_linkage_falls_on_its_limits_and_the_floor(kind):
+    """A four-bar linkage whose bars meet the floor: it rests, its loop closed, and the floor never gives energy."""
+    linkage = lw.library.four_bar()
+    lowest = min(float(lw.body_poses(m := linkage.compile(), m.neutral())[:, 2, 3].min()), 0.0)
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, lowest - 0.05)))
+    model = linkage.compile()
+    start = lw.close_loops(model, model.neutral())
+    sim = simulate(kind, model, start, lw.Contact(friction=0.3))
+    touched, most = False, sim.energy.total
+    for _ in range(100):
+        report = sim.step(1e-3, 10)
+        touched |= any(point.state != "apart" for point in sim.contacts)
+        assert report.contact.energy_lost >= -1e-12
+        assert sim.energy.total < most + 1e-3 * abs(most) + 1e-6  # O(h) of semi-implicit Euler
+    assert touched
+    gaps = lw.loop_gaps(model, sim.state)
+    assert gaps.worst_gap < 1e-9
+    assert gaps.worst_slip < 1e-9
+
+
+@pytest.mark.parametrize("active", [0, 3, 9])
+def test_few_active_joints_rest_on_a_table(active):
+    """A chain that falls on a table with few active joints comes to rest on it, and presses with its weight."""
+    model = chain(10).compile()
+    start = model.neutral()
+    start.q[2] = 0.02
+    sim = lw.AdaptiveDynamics(model, start, active_joints=active, contact=lw.Contact(friction=0.5))
+    lost = 0.0
+    for _ in range(40):
+        report = sim.step(1e-3, 10)
+        assert report.n_active <= active
+        lost += report.contact.energy_lost
+    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(10 * 0.1 * G, rel=1e-3)
+    assert lost == pytest.approx(10 * 0.1 * G * 0.02, rel=0.1)  # what it fell; O(h) of the time of impact
+    assert np.abs(sim.state.v).max() < 1e-3

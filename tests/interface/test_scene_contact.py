@@ -1,0 +1,83 @@
+"""Scenes with [contact] and [[obstacle]]."""
+
+from __future__ import annotations
+
+import pytest
+
+import linkwork as lw
+from linkwork.scene.builtin_scenes import find_scene
+from linkwork.scene.scene import Scene
+
+DROP = """
+[model]
+library = "chain"
+parameters = { joints = 4 }
+floating = true
+
+[[obstacle]]
+name = "floor"
+shape = "plane"
+xyz = [0, 0, -0.5]
+friction = 0.2
+
+[[obstacle]]
+name = "post"
+shape = "cylinder"
+radius = 0.1
+length = 1.0
+xyz = [2, 0, 0]
+copies = 3
+spacing = [0, 1, 0]
+
+[contact]
+restitution = 0.1
+
+[method]
+kind = "full"
+
+[run]
+h = 1e-3
+steps = 10
+"""
+
+
+def scene(tmp_path, text):
+    path = tmp_path / "scene.toml"
+    path.write_text(text, encoding="utf-8")
+    return Scene.read(path)
+
+
+def test_contact_and_obstacles_of_a_scene(tmp_path):
+    built = scene(tmp_path, DROP).build()
+    assert [name for name, _ in built.model.obstacles] == ["floor", "post_0", "post_1", "post_2"]
+    assert built.sim.contact == lw.Contact(restitution=0.1)
+    bare = scene(tmp_path, DROP.replace("[contact]\nrestitution = 0.1\n", "")).build()
+    assert bare.sim.contact is None
+    empty = scene(tmp_path, DROP.replace("restitution = 0.1", "")).build()
+    assert empty.sim.contact == lw.Contact()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("radius = 0.1\n", "", "a cylinder needs 'radius'"),
+        ("restitution = 0.1", "restitution = 2", "restitution"),
+        ("restitution = 0.1", 'ignore = "floor"', "ignore"),
+        ("restitution = 0.1", "bounce = 1", "has no key 'bounce'"),
+        ('"plane"', '"donut"', "donut"),
+        ('kind = "full"', 'kind = "quasi-statics"', "contact is computed only with"),
+    ],
+)
+def test_faults_of_contact_are_told(tmp_path, old, new, fault):
+    with pytest.raises(lw.FormatError, match=fault):
+        scene(tmp_path, DROP.replace(old, new)).build()
+
+
+@pytest.mark.parametrize(
+    ("name", "joints", "active"), [("pendulum_pegs", 200, 40), ("threading", 300, 60), ("bridge", 500, 70)]
+)
+def test_ready_scenes_of_contact(name, joints, active):
+    built = Scene.read(find_scene(name)).build()
+    assert built.sim.max_active == active
+    assert built.sim._counted == joints
+    assert built.sim.contact is not None

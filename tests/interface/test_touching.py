@@ -1,0 +1,166 @@
+"""Contact and limits as users meet them: what is refused, warned of, reported, kept in checkpoints."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import LinkworkWarning
+from linkwork.simulation.touching import front
+
+from ..closed_form.test_contact import chain, on_a_plane
+
+
+def ball(height=0.1):
+    model = on_a_plane(lw.Sphere(0.1), lw.Inertia.sphere(1.0, 0.1))
+    q = model.neutral().q
+    q[2] = height
+    return model, lw.State(q, np.zeros(6))
+
+
+def limited():
+    linkage = lw.Linkage("arm")
+    inertia = lw.Inertia(1.0, (0, 0, -0.5), (0.1, 0.1, 0.01))
+    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), limits=(-0.5, 2.0)), inertia=inertia)
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+@pytest.mark.parametrize("integrator", ["rk4", "dormand_prince", "implicit_midpoint"])
+def test_other_integrators_refuse_contact(simulation, integrator):
+    model, state = ball()
+    with pytest.raises(lw.StateError, match="contact works with the integrator 'semi_implicit_euler'"):
+        simulation(model, state, integrator=integrator, contact=lw.Contact())
+    with pytest.raises(lw.StateError, match="limits=True works with"):
+        simulation(limited(), limited().neutral(), integrator=integrator, limits=True)
+    assert simulation(limited(), limited().neutral(), integrator=integrator).limits is False
+
+
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_what_is_not_contact_is_refused(simulation):
+    model, state = ball()
+    with pytest.raises(lw.StateError, match=r"contact is 0\.5; it must be lw\.Contact"):
+        simulation(model, state, contact=0.5)
+    with pytest.raises(lw.StateError, match="limits is 1; it must be True, False or None"):
+        simulation(model, state, limits=1)
+    with pytest.raises(lw.StateError, match="not with algorithm='dca'"):
+        lw.FullDynamics(model, state, algorithm="dca", contact=lw.Contact())
+
+
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_beginning_inside_an_obstacle_is_warned_of(simulation):
+    model, state = ball(0.07)
+    with pytest.warns(LinkworkWarning, match="'body' 0.03 m inside 'floor'"):
+        sim = simulation(model, state, contact=lw.Contact())
+    sim.advance(1e-3, 200)  # pushed out, and not thrown out
+    assert sim.state.q[2] == pytest.approx(0.1, abs=1e-4)
+    assert np.abs(sim.state.v).max() < 1e-3
+    model, state = ball(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulation(model, state, contact=lw.Contact())
+
+
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_memory_grows_with_contacts_and_nothing_else_changes(simulation, monkeypatch):
+    """With room for one contact, body and limit at first, the same bits come out."""
+    model = chain(8).compile()
+    plenty = simulation(model, model.neutral(), contact=lw.Contact())
+    for name in ("FIRST_CONTACTS", "FIRST_SLOTS", "FIRST_LIMITS"):
+        monkeypatch.setattr(front, name, 1)
+    little = simulation(model, model.neutral(), contact=lw.Contact())
+    assert plenty.step(1e-3, 30).contact.contacts == little.step(1e-3, 30).contact.contacts == 16
+    assert np.array_equal(plenty.state.q, little.state.q)
+    assert np.array_equal(plenty.state.v, little.state.v)
+
+
+@pytest.mark.parametrize("more", [{}, {"active_joints": 4}])
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_checkpoints_resume_in_the_same_bits(simulation, more):
+    if simulation is lw.FullDynamics and more:
+        pytest.skip("every joint moves")
+    model = chain(8).compile()
+    start = model.neutral()
+    start.q[2] = 0.05
+    start.q[8::2] = 0.2
+    start.q[7::4], start.q[9::4] = 0.05, -0.05
+
+    def make():
+        return simulation(model, start, contact=lw.Contact(restitution=0.3), **more)
+
+    whole, first = make(), make()
+    whole.advance(1e-3, 250)
+    first.advance(1e-3, 150)
+    second = make()
+    second.restore(first.checkpoint())
+    assert second.contacts == first.contacts
+    second.advance(1e-3, 100)
+    assert len(whole.contacts) > 0
+    assert np.array_equal(second.state.q, whole.state.q)
+    assert np.array_equal(second.state.v, whole.state.v)
+    assert second.contacts == whole.contacts
+
+
+def test_damaged_checkpoints_are_refused():
+    model, state = ball()
+    sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    sim.advance(1e-3, 10)
+    before = sim.state
+    for name, bad in (("contact_ids", np.zeros((1, 3), dtype=np.int64)), ("contact_impulses", np.zeros((2, 3)))):
+        with pytest.raises(lw.StateError, match="its contacts do not fit"):
+            sim.restore({**sim.checkpoint(), name: bad})
+    with pytest.raises(lw.StateError, match="another contact_settings"):
+        lw.FullDynamics(model, state, contact=lw.Contact(friction=0.1)).restore(sim.checkpoint())
+    assert np.array_equal(sim.state.q, before.q)
+
+
+def test_contacts_say_who_touches_where():
+    model, state = ball()
+    sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    assert sim.contacts == ()
+    report = sim.step(1e-3)
+    (point,) = sim.contacts
+    assert (point.body, point.other, point.state) == ("body", "floor", "sticking")
+    assert point.normal == pytest.approx((0, 0, 1))
+    assert point.point == pytest.approx((0, 0, 0), abs=1e-12)
+    assert point.force == pytest.approx((0, 0, 9.81))
+    assert point.impulse == pytest.approx((0, 0, 9.81e-3))
+    assert report.contact.contacts == 1
+    assert report.contact.not_converged == 0
+    assert lw.FullDynamics(model, state).contacts == ()
+
+
+def test_without_touching_a_step_is_one_without_contact():
+    """High above the floor contact changes no bit."""
+    model, state = ball(10.0)
+    state.v[:] = 1.0
+    free, able = lw.FullDynamics(model, state), lw.FullDynamics(model, state, contact=lw.Contact())
+    free.advance(1e-3, 50)
+    able.advance(1e-3, 50)
+    # the two are compiled apart, and may fuse products differently: one rounding a step
+    assert able.state.q == pytest.approx(free.state.q, rel=0, abs=1e3 * np.finfo(float).eps * 10.0)
+
+
+def test_steps_far_too_long_do_not_explode():
+    """A hundred times the step of the other tests: inaccurate, but no energy comes from nowhere."""
+    model = chain(6).compile()
+    start = model.neutral()
+    start.q[2] = 0.3
+    sim = lw.FullDynamics(model, start, contact=lw.Contact(restitution=0.5))
+    begin = sim.energy.total
+    for _ in range(100):
+        sim.advance(0.02)
+        assert sim.energy.total < begin + 0.05 * 6 * 0.1 * 9.81 * 0.3
+    assert math.isfinite(sim.energy.total)
+
+
+def test_importing_linkwork_does_not_import_contact():
+    code = "import sys, linkwork; print([m for m in sys.modules if m.startswith('linkwork.simulation.touching')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
