@@ -34,6 +34,8 @@ QUIET: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.diagnostics.nvml": False,
+    "distributed.comm.timeouts.connect": "120s",  # a machine with many programs starts processes slowly
+    "distributed.comm.timeouts.tcp": "120s",
     "distributed.nanny.pre-spawn-environ": {},  # would change the environment of this process too
 }
 
@@ -91,7 +93,7 @@ def local_client(workers: int, threads: int) -> Iterator[Any]:
             silence_logs=logging.CRITICAL,
             env=one_each,
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, timeout=120) as client,
     ):
         yield client
 

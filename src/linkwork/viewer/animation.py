@@ -25,7 +25,8 @@ from linkwork.viewer.render import Renderer
 from linkwork.viewer.server import open_server
 
 RATE = {"gif": 20.0, "mp4": 30.0, "html": 30.0}  # frames per second
-GIF_COLORS = 128
+GIF_COLORS = 256
+MAX_COVERAGE = 1  # of Pillow's ways to choose colours: rare ones count as much as the white of the paper
 MOST_FRAMES = 3000
 
 
@@ -76,7 +77,7 @@ def write_gif(
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     shape = _size(size)
     images = list(pictures(recording, frames, shape["width"], shape["height"]))
-    palette = images[len(images) // 2].quantize(GIF_COLORS)  # one for all: colours do not flicker
+    palette = images[len(images) // 2].quantize(GIF_COLORS, method=MAX_COVERAGE)  # one for all: colours do not flicker
     flat = [image.quantize(palette=palette, dither=0) for image in images]
     flat[0].save(
         path, "GIF", save_all=True, append_images=flat[1:], duration=round(1000.0 / per_second), loop=0, optimize=False
@@ -122,7 +123,8 @@ def write_html(recording: Recording, path: str | Path, *, speed: float = 1.0, ra
     server = open_server(port=0)
     try:
         room = room_of(recording, pieces_of(recording.model))
-        stage = Stage(server, recording.model, recording.state(int(frames[0])), room=room)
+        # drawn at the end first: then the first frame is sent, and a player that begins again shows it
+        stage = Stage(server, recording.model, recording.state(int(frames[-1])), room=room)
         stage.drawing.moves_nodes = False
         serializer = server.get_scene_serializer()
         for k in frames.tolist():
