@@ -297,7 +297,7 @@ def note_momentum(s, t, problem):
 
 @routine
 def accept_pushes(table):
-    """Trees whose coordinates were corrected keep the momentum they have now: moving mass is no impulse."""
+    """Trees whose coordinates were corrected keep the momentum they have now: to move mass takes no impulse."""
     s = moving_of(table)
     t = touch_of(table)
     if s.counts[KEEPS_MOMENTUM] == 0:
