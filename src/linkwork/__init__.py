@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactPoint, ContactReport
     from linkwork.viewer.view import Viewer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 _CONTACTS = ("ContactPoint", "ContactReport")

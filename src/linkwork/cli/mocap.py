@@ -80,7 +80,7 @@ def _chosen(figure: Linkage, start: float, stop: float) -> Motion:
             f"'{figure.name}' has no recorded motion; mocap reads a BVH file, or an ASF file with motion=FILE.amc."
         )
     if not (math.isfinite(start) and start >= 0.0 and stop > start):
-        raise LinkworkError(f"--from {start:g} --to {stop:g} is no span of time.")
+        raise LinkworkError(f"--from {start:g} --to {stop:g} is not a span of time.")
     skipped = int(any(REST_POSE in warning for warning in figure.warnings))
     first = max(skipped, round(start / motion.frame_time))
     last = motion.frames if math.isinf(stop) else min(motion.frames, round(stop / motion.frame_time) + 1)

@@ -72,7 +72,7 @@ def available_memory() -> int:
 def numbers(value: Any, shape: tuple[int, ...], what: str, owner: str) -> NDArray[np.float64]:
     """`value` itself when kernels can read it as it is, a converted copy otherwise; the shape is the one asked for.
 
-    Words, complex numbers and numbers too large for a float are no numbers here. NaN and infinity pass: see `first_bad`.
+    Words, complex numbers and numbers too large for a float do not count as numbers here. NaN and infinity pass: see `first_bad`.
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
         array = value
@@ -106,7 +106,7 @@ def shown(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """A float, NaN for what is no number: every caller refuses it."""
+    """A float, NaN for what is not a number: every caller refuses it."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         return math.nan
     try:
