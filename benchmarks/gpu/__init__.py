@@ -224,7 +224,7 @@ def single_precision(report: Report, options: argparse.Namespace, cupy: Any, ban
 
 
 def samples(report: Report, options: argparse.Namespace, cupy: Any, bandwidth: float) -> None:
-    """Many samples of a floating figure of 30 hinges: accelerations against all cores, steps against MuJoCo's rollout."""
+    """Many samples of a floating tree of 30 hinges: accelerations against all cores, steps against MuJoCo's rollout."""
     model, batch = figure_of_hinges().compile(), options.batch
     q, v = random_states(model, batch)
     effort = np.random.default_rng(SEED).normal(size=v.shape)

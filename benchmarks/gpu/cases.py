@@ -23,7 +23,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def figure_of_hinges() -> lw.Linkage:
-    """A floating figure of 30 hinges: spine 3, head 3, arms 2 x 6, legs 2 x 6; every hinge carries a box with mass."""
+    """A floating tree of 30 hinges: spine 3, head 3, arms 2 x 6, legs 2 x 6; every hinge carries a box with mass."""
     linkage = lw.Linkage("figure of hinges")
     pelvis = lw.Inertia.box(10.0, (0.2, 0.3, 0.15))
     linkage.add_body("pelvis", "world", lw.Free(), inertia=pelvis)

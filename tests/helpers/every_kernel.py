@@ -11,11 +11,13 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import linkwork as lw
+from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
@@ -25,6 +27,7 @@ from linkwork.haptics.lock_check import check_lock
 from linkwork.haptics.memory import new_memory
 from linkwork.haptics.ports import feel_by_path
 from linkwork.reference import joint_calculus as calculus
+from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.integrators.names import INTEGRATORS
 
 STEPS = 6  # of every simulation here
@@ -303,6 +306,70 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     check_lock(10)
 
 
+def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """A column that must leave its saddle, tension taken implicitly, and a model on which dca counts its digits."""
+    column = lw.library.chain(6, joint=lw.Revolute((0, 1, 0), stiffness=1.0)).compile()
+    loads = lw.Loads(column)
+    loads.apply_wrench(5, force=(0.0, 0.0, 60.0), at=(0.0, 0.0, -0.1))
+    yield "energy of a buckled column", lw.settle(column, column.neutral(), loads=loads).report.energy
+    tight = lw.FullDynamics(column, column.state(0.1 * rng.normal(size=6)), integrator="implicit_euler")
+    tight.apply_wrench(5, force=(3.0, 0.0, -5.0))
+    tight.step(H, STEPS)
+    yield "moved under tension", np.concatenate(tight.state)
+    uneven = lw.Linkage("uneven")
+    for k, mass in enumerate((1.0, 1e-5)):
+        parent = "world" if k == 0 else "b0"
+        uneven.add_body(
+            f"b{k}", parent, lw.Revolute((0, 1, 0)), lw.Pose((0, 0, -0.1 * k)), lw.Inertia.sphere(mass, 0.1)
+        )
+    m = uneven.compile()
+    yield "uneven masses by dca", lw.forward_dynamics(m, m.state([0.3, 0.2]), algorithm="dca")
+
+
+def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """Shapes that meet: distances, both laws of contact, full and adaptive, limits of joints."""
+    kinds = np.array([[0, 2], [1, 3], [2, 3]])
+    poses, sizes, spans = np.zeros((3, 2, 12)), np.full((3, 2, 3), 0.2), np.zeros((3, 2, 2), dtype=np.int64)
+    poses[:, :, [0, 4, 8]] = 1.0
+    poses[:, 1, 9:] = (0.9, 0.1, 0.2)
+    found = np.zeros((3, 10))
+    distances(np.zeros((1, 3)), kinds, poses, sizes, spans, make_scratch(), found)
+    yield "distances of solids", found[:, 0]
+    linkage = lw.library.chain(4, joint=lw.Revolute((0, 1, 0), limits=(-0.4, 0.4)), radius=0.03)
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.45)))
+    linkage.add_obstacle("peg", lw.Box((0.1, 0.1, 0.1)), lw.Pose((0.25, 0, -0.2)))
+    m = linkage.compile()
+    state = m.state([0.3, -0.2, 0.3, 0.1])
+    yield "distance to obstacles", lw.clearance(m, state).distance
+    yield "distance of two bodies", lw.closest(m, state, "link_3", "peg").distance
+    yield "states that collide", lw.in_collision(m, state)
+    plain = PlainContact(m, state, lw.Contact(friction=0.4))
+    plain.step(H, STEPS)
+    yield "plainly touched", plain.state.q
+    for law in ("coupled", "impacts"):
+        settings = lw.Contact(friction=0.4, law=law)
+        judge = PlainContact(m, state, settings)
+        judge.step(H, 2)
+        for sim in (
+            lw.FullDynamics(m, state, contact=settings),
+            lw.AdaptiveDynamics(m, state, active_joints=2, update_every=2, contact=settings),
+        ):
+            sim.step(H, STEPS)
+            yield f"{type(sim).__name__} touched by {law}", sim.state.q
+    for sim in (lw.FullDynamics(m, state), lw.AdaptiveDynamics(m, state, active_joints=2)):
+        sim.step(H, STEPS)
+        yield f"{type(sim).__name__} within limits", sim.state.q
+
+
+def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    mol = lw.molecules.peptide("AG")
+    for engine in ("numba", "openmm"):
+        for make in (lw.FullDynamics, partial(lw.AdaptiveDynamics, active_joints=2, update_every=2)):
+            sim = make(mol.model, mol.state, field=mol.field("amber14", engine=engine))
+            sim.step(1e-4, 4)
+            yield f"{engine} {type(sim).__name__}", sim.state.q
+
+
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
     part.__name__: part
     for part in (
@@ -319,6 +386,9 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         adaptive_dynamics,
         fields_and_thermostats,
         force_feedback,
+        statics_and_digits,
+        touching_bodies,
+        molecules,
     )
 }
 

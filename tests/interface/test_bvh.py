@@ -112,7 +112,7 @@ def test_masses_are_the_table_or_the_callers(tmp_path):
     given = lw.load(path, mass=80.0, masses={"Spine": 50.0}).compile()
     assert given.mass[given.body("Spine")] == pytest.approx(50.0, rel=1e-12)
     assert given.mass.sum() == pytest.approx(80.0, rel=1e-12)
-    with pytest.raises(lw.ModelError, match="no bones"):
+    with pytest.raises(lw.ModelError, match="not bones"):
         lw.load(path, masses={"Tail": 1.0})
     with pytest.raises(lw.ModelError, match="sum to less"):
         lw.load(path, mass=10.0, masses={"Spine": 50.0})

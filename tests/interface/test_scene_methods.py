@@ -28,7 +28,14 @@ def scene(method, **more):
     })  # fmt: skip
 
 
-ELSEWHERE = ("model", "state", "field", "thermostat")  # of the scene, or of the method for molecules
+ELSEWHERE = (
+    "model",
+    "state",
+    "field",
+    "thermostat",
+    "contact",
+    "device",
+)  # of the scene, or of the method for molecules
 
 
 def model_of(kind):

@@ -27,7 +27,7 @@ Y = lw.Revolute((0, 1, 0))
 def test_what_nothing_holds_is_named():
     for joint in (lw.Free(), lw.Prismatic((0, 0, 1)), lw.Planar((0, 1, 0))):
         model = arm(joint, Y)
-        with pytest.raises(lw.StateError, match=r"no equilibrium.*joint 'b0' slides on and on.*attach"):
+        with pytest.raises(lw.StateError, match=r"no equilibrium.*joint 'b0' slides on and on.*apply_spring"):
             lw.settle(model, model.neutral())
 
 
@@ -53,7 +53,7 @@ def test_bad_input_is_refused_at_the_border():
         lw.settle(model, state, effort=np.zeros(3))
     with pytest.raises(lw.StateError, match=r"effort\[1\] is nan"):
         lw.settle(model, state, effort=[0.0, np.nan])
-    with pytest.raises(lw.StateError, match=r"wrenches\[1, 3\] is inf"):
+    with pytest.raises(lw.StateError, match=r"wrenches\[1\] is .*inf"):
         lw.settle(model, state, wrenches=[[0.0] * 6, [0, 0, 0, np.inf, 0, 0]])
     with pytest.raises(lw.StateError, match=r"state\.q\[0\] is nan"):
         lw.settle(model, lw.State(np.array([np.nan, 0.0]), np.zeros(2)))

@@ -37,6 +37,9 @@ SMALLER = {
     "stiff_robot": {"run.duration": 0.5},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
+    "pendulum_pegs": {"run.duration": 0.05},
+    "threading": {"run.duration": 0.05},
+    "bridge": {"run.duration": 0.01},
 }
 ADAPTIVE = ("millipede_hit", "molecule_hit", "crowd")
 QUASI_STATIC = (

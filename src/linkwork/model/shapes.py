@@ -47,9 +47,9 @@ class Shape:
         if not self.placement.is_finite:
             found.append(f"placement has a number that is not finite: {self.placement}")
         if self.friction is not None and not (_is_number(self.friction) and 0.0 <= self.friction < math.inf):
-            found.append(f"friction is {self.friction!r}; it must be a finite number ≥ 0")
+            found.append(f"shape friction is {self.friction!r}; it must be a finite number ≥ 0")
         if self.restitution is not None and not (_is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
-            found.append(f"restitution is {self.restitution!r}; it must be a number from 0 to 1")
+            found.append(f"shape restitution is {self.restitution!r}; it must be a number from 0 to 1")
         for name in ("group", "mask"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer):

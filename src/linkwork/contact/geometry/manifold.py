@@ -9,8 +9,8 @@ from linkwork.contact.geometry.closed_forms import axis_of
 from linkwork.contact.geometry.distance import signed_distance
 from linkwork.contact.geometry.features import FLAT, feature
 from linkwork.contact.geometry.solids import BOX, CAPSULE, PLANE, SPHERE
-from linkwork.core.jit import inlined, kernel, routine
-from linkwork.spatial.memory import load3, load9, store3
+from linkwork.core.jit import inlined, routine
+from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
 
 MAX_POINTS = 4  # per pair of convex solids
@@ -291,30 +291,3 @@ def bring_forward(out, i, j):
     if i != j:
         for c in range(7):
             out[i, c], out[j, c] = out[j, c], out[i, c]
-
-
-@kernel
-def manifolds(vertices, kinds, poses, sizes, spans, margin, scratch, counts, normals, points):
-    """Contact points of pairs, for tests: counts (m,), normals (m, 3), points (m, 4, 7); the rest as in `distances`."""
-    for i in range(kinds.shape[0]):
-        A = (
-            kinds[i, 0],
-            load9(poses[i], 0, 0),
-            load3(poses[i], 0, 9),
-            load3(sizes[i], 0, 0),
-            spans[i, 0, 0],
-            spans[i, 0, 1],
-        )
-        B = (
-            kinds[i, 1],
-            load9(poses[i], 1, 0),
-            load3(poses[i], 1, 9),
-            load3(sizes[i], 1, 0),
-            spans[i, 1, 0],
-            spans[i, 1, 1],
-        )
-        counts[i], n, _ = contact_points(vertices, A, B, margin, scratch)
-        store3(normals, i, 0, n)
-        for k in range(counts[i]):
-            for c in range(7):
-                points[i, k, c] = scratch.manifold[k, c]
