@@ -39,7 +39,7 @@ SMALLER = {
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
     "pendulum_pegs": {"run.duration": 0.05},
     "threading": {"run.duration": 0.05},
-    "bridge": {"run.duration": 0.01},
+    "bridge": {"run.duration": 0.01, "record.every": 0.002},
 }
 ADAPTIVE = ("millipede_hit", "molecule_hit", "crowd")
 QUASI_STATIC = (

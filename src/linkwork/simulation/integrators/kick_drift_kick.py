@@ -14,6 +14,7 @@ from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.moving import ALLOWED, BEST, IDLE, ITERATIONS, NOT_CONVERGED, OK, RESIDUAL, moving_of
 
 SOLVE_TOLERANCE = 1e-12  # of the second kick, relative to the velocities
+UNSEEN = 2.0**-52  # [rad or m] displacement in a step that is lost beside one radian or metre
 MAX_ITERATIONS = 60
 ROUNDING_FLOOR = 1e-9  # a change that no longer falls, but lies below this part of the velocities, is rounding
 PATIENCE = 4  # iterations without progress that count as "no longer falls"
@@ -54,7 +55,8 @@ def resume(table, h, bad):
         scale = max(scale, abs(new) + abs(kick))
         s.v[k] = new
     s.numbers[RESIDUAL] = change
-    s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale
+    # Velocities that no coordinate would show within the step count as solved: a linkage at rest has no others.
+    s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale + UNSEEN / h
     if not math.isfinite(change):
         return NOT_CONVERGED
     s.counts[IDLE] = 0 if change < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
