@@ -48,7 +48,7 @@ def assert_same_results(theirs: dict[str, Any], *parts: str) -> None:
     ours = every_kernel.results(list(parts))
     assert ours.keys() == theirs.keys()
     for name, value in ours.items():
-        here, there = np.array(value), np.array(theirs[name])
+        here, there = np.array(value, dtype=float), np.array(theirs[name], dtype=float)
         scale = max(1.0, np.abs(here).max(initial=0.0))
         assert here.shape == there.shape, name
         assert np.abs(here - there).max(initial=0.0) <= SAME * scale, name
