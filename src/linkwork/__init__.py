@@ -6,7 +6,8 @@
 from typing import TYPE_CHECKING, Any
 
 from linkwork import gpu
-from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics, AdaptiveReport
+from linkwork.adaptive.dynamics.report import AdaptiveReport
+from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 from linkwork.contact.settings import Contact
 from linkwork.dynamics.front import (

@@ -1,0 +1,338 @@
+"""What an adaptive simulation keeps of its region: the linkage that moves, the pins, the contact on it, and checkpoints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.adaptive.dynamics import choice, region
+from linkwork.adaptive.dynamics.piece_forces import PieceForces
+from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES
+from linkwork.adaptive.nodes import touch_bodies
+from linkwork.adaptive.tree_simulation import IntArray
+from linkwork.adaptive.workspace import OPEN_COUNT, RENEW, STALE, TOUCHED, UNIT, Bundles
+from linkwork.contact.settings import Contact
+from linkwork.core.bundles import ENTRIES, ROWS, describe
+from linkwork.errors import LinkworkError, StateError
+from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
+from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+from linkwork.simulation import step as steps
+from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.failures import explain_step
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.touches import Touched
+
+FloatArray = NDArray[np.float64]
+
+MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
+NO_NODES = np.zeros(0, dtype=np.int64)
+NO_FLAGS = np.zeros(0, dtype=np.uint8)
+
+
+class RegionSimulation(Touched, PieceForces):
+    """The active region of an assembly tree and the linkage that moves, gathered from it.
+
+    Whoever derives from it says when the region is chosen and when steps are made.
+    """
+
+    _marks = STALE | RENEW
+    time: float
+    steps_done: int
+    integrator: str
+    implicit_joints: bool
+    keep_momentum: bool
+    rtol: float
+    atol: float
+    _pins: dict[int, int]  # joints pinned active (1) or inactive (-1)
+
+    def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
+        """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
+        method = INTEGRATORS[self.integrator]
+        self._bases, tree_of = mv.floating_trees(model)
+        if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
+            self._bases = self._bases[:0]
+        tables = [_like(array) for array in model.arrays[:-1]]
+        tables[2], gravity = model.arrays.screws, model.arrays.gravity
+        self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
+        self._begin_touching(model, contact, limits, self._bases.size)
+        touching = self._touching is not None
+        self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
+        self._moving_table = describe(self._moving, self._constraints, *self._touching_bundles())
+        counts, numbers = self._moving.counts, self._moving.numbers
+        counts[mv.METHOD], counts[mv.IMPLICIT] = method, self.implicit_joints
+        counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
+        numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
+        self._advance = steps.advance_closed if model.loops else steps.advance
+        if self._touching is not None:
+            from linkwork.adaptive.dynamics import touching as pieces
+            from linkwork.simulation.touching.step import advance_limited, advance_touching
+
+            self._advance = advance_touching if contact is not None else advance_limited
+            self._pieces_in_contact = pieces
+
+    def _with_contact_forces(self, bundles: Bundles) -> Bundles:
+        """Room for the forces of contacts behind those of loops, which act on the metrics."""
+        if self.contact is None:
+            return bundles
+        loops = bundles.run.loop_body
+        body = np.concatenate([loops, np.full(2 * MOST_CONTACT_FORCES, -1, dtype=np.int64)])
+        return bundles._replace(run=bundles.run._replace(loop_body=body, loop_wrench=np.zeros((body.size, 6))))
+
+    def _touching_bundles(self) -> tuple[Any, ...]:
+        return self._touching.bundles if self._touching is not None else ()
+
+    def _share_places(self) -> None:
+        """The search reads where nodes stand from what the linkage that moves was gathered with."""
+        if self._touching is not None and self.contact is not None:
+            self._touching.touch = self._touching.touch._replace(piece=self._reduced.piece, pose=self._reduced.pose)
+            self._touching.stop_at_changes()
+            self._moving_table = describe(self._moving, self._constraints, *self._touching_bundles())
+
+    def _always_active(self) -> list[int]:
+        """Bodies on free joints to the world: they carry whole trees."""
+        tree = self.model.arrays.tree
+        return np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist()
+
+    # ------------------------------------------------------------------------------------------ the region and its linkage
+
+    def _perform(
+        self,
+        task: int,
+        joint: int = -1,
+        opened: IntArray = NO_NODES,
+        flags: NDArray[np.uint8] = NO_FLAGS,
+        settings: FloatArray | None = None,
+    ) -> None:
+        self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
+        given = np.zeros(choice.SETTINGS) if settings is None else settings
+        status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
+        if status != mv.OK:
+            self._fail(status, status, "")
+        if task != region.PREPARE:
+            self._follow_pieces()
+        if self._touching is not None and task != region.PREPARE:
+            self._pieces_in_contact.follow_limits(self._table, self._moving_table)
+            if self.contact is not None:
+                self._pieces_in_contact.follow_region(self._table, self._moving_table)
+
+    def _renew(self) -> None:
+        """What acts on the linkage that moves, if it is other than at the last step."""
+        if self._run.counts[TOUCHED]:
+            self._perform(region.RENEW_REGION)
+
+    def _bring_up_to_date(self) -> None:
+        """Coefficients of the fully articulated linkage at the present state on all open paths. O(open joints)."""
+        self._perform(region.REFRESH)
+
+    def _collect(self) -> None:
+        region.collect(self._table, self._moving_table)
+
+    def _keep_present_momentum(self) -> None:
+        """Takes the present momentum of floating trees as what is to be kept from now on."""
+        self._renew()
+        read_momentum(self._moving_table)
+
+    def _fail(self, status: int, body: int, advice: str, fault: LinkworkError | None = None) -> None:
+        self._collect()
+        cause = fault or explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+
+    def _make_room(self) -> None:
+        """More contacts than there is memory for: the step that found them was taken back, and is made again."""
+        assert self._touching is not None
+        self._touching.grow()
+        self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
+        self._describe_moving()
+
+    def _describe_moving(self) -> None:
+        """The table of other arrays; the linkage that moves has its size until it is gathered again."""
+        before, self._moving_table = (
+            self._moving_table,
+            describe(self._moving, self._constraints, *self._touching_bundles()),
+        )
+        sized = ENTRIES * (len(self._moving) + len(self._constraints))
+        keep = np.flatnonzero(np.arange(sized) % ENTRIES == ROWS)
+        keep = np.setdiff1d(keep, mv.ROWS_OF_LOADS)
+        self._moving_table[keep] = before[keep]
+        if self.contact is not None:
+            from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
+
+            self._moving_table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
+
+    def _renew_contact_forces(self) -> None:
+        """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
+        if self.contact is None:
+            return
+        first = 2 * len(self.model.loops)
+        bodies, wrenches = self._run.loop_body[first:], self._run.loop_wrench[first:]
+        touch_bodies(self._table, bodies[bodies >= 0], -1, self._marks)
+        used = self._pieces_in_contact.express_contact_forces(self._table, self._moving_table, bodies, wrenches)
+        bodies[used:] = -1
+        wrenches[used:] = 0.0
+        touch_bodies(self._table, bodies[bodies >= 0], 1, self._marks)
+
+    # --------------------------------------------------------------------------------------------------- what users want
+
+    def pin_active(self, joint: str) -> None:
+        """Keeps a joint active, from the next update on; the joints above it in the assembly tree with it. O(log n)."""
+        i = self._unpinned(joint)
+        self._pins[i] = 1
+        region.want_path(self._table, self._plan.joint[i], 1)
+
+    def pin_inactive(self, joint: str) -> None:
+        """Stops a joint by an impulse, at once, and keeps it where it is. O(active joints)."""
+        i = self._unpinned(joint)
+        self._pins[i] = -1
+        self._perform(region.FREEZE, joint=i)
+        self._joint_changed(i)
+        self._keep_present_momentum()
+
+    def unpin(self, joint: str) -> None:
+        """Leaves a joint to the metrics again."""
+        i = self.model.joint(joint)
+        pin = self._pins.pop(i, 0)
+        if pin == 0:
+            raise StateError(f"joint '{joint}' is not pinned.")
+        if pin > 0:
+            region.want_path(self._table, self._plan.joint[i], -1)
+            return
+        self._freeze(i, False)
+        self._joint_changed(i)
+        self._keep_present_momentum()
+
+    def _unpinned(self, joint: str) -> int:
+        i = self.model.joint(joint)
+        if i in self._pins:
+            raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
+        return i
+
+    def _freeze(self, joint: int, frozen: bool) -> None:
+        """Marks a joint as held inactive, or not."""
+        self._run.frozen[joint] = frozen
+        whole_tree, tree = self._mechanism.whole_tree[joint], self._mechanism.tree
+        tree[joint, KIND], tree[joint, DOF] = (FIXED, 0) if frozen else (whole_tree[KIND], whole_tree[DOF])
+
+    # ------------------------------------------------------------------------------------------------------ what changes
+
+    def _load_table_grew(self) -> None:
+        super()._load_table_grew()
+        rows = self._loads.table.shape
+        self._moving = self._moving._replace(load=np.zeros(rows), load_body=np.zeros(rows[0], dtype=np.int64))
+        self._describe_moving()
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        if self._pieces is not None:
+            self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
+        super()._loads_changed(bodies, world)
+
+    def _joint_changed(self, joint: int) -> None:
+        self._moving.counts[mv.MOTORS] = len(self._driven)
+        super()._joint_changed(joint)
+
+    # ------------------------------------------------------------------------------------------------------- checkpoints
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        run = self._run
+        names = ("q", "v", "qdd", "metric_sums", "counts")
+        return {
+            **{name: getattr(run, name) for name in names},
+            "wrench": run.wrench,
+            **({} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}),
+            **self._outside_kept(),
+            "loop_forces": self._constraints.acting,
+            **({"force_bodies": run.loop_body, "forces": run.loop_wrench} if self.contact is not None else {}),
+            "loop_coordinates": self._constraints.z,
+            "kept_momentum": self._moving.kept,
+            "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+        }
+
+    def checkpoint(self) -> dict[str, object]:
+        """All that depends on history, loads, efforts, motors, contacts and pins included."""
+        self._renew()
+        self._collect()
+        run = self._run
+        opened = np.sort(run.opened[: run.counts[OPEN_COUNT]])
+        held, wanted = np.flatnonzero(run.held_open), sorted(self._pins.items())
+        return {
+            **super().checkpoint(),
+            "opened": opened,
+            "flag": run.flag[opened],
+            "held": held,
+            "held_open": run.held_open[held],
+            "pins": np.array(wanted, dtype=np.int64).reshape(-1, 2),
+            **(self._touching.saved() if self._touching is not None else {}),
+        }
+
+    def _refuse_other(self, saved: dict[str, Any]) -> None:
+        super()._refuse_other(saved)
+        nodes, bodies = self._plan.nodes.shape[0], self.model.n_bodies
+        opened, held, pins = (np.asarray(saved[name]) for name in ("opened", "held", "pins"))
+        counts = np.asarray(saved["counts"])
+        sound = (
+            opened.ndim == held.ndim == 1
+            and pins.ndim == 2
+            and pins.shape[1] == 2
+            and np.asarray(saved["flag"]).shape == opened.shape
+            and np.asarray(saved["held_open"]).shape == held.shape
+            and all(x.dtype.kind == "i" for x in (opened, held, pins))
+            and all(bool(((x >= 0) & (x < nodes)).all()) for x in (opened, held))
+            and bool((np.diff(opened) > 0).all())
+            and opened.size == counts[OPEN_COUNT]
+            and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
+        )
+        if not sound:
+            raise StateError(
+                "the checkpoint is damaged: its nodes, pins and counts do not fit the model or each other."
+            )
+        if self._touching is not None:
+            self._touching.refuse_other(saved)
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        run = self._run
+        kept = {name: array.copy() for name, array in self._kept().items()}
+        for joint in list(self._pins):
+            self._freeze(joint, False)
+        self._pins = {}
+        run.wanted[...] = 0
+        for i in self._always_active():
+            region.want_path(self._table, self._plan.joint[i], 1)
+        for joint, pin in saved["pins"].tolist():
+            self._pins[joint] = pin
+            if pin > 0:
+                region.want_path(self._table, self._plan.joint[joint], 1)
+            else:
+                self._freeze(joint, True)
+        run.q[...], run.v[...] = kept["q"], kept["v"]
+        self._prepare()
+        run.held_open[...] = 0
+        run.held_open[saved["held"]] = saved["held_open"]
+        run.counts[...] = kept["counts"]
+        self._moving.counts[mv.MOTORS] = len(self._driven)
+        if self.contact is not None:
+            self._pieces_in_contact.open_all(self._table, self._moving_table)
+        self._perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
+        for name, array in self._kept().items():
+            array[...] = kept[name]
+        self._run.counts[TOUCHED] = 0
+        self._outside_restored()
+        if self._touching is not None:
+            self._touching.restore(saved)
+            self._describe_moving()
+
+    def _prepare(self) -> None:
+        run = self._run
+        if self.model.n_bodies:
+            root = self._plan.nodes.shape[0] - 1
+            run.held_open[root] = max(1, run.held_open[root])  # the root is always open
+        run.metric_sums[UNIT] = 1.0
+        self._perform(region.PREPARE)
+
+
+def _like(array: NDArray[Any]) -> NDArray[Any]:
+    """Memory of the same shape and type, not touched yet."""
+    return mv.untouched(array.shape[0], array.shape[1] if array.ndim == 2 else None, array.dtype.type)

@@ -1,0 +1,39 @@
+"""Where an adaptive simulation stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from linkwork.simulation.protocol import Report
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.front import ContactReport
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveReport(Report):
+    """Where an adaptive simulation stands.
+
+    n_active: joints that move; the bases of floating trees always do and are not counted.
+    n_computed: joints whose acceleration the last region update computed to choose them.
+    error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
+        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
+    reached: whether that is within the tolerance (a number of joints may have been asked for instead).
+    region_changes: joints that became active or inactive since the simulation began.
+    energy: kinetic, and potential of gravity, joint springs and the field [J].
+    field_energy: that of the field alone [J]; zero without one.
+    contact: what contact and joint limits did in the last call of `step`; None where neither acts.
+    """
+
+    n_active: int
+    n_computed: int
+    error_bound: float
+    reached: bool
+    region_changes: int
+    energy: float
+    field_energy: float = 0.0
+    contact: ContactReport | None = None
+
+    def note(self) -> str:
+        return f"{self.n_active:,} active, bound {self.error_bound:.1e}"
