@@ -13,6 +13,7 @@ and A - A D⁻¹ A with it, and is written so, since the rounding of the differe
 """
 
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.small import invert_small
 from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import (
@@ -81,11 +82,14 @@ def rigid_bias_wrench(body, wrenches, i, twist):
 @kernel
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
     """Writes the accelerations into `qdd`; returns (OK, -1), (SINGULAR, body), or (POOR, -1) where digits are few."""
+    mode = flush_subnormals()
     velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work)
     bad, loss = inertias_leaf_to_root(tree, body, dof, work, dof_work)
+    if bad < 0:
+        accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
+    restore_mode(mode)
     if bad >= 0:
         return SINGULAR, bad
-    accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
     return (OK if POOR_PART * loss < 1.0 else POOR), -1
 
 

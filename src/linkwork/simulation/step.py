@@ -6,6 +6,7 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate, place_and_move
 from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, kick_drift_kick, runge_kutta
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
@@ -32,21 +33,25 @@ from linkwork.simulation.moving import (
 @kernel
 def advance(table, h, n):
     """Up to n steps of h [s] of a tree; returns OK or why it stopped, and the number of steps that were made."""
-    for k in range(n):
+    mode = flush_subnormals()
+    status, made = OK, 0
+    while made < n and status == OK:
         status = one_step(table, h)
-        if status != OK:
-            return status, k
-    return OK, n
+        made += status == OK
+    restore_mode(mode)
+    return status, made
 
 
 @kernel
 def advance_closed(table, h, n):
     """The same for a linkage with loops."""
-    for k in range(n):
+    mode = flush_subnormals()
+    status, made = OK, 0
+    while made < n and status == OK:
         status = one_closed_step(table, h)
-        if status != OK:
-            return status, k
-    return OK, n
+        made += status == OK
+    restore_mode(mode)
+    return status, made
 
 
 @routine

@@ -3,6 +3,7 @@
 from linkwork.contact.broad_phase import find_contacts
 from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END, accelerate
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
@@ -44,25 +45,29 @@ from linkwork.spatial.memory import load3, store3
 @kernel
 def advance_touching(table, h, n):
     """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
-    for k in range(n):
+    mode = flush_subnormals()
+    counts = touch_of(table).counts
+    status, made = OK, 0
+    while made < n and status == OK:
         status = one_touching_step(table, h)
-        if status != OK:
-            return status, k
-        counts = touch_of(table).counts
-        if counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
-            return CONTACTS_CHANGED, k + 1
-    return OK, n
+        made += status == OK
+        if status == OK and counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+            status = CONTACTS_CHANGED
+    restore_mode(mode)
+    return status, made
 
 
 @kernel
 def advance_limited(table, h, n):
     """The same where only limits of joints act."""
-    for k in range(n):
+    mode = flush_subnormals()
+    status, made = OK, 0
+    while made < n and status == OK:
         status = begin_touching(table, h)
         status = end_touching(table, h, status, 0)
-        if status != OK:
-            return status, k
-    return OK, n
+        made += status == OK
+    restore_mode(mode)
+    return status, made
 
 
 @routine
