@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.dynamics.reduced import WORLD, body_in_piece, reduced_of
+from linkwork.adaptive.dynamics.gather import body_in_piece
+from linkwork.adaptive.dynamics.reduced import WORLD, reduced_of
 from linkwork.adaptive.workspace import coefficients_of, plan_of, run_of
 from linkwork.core.jit import kernel
 from linkwork.model.model import Model

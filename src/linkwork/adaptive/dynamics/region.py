@@ -8,8 +8,9 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted
+from linkwork.adaptive.dynamics.gather import express_loop_forces, gather
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
-from linkwork.adaptive.dynamics.reduced import PIECES, express_loop_forces, gather, reduced_of, write_back
+from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
 from linkwork.adaptive.frontier import open_node, sort_open
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns

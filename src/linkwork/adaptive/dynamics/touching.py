@@ -4,7 +4,8 @@ The search has volumes on the same assembly tree as the region. Active nodes are
 volumes and places that stay as they were when it became so.
 """
 
-from linkwork.adaptive.dynamics.reduced import PIECES, body_in_piece, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.gather import body_in_piece
+from linkwork.adaptive.dynamics.reduced import PIECES, joint_pose, reduced_of
 from linkwork.adaptive.nodes import is_active
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,

@@ -1,0 +1,143 @@
+"""The moving linkage, gathered: joints and pieces, the loads, floating trees and loops on them."""
+
+from linkwork.adaptive.dynamics.reduced import (
+    ROWS_OF_TOUCHED,
+    WORLD,
+    copy_joints,
+    joint_pose,
+    list_joints,
+    load_pose,
+    moves,
+)
+from linkwork.adaptive.dynamics.rigid_pieces import find_last_bodies, place_nodes
+from linkwork.adaptive.nodes import is_active
+from linkwork.adaptive.workspace import (
+    LOAD_COUNT,
+    P_P,
+    P_R,
+)
+from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.core.bundles import set_rows
+from linkwork.core.jit import routine
+from linkwork.model.layout import (
+    PARENT,
+)
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.loads import LOAD_AT, LOAD_COLUMNS
+from linkwork.simulation.moving import COMPOSITES_READY, LOADS, POTENTIAL_OFFSET, moving_of
+from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3
+from linkwork.spatial.vectors import compose_pose, wrench_to_child
+
+
+@routine
+def body_in_piece(plan, c, run, reduced, body):
+    """Piece in which a body stands, and its pose there: up to the rigid node right below the active region."""
+    nodes = plan.nodes
+    node = plan.leaf[body]
+    R, p = IDENTITY3, ZERO3
+    while not is_active(run, node) and nodes[node, UP] >= 0 and not is_active(run, nodes[node, UP]):
+        up = nodes[node, UP]
+        kind = nodes[up, NODE_KIND]
+        if kind == HANG or (kind == JOIN and nodes[up, RIGHT] == node):
+            Ri, pi = joint_pose(c, nodes[up, INDEX])
+            if kind == JOIN:
+                left = nodes[up, LEFT]
+                Ri, pi = compose_pose(load9(c.composite, left, P_R), load3(c.composite, left, P_P), Ri, pi)
+            R, p = compose_pose(Ri, pi, R, p)
+        node = up
+    Rn, pn = load_pose(reduced.pose, node)
+    R, p = compose_pose(Rn, pn, R, p)
+    return reduced.piece[node], R, p
+
+
+@routine
+def gather_loads(table, plan, c, run, reduced):
+    """Loads held by the world, on the pieces of their bodies."""
+    s = moving_of(table)
+    count = 0
+    for k in range(run.counts[LOAD_COUNT]):
+        piece, R, p = body_in_piece(plan, c, run, reduced, run.load_body[k])
+        if piece == WORLD:
+            continue
+        for e in range(LOAD_COLUMNS):
+            s.load[count, e] = run.load[k, e]
+        store3(s.load, count, LOAD_AT, add3(matvec3(R, load3(run.load, k, LOAD_AT)), p))
+        s.load_body[count] = piece
+        count += 1
+    s.counts[LOADS] = count
+
+
+@routine
+def gather_trees(table, mechanism, reduced):
+    """Bases of floating trees, and the tree of each piece."""
+    s = moving_of(table)
+    for r in range(s.tree.shape[0]):
+        s.tree_of[r] = -1
+    for t in range(s.base.shape[0]):
+        i = reduced.base[t]
+        s.base[t] = reduced.number[i] if moves(mechanism, i) else -1
+        if s.base[t] >= 0:
+            s.tree_of[s.base[t]] = t
+    for r in range(s.tree.shape[0]):
+        if s.tree[r, PARENT] >= 0:
+            s.tree_of[r] = s.tree_of[s.tree[r, PARENT]]
+
+
+@routine
+def gather_loops(table, plan, c, run, reduced):
+    """Ends of loops on the pieces of their bodies. A loop inside one piece stays: its rows answer nothing, and count as
+    redundant."""
+    x = constraints_of(table)
+    touched = 0
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            body = reduced.loop_ends[k, side]
+            piece = WORLD
+            R, p = IDENTITY3, ZERO3
+            if body >= 0:
+                piece, R, p = body_in_piece(plan, c, run, reduced, body)
+            Rf = load9(reduced.loop_frames, k, 12 * side)
+            pf = load3(reduced.loop_frames, k, 12 * side + 9)
+            R, p = compose_pose(R, p, Rf, pf)
+            store9(x.frames, k, 12 * side, R)
+            store3(x.frames, k, 12 * side + 9, p)
+            x.ends[k, side] = piece
+            where = WORLD
+            if piece != WORLD:
+                where = touched
+                for m in range(touched):
+                    if x.touched[m] == piece:
+                        where = m
+                if where == touched:
+                    touched += 1
+                    set_rows(table, ROWS_OF_TOUCHED, touched)
+                    constraints_of(table).touched[where] = piece
+            x.where[k, side] = where
+    set_rows(table, ROWS_OF_TOUCHED, touched)
+
+
+@routine
+def express_loop_forces(table, plan, c, run, reduced):
+    """Wrenches of loops at the last step, on pieces → on the bodies at their ends: loads of the next update."""
+    x = constraints_of(table)
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            if reduced.loop_ends[k, side] >= 0:
+                _, R, p = body_in_piece(plan, c, run, reduced, reduced.loop_ends[k, side])
+                store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
+
+
+@routine
+def gather(table, plan, mechanism, c, run, reduced):
+    """Writes the moving linkage of the present region and state into the arrays of `table`."""
+    list_joints(plan, mechanism, run, reduced)
+    copy_joints(table, mechanism, run, reduced)
+    find_last_bodies(plan, mechanism, c, run, reduced)
+    potential = place_nodes(table, plan, mechanism, c, run, reduced)
+    gather_loads(table, plan, c, run, reduced)
+    gather_trees(table, mechanism, reduced)
+    gather_loops(table, plan, c, run, reduced)
+    s = moving_of(table)
+    s.numbers[POTENTIAL_OFFSET] = potential
+    s.counts[COMPOSITES_READY] = 0
