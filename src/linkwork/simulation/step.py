@@ -7,6 +7,7 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate, place_and_move
+from linkwork.simulation.acting import note_efforts
 from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, kick_drift_kick, runge_kutta
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
@@ -36,6 +37,7 @@ def advance(table, h, n):
         status = one_step(table, h)
         if status != OK:
             return status, k
+    note_efforts(table, h)
     return OK, n
 
 
@@ -46,6 +48,7 @@ def advance_closed(table, h, n):
         status = one_closed_step(table, h)
         if status != OK:
             return status, k
+    note_efforts(table, h)
     return OK, n
 
 

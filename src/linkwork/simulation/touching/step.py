@@ -4,6 +4,7 @@ from linkwork.contact.broad_phase import find_contacts
 from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.accelerate import AT_END, accelerate
+from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
@@ -50,7 +51,9 @@ def advance_touching(table, h, n):
             return status, k
         counts = touch_of(table).counts
         if counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+            note_all_efforts(table, h)
             return CONTACTS_CHANGED, k + 1
+    note_all_efforts(table, h)
     return OK, n
 
 
@@ -62,7 +65,18 @@ def advance_limited(table, h, n):
         status = end_touching(table, h, status, 0)
         if status != OK:
             return status, k
+    note_all_efforts(table, h)
     return OK, n
+
+
+@routine
+def note_all_efforts(table, h):
+    """What acted on the joints in the last step, limits included: their impulses over h."""
+    note_efforts(table, h)
+    s = moving_of(table)
+    t = touch_of(table)
+    for j in range(s.v.shape[0]):
+        s.acted[j, BY_LIMIT] = (t.held[t.whole[j], 0] - t.held[t.whole[j], 1]) / h
 
 
 @routine
