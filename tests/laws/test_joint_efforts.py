@@ -16,7 +16,9 @@ def robot(limits=None, floating=False, effort_limit=None):
     inertia = lw.Inertia.box(1.0, (0.1, 0.1, 0.3))
     down = lw.Pose((0, 0, -0.3))
     linkage = lw.Linkage("robot")
-    linkage.add_body("base", "world", lw.Free() if floating else lw.Revolute((0, 0, 1), damping=0.3), lw.Pose(), inertia)
+    linkage.add_body(
+        "base", "world", lw.Free() if floating else lw.Revolute((0, 0, 1), damping=0.3), lw.Pose(), inertia
+    )
     linkage.add_body("ball", "base", lw.Spherical(stiffness=3.0, damping=0.2), down, inertia)
     hinge = lw.Revolute((1, 0, 0), stiffness=2.0, damping=0.1, rest=0.2, limits=limits, effort_limit=effort_limit)
     linkage.add_body("knee", "ball", hinge, down, inertia)
@@ -160,7 +162,9 @@ def test_inactive_joints_report_what_holds_them():
 def turntable(**options):
     """One hinge with a moment of inertia of 0.5 kg·m², no gravity."""
     linkage = lw.Linkage("turntable", gravity=(0, 0, 0))
-    linkage.add_body("disc", "world", lw.Revolute((0, 0, 1), **options), inertia=lw.Inertia(1.0, (0, 0, 0), 0.5 * np.eye(3)))
+    linkage.add_body(
+        "disc", "world", lw.Revolute((0, 0, 1), **options), inertia=lw.Inertia(1.0, (0, 0, 0), 0.5 * np.eye(3))
+    )
     return linkage.compile()
 
 
