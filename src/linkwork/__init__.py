@@ -129,6 +129,7 @@ __all__ = [
     "Cylinder",
     "Cylindrical",
     "DeviceError",
+    "Efforts",
     "Energy",
     "Fixed",
     "FormatError",

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from tests.helpers.rounding import rounding
 
 H = 1e-3
 

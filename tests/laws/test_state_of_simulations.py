@@ -33,8 +33,7 @@ def dormand_prince(model, state):
 
 
 def adaptive_number(model, state):
-    sim = lw.AdaptiveDynamics(model, state, active_joints=4, update_every=2, integrator="implicit_midpoint")
-    return sim
+    return lw.AdaptiveDynamics(model, state, active_joints=4, update_every=2, integrator="implicit_midpoint")
 
 
 def quasi_statics(model, state):

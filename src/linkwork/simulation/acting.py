@@ -29,25 +29,6 @@ FloatArray = NDArray[np.float64]
 BY_GIVEN, BY_MOTOR, BY_SPRING, BY_DAMPER, BY_LIMIT = range(EFFORT_PARTS)
 
 
-class Efforts(NamedTuple):
-    """Efforts on joints by what makes them, each of shape (nv,) [N·m or N].
-
-    given: by `set_effort` and `set_efforts`. motors: within their limits. springs, dampers: of the joints.
-    limits: that stop joints, means over the step.
-    """
-
-    given: FloatArray
-    motors: FloatArray
-    springs: FloatArray
-    dampers: FloatArray
-    limits: FloatArray
-
-    @property
-    def total(self) -> FloatArray:
-        """Their sum, shape (nv,) [N·m or N]."""
-        return self.given + self.motors + self.springs + self.dampers + self.limits
-
-
 class JointForces(NamedTuple):
     """The arrays of a linkage from which the efforts on its joints follow; names and shapes as in `Moving`."""
 
@@ -146,8 +127,3 @@ def present_efforts(forces: JointForces) -> FloatArray:
     """Parts of the efforts as they are at (q, v), columns as of `acted`, shape (nv, 5)."""
     efforts_now(describe(forces))
     return forces.acted
-
-
-def as_efforts(acted: FloatArray) -> Efforts:
-    """The columns of `acted`, each in memory of its own."""
-    return Efforts(*(np.ascontiguousarray(acted[:, k]) for k in range(EFFORT_PARTS)))

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.describe import html_table
+from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_finite, as_finite_state
 from linkwork.errors import StateError
 from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.acting import Efforts, as_efforts
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motor_view import Motors
@@ -29,6 +29,9 @@ from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 
 
 class Loaded:
@@ -119,6 +122,8 @@ class Loaded:
             array = np.asarray(wrenches, dtype=float)
         except (TypeError, ValueError) as error:
             raise StateError(f"wrenches must be numbers of shape ({len(bodies)}, 6).") from error
+        if array.size == 0 and len(bodies) == 0:
+            array = array.reshape(0, 6)
         if array.shape != (len(bodies), 6):
             raise StateError(f"wrenches must have shape ({len(bodies)}, 6), not {array.shape}.")
         return array[:, :3], array[:, 3:]
@@ -330,6 +335,10 @@ class LinkageSimulation(Loaded, Runnable):
     def effort(self) -> FloatArray:
         """The sum of `efforts`, shape (nv,) [N·m or N]: all that acted on each joint along its motion in the last step."""
         return np.asarray(self._parts_of_efforts().sum(axis=1))
+
+    def recorded_efforts(self) -> FloatArray | None:
+        """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
+        return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
 
     def _parts_of_efforts(self) -> FloatArray:
         """Efforts by source, columns as of `simulation.acting`, shape (nv, 5)."""
