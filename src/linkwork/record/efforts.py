@@ -31,14 +31,8 @@ class EffortLines:
         if self._array is None:
             if frame > 0 or parts is None:
                 return
-            create_array(
-                self._group,
-                NAME,
-                (PARTS * width,),
-                "f8",
-                layout.key_chunk(PARTS * width),
-                "N·m or N: by source, then joint",
-            )
+            size = PARTS * width
+            create_array(self._group, NAME, (size,), "f8", layout.key_chunk(size), "N·m or N: by source, then joint")
             self._array = self._growing(0)
         row = np.full((1, PARTS * width), np.nan) if parts is None else parts.T.reshape(1, -1).copy()
         self._array.append(row)

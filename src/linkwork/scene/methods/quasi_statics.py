@@ -31,7 +31,7 @@ def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: F
         if "velocity" in motor:
             faults.add(
                 ("motor", k, "velocity"),
-                "a target velocity means nothing at rest; give 'position' alone, or take method.kind = 'full' or 'adaptive'.",
+                "a target velocity means nothing at rest; give 'position' alone, or method.kind = 'full' or 'adaptive'.",
             )
     return with_weights(plain_options(scene), model, faults)
 

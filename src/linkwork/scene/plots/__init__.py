@@ -30,8 +30,8 @@ def save_plot(
 ) -> list[str]:
     """Draws a recording into a file; returns the titles of its panels.
 
-    joints: names or patterns; efforts: likewise, whose efforts to show; bodies: names of bodies or frames. Without them: what the scene asked for, or what moves
-    most.
+    joints: names or patterns; efforts: likewise, whose efforts to show; bodies: names of bodies or frames. Without them:
+    what the scene asked for, or what moves most.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
