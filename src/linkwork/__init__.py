@@ -10,6 +10,7 @@ from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
 from linkwork.contact.settings import Contact
+from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -129,6 +130,7 @@ __all__ = [
     "Cylinder",
     "Cylindrical",
     "DeviceError",
+    "Efforts",
     "Energy",
     "Fixed",
     "FormatError",

@@ -79,11 +79,9 @@ def test_the_start_is_copied(model):
     sim = lw.FullDynamics(model, state)
     sim.step(1e-3, 3)
     assert (state.q == kept.q).all()
-    sim.state.q[:] = 0.0
-    sim.state.v[:] = 7.0
-    again = sim.state
-    assert np.abs(again.v).max() != 7.0
-    assert again.q.any()
+    with pytest.raises(lw.StateError, match="set_state"):
+        sim.state.q[:] = 0.0
+    assert sim.state.q.any()
 
 
 # ---------------------------------------------------------------------------------------------------------------- stepping

@@ -1,7 +1,5 @@
 """What both simulations ask of a node of the assembly tree: its joint, its pose, and itself as one rigid body."""
 
-import math
-
 from linkwork.adaptive.frontier import open_node
 from linkwork.adaptive.workspace import (
     ACTIVE,
@@ -25,7 +23,7 @@ from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.motors import motor_law
 from linkwork.spatial.inertia import add10, rigid_to_parent
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9, store10
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3
@@ -83,14 +81,10 @@ def refresh_joint(table, i):
     if tree[i, KIND] == HELICAL or tree[i, KIND] == COMPOUND:
         k = tree[i, Q]
         for d in range(tree[i, DOF]):
-            strength = mechanism.strength[j + d]
-            if strength < math.inf:
-                wish = run.motor[j + d, M_STIFFNESS] * (run.motor[j + d, M_POSITION] - run.q[k + d])
-                wish += run.motor[j + d, M_DAMPING] * (run.motor[j + d, M_VELOCITY] - run.v[j + d])
-                c.effort_sum[j + d] += min(max(wish, -strength), strength)
-                continue
-            c.effort_sum[j + d] += run.motor[j + d, M_STIFFNESS] * (run.motor[j + d, M_POSITION] - run.q[k + d])
-            c.effort_sum[j + d] += run.motor[j + d, M_DAMPING] * (run.motor[j + d, M_VELOCITY] - run.v[j + d])
+            effort, _, _ = motor_law(
+                run.motor, mechanism.strength, mechanism.top_speed, j + d, run.q[k + d], run.v[j + d], 0.0
+            )
+            c.effort_sum[j + d] += effort
     return VJ, cJ
 
 
@@ -244,9 +238,10 @@ def touch_bodies(table, bodies, loads, marks):
 
 
 @kernel
-def touch_joint(table, i, marks):
-    """Efforts of joint i are others."""
+def touch_joints(table, joints, marks):
+    """Efforts of joints are others."""
     plan = plan_of(table)
     run = run_of(table)
-    refresh_joint(table, i)
-    touch_path(plan, run, plan.joint[i], 0, marks)
+    for k in range(joints.shape[0]):
+        refresh_joint(table, joints[k])
+        touch_path(plan, run, plan.joint[joints[k]], 0, marks)

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.nodes import touch_bodies, touch_joint
+from linkwork.adaptive.nodes import touch_bodies, touch_joints
 from linkwork.adaptive.workspace import DIRTY, LOAD_COUNT, OPEN_COUNT, Bundles
 from linkwork.assembly.plan import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
+from linkwork.model.layout import V
 from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.acting import JointForces, present_efforts
 from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.moving import EFFORT_PARTS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -27,7 +31,7 @@ class TreeSimulation(LinkageSimulation):
 
     def __init__(self, model: Model, bundles: Bundles, *more: Any):
         """more: bundles that stand behind those of the tree in the table."""
-        super().__init__(model)
+        super().__init__(model, State(bundles.run.q, bundles.run.v))
         self._plan, self._mechanism, self._coefficients, run = bundles
         self._run = run._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
         self._more = more
@@ -36,6 +40,15 @@ class TreeSimulation(LinkageSimulation):
     def _load_table_grew(self) -> None:
         self._run = self._run._replace(load=self._loads.table, load_body=self._loads.body)
         self._table = describe(self._plan, self._mechanism, self._coefficients, self._run, *self._more)
+
+    def _apply_again(self) -> None:
+        """All loads, efforts and motors act on a tree that has just begun."""
+        self._run.counts[LOAD_COUNT] = self._loads.count
+        for load in self._loads.all:
+            touch_bodies(self._table, load.bodies, 0 if load.is_fixed else 1, self._marks)
+        driven = np.flatnonzero((self._effort != 0.0) | self._motor.any(axis=1))
+        starts = self._mechanism.whole_tree[:, V]
+        self._joints_changed(np.unique(np.searchsorted(starts, driven, side="right") - 1))
 
     def _hold_loops_open(self) -> None:
         """The paths of the bodies at the ends of loops stay open: there the loops' forces act."""
@@ -47,7 +60,21 @@ class TreeSimulation(LinkageSimulation):
         touch_bodies(self._table, bodies, world, self._marks)
 
     def _joint_changed(self, joint: int) -> None:
-        touch_joint(self._table, joint, self._marks)
+        self._joints_changed(np.array([joint], dtype=np.int64))
+
+    def _joints_changed(self, joints: IntArray) -> None:
+        touch_joints(self._table, joints, self._marks)
+
+    def _coordinates_of_joints(self) -> FloatArray:
+        return self._run.q
+
+    def _present_efforts(self) -> FloatArray:
+        """Efforts on all joints as they are at the present state, by source, shape (nv, 5)."""
+        m, run, nv = self._mechanism, self._run, self.model.nv
+        acting = (run.effort, run.motor, m.strength, m.top_speed, run.q, run.v, run.qdd)
+        return present_efforts(
+            JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
+        )
 
     def _bring_up_to_date(self) -> None:
         """Coefficients at the present state on the paths of all loads."""

@@ -83,6 +83,7 @@ class Mechanism(NamedTuple):
     weight: Float1  # (nv,)  of each squared acceleration in the metric
     velocity_weight: Float1  # (nv,)  of each squared velocity (dynamics)
     strength: Float1  # (nv,)  largest effort of motors
+    top_speed: Float1  # (nv,)  above which motors do not push
 
 
 class Coefficients(NamedTuple):
@@ -163,8 +164,8 @@ def allocate(
     plan, coefficients = _allocate_tree(model, in_motion)
     whole_tree, body, screws, dof, rest, gravity = model.arrays
     tree = whole_tree.copy() if in_motion else whole_tree
-    strength = np.array(model.effort_limit) if in_motion else np.full(model.nv, np.inf)
-    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight, strength)
+    limits = np.array(model.effort_limit), np.array(model.velocity_limit)
+    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight, *limits)
     count = plan.nodes.shape[0]
     n, nv, nodes = (model.n_bodies, model.nv, count) if in_motion else (0, 0, 0)
     run = Run(

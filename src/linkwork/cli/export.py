@@ -1,6 +1,6 @@
 """Writes a recording as a table for other programs, or as an animation.
 
-A table has times, coordinates and velocities by joint name, and scalars.
+A table has times, coordinates, velocities and efforts by joint name, and scalars.
 
 linkwork export out/snake_robot --csv
 linkwork export out/molecule_hit --csv --joint 'phi_*' --every 10 --out phi.csv
@@ -150,8 +150,22 @@ def _rows(recording: Recording, frames: IntArray, places: IntArray) -> Iterator[
         yield np.concatenate(recording.state(k))[places]
 
 
+def _efforts(recording: Recording, columns: Columns) -> dict[str, FloatArray]:
+    """All that acted on the chosen joints over time, by the names of their velocities; nothing where it was not kept."""
+    if not recording.has_efforts:
+        return {}
+    names = [(name, place - recording.model.nq) for name, place in columns if place >= recording.model.nq]
+    joints = {recording.model.joint_names[recording.model.joint_of(k)] for _, k in names}
+    lines = {joint: recording.joint_effort(joint) for joint in joints}
+    found = {}
+    for name, k in names:
+        joint = recording.model.joint_names[recording.model.joint_of(k)]
+        found[f"effort{name[1:]}"] = lines[joint][:, k - recording.model.v_slice(joint).start]
+    return found
+
+
 def _write_csv(out: Path, recording: Recording, frames: IntArray, columns: Columns) -> None:
-    scalars = _scalars(recording)
+    scalars = {**_scalars(recording), **_efforts(recording, columns)}
     places = np.array([place for _, place in columns], dtype=np.int64)
     with out.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
@@ -177,5 +191,8 @@ def _write_npz(out: Path, recording: Recording, frames: IntArray, columns: Colum
         "v_names": np.array(names[coordinates:]),
         **{name: series[frames] for name, series in _scalars(recording).items()},
     }
+    efforts = _efforts(recording, columns)
+    if efforts:
+        arrays["effort"] = np.stack([line[frames] for line in efforts.values()], axis=1)
     with out.open("wb") as file:
         np.savez_compressed(file, **arrays)

@@ -3,6 +3,7 @@ Of a sweep: curves, maps or scatter of its results by parameter; --table prints 
 
 linkwork plot out/snake_robot
 linkwork plot out/snake_robot --joint link_3 --joint 'link_1?' --body link_20 --out wave.png
+linkwork plot out/snake_robot --effort 'link_*' --force
 linkwork plot out/cable_sweep --result 'point_0.*'
 linkwork plot out/cable_sweep --table
 """
@@ -32,6 +33,9 @@ FORMATS = (".png", ".pdf", ".svg", ".jpg")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RUN", type=Path, help="folder of a recording or a sweep")
     parser.add_argument("--joint", metavar="NAME", action="append", default=[], help="a joint to show, or a pattern")
+    parser.add_argument(
+        "--effort", metavar="NAME", action="append", default=[], help="a joint whose effort to show, or a pattern"
+    )
     parser.add_argument("--body", metavar="NAME", action="append", default=[], help="a body whose path to show")
     of_sweep = parser.add_argument_group("of a sweep")
     of_sweep.add_argument(
@@ -57,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     for body in arguments.body:
         recording.model.frame(body)  # refuses unknown ones before anything is drawn
     with working("drawing"), written_whole(out) as partial:
-        titles = save_plot(recording, partial, arguments.joint, arguments.body)
+        titles = save_plot(recording, partial, arguments.joint, arguments.body, arguments.effort)
     print(f"{', '.join(titles)}: drawn to '{short(out)}'")
     return DONE
 
@@ -82,7 +86,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from linkwork.ensemble.pictures import save_sweep_plot
     from linkwork.ensemble.table import SweepTable
 
-    refuse_options(arguments, ("joint", "body"), "a sweep")
+    refuse_options(arguments, ("joint", "effort", "body"), "a sweep")
     table = SweepTable(arguments.recording)
     if arguments.table:
         console().print(printed_table(table, arguments.result))

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import body_motion
-from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
+from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
 from linkwork.simulation.base import Loaded
-from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 from linkwork.simulation.moving import OK, OVERFLOW
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6
@@ -57,15 +56,15 @@ class ImplicitEuler:
         self._r, self._x = np.zeros(model.nv), np.zeros(model.nv)
         self._motion, self._pushes = np.zeros((model.n_bodies, 12)), np.zeros((model.n_bodies, 6))
         self._bodies, self._S = np.arange(model.n_bodies), np.zeros((model.nv, 6))
-        tree = model.arrays.tree[np.isin(model.arrays.tree[:, KIND], (HELICAL, COMPOUND))]  # joints a motor can drive
-        self._driven_v = np.concatenate([self._bodies[:0], *(row[V] + np.arange(row[DOF]) for row in tree)])
-        self._driven_q = np.concatenate([self._bodies[:0], *(row[Q] + np.arange(row[DOF]) for row in tree)])
 
-    def step(self, q: FloatArray, v: FloatArray, h: float, loads: Loaded) -> int:
-        """Moves q and v on by h [s], or leaves them; OK, OVERFLOW, or a body whose joint has a zero pivot."""
+    def step(self, q: FloatArray, v: FloatArray, h: float, loads: Loaded, laws: FloatArray) -> int:
+        """Moves q and v on by h [s], or leaves them; OK, OVERFLOW, or a body whose joint has a zero pivot.
+
+        laws (nv, 3): effort of each motor at (q, v), its stiffness and its damping, within its limits.
+        """
         arrays = self.model.arrays
         table = loads._loads
-        effort, diagonal = self._joint_forces(q, h, loads)
+        effort, diagonal = self._joint_forces(v, h, loads, laws)
         acting = Acting(effort, table.wrench, table.table[: table.count], table.body[: table.count])
         place_bodies(arrays, q, self._work.still, self._place)
         unbalanced_efforts(arrays, acting, self._place, self._work, self._r)
@@ -83,11 +82,7 @@ class ImplicitEuler:
         v[:] = self._x / h
         return OK
 
-    def _joint_forces(self, q: FloatArray, h: float, loads: Loaded) -> tuple[FloatArray, FloatArray]:
+    def _joint_forces(self, v: FloatArray, h: float, loads: Loaded, laws: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Efforts at q, and what dampers and motors add to the diagonal: they are taken where the step ends."""
-        motor, at = loads._motor, self._driven_v
-        effort = loads._effort.copy()
-        gap = motor[at, M_POSITION] - q[self._driven_q]
-        effort[at] += motor[at, M_STIFFNESS] * gap + motor[at, M_DAMPING] * motor[at, M_VELOCITY]
-        damping = self.model.arrays.dof[:, DAMPING] + motor[:, M_DAMPING]
-        return effort, damping / h + motor[:, M_STIFFNESS]
+        pull, stiffness, damping = laws.T
+        return loads._effort + pull + damping * v, (self.model.arrays.dof[:, DAMPING] + damping) / h + stiffness

@@ -21,6 +21,7 @@ from linkwork.model.state import State
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
+from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, present_efforts
 from linkwork.simulation.base import IntArray, LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
@@ -29,6 +30,7 @@ from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
+from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import Touched, choose_limits
 
@@ -136,16 +138,17 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
         outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
-        super().__init__(model)
+        super().__init__(model, State(*as_finite_state(model, state)))
         self._set_outside(field, thermostat)
         self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
         self.implicit_joints = algorithm == "aba" if implicit_joints is None else bool(implicit_joints)
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
-        q, v = as_finite_state(model, state)
+        q, v = self._first_state
         if model.loops:
             refuse_open_loops(model, State(q, v))
         method = INTEGRATORS.get(integrator, mv.SEMI_IMPLICIT_EULER)
         self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None
+        self._laws = np.zeros((model.nv if self._implicit is not None else 0, 3))
         bases, tree_of = mv.floating_trees(model)
         if not (self.keep_momentum and integrator == "semi_implicit_euler"):
             bases = bases[:0]
@@ -156,7 +159,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         touching = self._touching is not None
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving.q[:], self._moving.v[:] = q, v
-        self._moving.strength[:] = model.effort_limit
+        self._moving.strength[:], self._moving.top_speed[:] = model.effort_limit, model.velocity_limit
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
@@ -170,12 +173,28 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         if self._touching is not None:
             self._touching.warn_of_overlaps(self._moving.world)
 
+    def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
+        moving = self._moving
+        moving.q[:], moving.v[:] = q, v
+        moving.numbers[mv.SUBSTEP_WISH] = math.inf
+        moving.counts[mv.COMPOSITES_READY] = 0
+        if self.model.loops:
+            fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
+            self._constraints.z[:] = fresh.z
+        if self._touching is not None:
+            self._touching.forget()
+        self._refreshed_q[:] = np.nan
+        read_momentum(self._table)
+
+    def _forget_outside(self) -> None:
+        self._set_outside(self._field, self.thermostat)
+
     # ------------------------------------------------------------------------------------------------------------ results
 
     @property
     def state(self) -> State:
-        """The present coordinates and velocities (a copy)."""
-        return State(self._moving.q.copy(), self._moving.v.copy())
+        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
+        return read_only_state(self._moving.q.copy(), self._moving.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
@@ -259,17 +278,27 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             n -= done
             if status == mv.CONTACTS_GROW:
                 self._make_room()
+        if self._is_stepped_outside:
+            note_last_step(self._table, h)
+        self._acted_at = self.steps_done if status == mv.OK else -1
         if status != mv.OK:
             cause = fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
             raise self._failure(h, cause)
 
     def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
+        moving = self._moving
         for _ in range(n):
-            status = rule.step(self._moving.q, self._moving.v, h, self)
+            moving.start_q[:], moving.start_v[:] = moving.q, moving.v
+            motor_laws(self._table, h, self._laws)
+            status = rule.step(moving.q, moving.v, h, self, self._laws)
             if status != mv.OK:
-                raise self._failure(h, explain_step(self.model, "a step", status, self._moving, self._loads.wrench))
-            self._moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1
+                self._acted_at = -1
+                raise self._failure(h, explain_step(self.model, "a step", status, moving, self._loads.wrench))
+            moving.qdd[:] = (moving.v - moving.start_v) / h
+            moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1
             self._count(h, 1)
+        note_last_step(self._table, h)
+        self._acted_at = self.steps_done
 
     def _make_room(self) -> None:
         """More contacts than there is memory for: the step that found them was taken back, and is made again."""
@@ -357,6 +386,20 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
 
     def _joint_changed(self, joint: int) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
+
+    def _joints_changed(self, joints: IntArray) -> None:
+        self._joint_changed(-1)
+
+    def _coordinates_of_joints(self) -> FloatArray:
+        return self._moving.q
+
+    def _parts_of_efforts(self) -> FloatArray:
+        moving = self._moving
+        if self._acted_at == self.steps_done:
+            return moving.acted
+        self._refresh()
+        forces = JointForces(*(getattr(moving, name) for name in JointForces._fields))
+        return present_efforts(forces._replace(drive=np.zeros(self.model.nv), acted=np.zeros_like(moving.acted)))
 
     # -------------------------------------------------------------------------------------------------------- checkpoints
 

@@ -38,7 +38,8 @@ class Joint:
     limits: (lower, upper) of the coordinate, or one pair for each coordinate [rad or m]
     damping [N·m·s or N·s/m], stiffness [N·m/rad or N/m] and the coordinates `rest` at which the spring is slack
     armature: inertia of the rotor, seen at the joint [kg·m² or kg]
-    effort_limit [N·m or N]: of motors; velocity_limit [rad/s or m/s]: data for controllers; dynamics does not clamp
+    effort_limit [N·m or N]: of motors. velocity_limit [rad/s or m/s]: speed above which a motor does not push; 0 counts as
+    not given
     """
 
     limits: Sequence[float] | Sequence[Sequence[float]] | None = None

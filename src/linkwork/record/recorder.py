@@ -29,6 +29,7 @@ from linkwork.record.container import (
     write_root,
     zarr_library,
 )
+from linkwork.record.efforts import EffortLines
 from linkwork.record.lock import WriterLock
 from linkwork.record.model_store import write_model
 from linkwork.record.place import (
@@ -157,6 +158,7 @@ class Recorder:
         self._changes = {name: self._growing(f"changes/{name}", done["changes"]) for name in ("index", "value")}
         self._keys = {name: self._growing(f"keys/{name}", done["keys"]) for name in ("frame", "state")}
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
+        self._efforts = EffortLines(group, folder, frames)
         self._times: list[float] = []
         self._steps: list[int] = []
         self._ends: list[int] = []
@@ -194,10 +196,12 @@ class Recorder:
         state: State,
         scalars: dict[str, float] | None = None,
         report: object | None = None,
+        efforts: FloatArray | None = None,
     ) -> None:
         """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
 
         scalars: numbers by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
+        efforts: on joints by source, shape (nv, 5) [N·m or N]; kept where the first frame has them.
         """
         self._require_open()
         if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
@@ -208,6 +212,7 @@ class Recorder:
         numbers = {"scalars": {k: float(v) for k, v in (scalars or {}).items()}, "reports": numbers_of(report)}
         with self._disk_errors():
             self._scalars.prepare(numbers)
+            self._efforts.append(len(self), efforts, self.model.nv)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -217,7 +222,7 @@ class Recorder:
         self._ends.append(self._changes["index"].length)
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
-        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
+        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"], self._efforts))
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 
@@ -272,6 +277,7 @@ class Recorder:
         for array in (*self._changes.values(), *self._keys.values()):
             files += array.write()
         files += self._scalars.write()
+        files += self._efforts.write()
         for array in self._frames.values():
             files += array.write()
         for file in files:

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.checks import choice
 from linkwork.core.describe import html_table
+from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.bundles import read_checkpoint
 from linkwork.record.container import read_root, read_rows, zarr_library
+from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
 
@@ -159,6 +162,35 @@ class Recording:
         """Velocities of a joint over time [rad/s or m/s], shape (len, nv of the joint)."""
         part = self.model.v_slice(name)
         return self.coordinates(range(self._nq + part.start, self._nq + part.stop))
+
+    @property
+    def has_efforts(self) -> bool:
+        """Whether efforts on joints were recorded."""
+        return EFFORTS in self._group
+
+    def efforts(self, k: int) -> Efforts:
+        """What acted on the joints in the step before frame k, by source, each of shape (nv,) [N·m or N]."""
+        k = self._checked_frame(k)
+        self._refuse_without_efforts()
+        return Efforts(*self._read(EFFORTS, k + 1, k)[0].reshape(len(Efforts._fields), -1))
+
+    def joint_effort(self, name: str, source: str = "total") -> FloatArray:
+        """Efforts on a joint over time [N·m or N], shape (len, nv of the joint).
+
+        source: "given", "motors", "springs", "dampers", "limits", or "total" of them.
+        """
+        part = self.model.v_slice(name)
+        choice(source, ("total", *Efforts._fields), "source")
+        self._refuse_without_efforts()
+        lines = self._read(EFFORTS, len(self)).reshape(len(self), len(Efforts._fields), -1)[:, :, part]
+        return np.asarray(lines.sum(axis=1) if source == "total" else lines[:, Efforts._fields.index(source)])
+
+    def _refuse_without_efforts(self) -> None:
+        if not self.has_efforts:
+            raise StateError(
+                f"recording '{self.path}' has no efforts on joints: it is of a large model, of a scene without joints to "
+                "drive, or older than they are."
+            )
 
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
         """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""

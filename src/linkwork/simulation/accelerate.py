@@ -8,8 +8,6 @@ A spring, damper or motor pulls with τ = -k (q - q₀) - d v. Taken where the s
 which is the same equation of motion with more armature on each joint and one more effort: no gain is too stiff for it.
 """
 
-import math
-
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import (
     P_,
@@ -24,7 +22,7 @@ from linkwork.dynamics.aba import (
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, LOADS, MOTORS, MU, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
@@ -37,34 +35,13 @@ EXPLICIT, AT_END, AT_MIDPOINT = range(3)  # where in the step springs, dampers a
 
 
 @inlined
-def is_saturated(s, j, q, ahead):
-    """Whether the motor of a coordinate would pull with more than it can; with its spring as it will be `ahead` [s]."""
-    if s.strength[j] == math.inf:
-        return False
-    return abs(wish_of_motor(s, j, q + ahead * s.v[j])) > s.strength[j]
-
-
-@inlined
-def wish_of_motor(s, j, q):
-    """Effort that a motor without limit would give."""
-    pull = s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - q)
-    return pull + s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.v[j])
-
-
-@inlined
-def add_motors(s, i, ahead):
-    """Efforts of the motor of joint i at (q, v), at most its strength."""
+def motor_at(s, i, d, ahead):
+    """Effort of the motor of coordinate d of joint i at (q, v), its stiffness and damping; zeros where it has none."""
     kind = s.tree[i, KIND]
     if kind == HELICAL or kind == COMPOUND:
-        j = s.tree[i, V]
-        k = s.tree[i, Q]
-        for d in range(s.tree[i, DOF]):
-            if is_saturated(s, j + d, s.q[k + d], ahead):
-                wish = wish_of_motor(s, j + d, s.q[k + d] + ahead * s.v[j + d])
-                s.drive[j + d] += s.strength[j + d] if wish > 0.0 else -s.strength[j + d]
-                continue
-            s.drive[j + d] += s.motor[j + d, M_STIFFNESS] * (s.motor[j + d, M_POSITION] - s.q[k + d])
-            s.drive[j + d] += s.motor[j + d, M_DAMPING] * (s.motor[j + d, M_VELOCITY] - s.v[j + d])
+        j = s.tree[i, V] + d
+        return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead)
+    return 0.0, 0.0, 0.0
 
 
 @routine
@@ -82,22 +59,21 @@ def joint_efforts(table, where, h):
             for d in range(n):
                 s.drive[j + d] = s.effort[j + d]
             joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.drive)
-        if s.counts[MOTORS] > 0:
-            add_motors(s, i, ahead)
         for d in range(j, j + n):
             armature = s.dof[d, ARMATURE]
-            if where != EXPLICIT:
-                stiffness = s.dof[d, STIFFNESS] + s.motor[d, M_STIFFNESS]
-                damping = s.dof[d, DAMPING] + s.motor[d, M_DAMPING]
-                if s.counts[MOTORS] > 0 and is_saturated(s, d, s.q[s.tree[i, Q] + d - j], ahead):
-                    stiffness = s.dof[d, STIFFNESS]
-                    damping = s.dof[d, DAMPING]
-                if where == AT_END:
-                    armature += h * damping + h * h * stiffness
-                    s.drive[d] -= h * stiffness * s.v[d]
-                else:
-                    armature += 0.5 * h * damping + 0.25 * h * h * stiffness
-                    s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
+            stiffness = s.dof[d, STIFFNESS]
+            damping = s.dof[d, DAMPING]
+            if s.counts[MOTORS] > 0:
+                effort, k, c = motor_at(s, i, d - j, ahead)
+                s.drive[d] += effort
+                stiffness += k
+                damping += c
+            if where == AT_END:
+                armature += h * damping + h * h * stiffness
+                s.drive[d] -= h * stiffness * s.v[d]
+            elif where == AT_MIDPOINT:
+                armature += 0.5 * h * damping + 0.25 * h * h * stiffness
+                s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
             s.resistance[d, ARMATURE] = armature
 
 
@@ -170,12 +146,9 @@ def all_efforts(table, out):
     """Given efforts and those of motors at (q, v), (nv,): for algorithms outside this step; they add springs."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.drive[d] = s.effort[d]
-        if s.counts[MOTORS] > 0:
-            add_motors(s, i, 0.0)
-    for d in range(s.drive.shape[0]):
-        out[d] = s.drive[d]
+        for d in range(s.tree[i, DOF]):
+            j = s.tree[i, V] + d
+            out[j] = s.effort[j] + (motor_at(s, i, d, 0.0)[0] if s.counts[MOTORS] > 0 else 0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------ accelerations

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.describe import html_table
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.efforts import Efforts, as_efforts
+from linkwork.dynamics.inputs import as_finite, as_finite_state
 from linkwork.errors import StateError
+from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.loads import Load, LoadTable, Vector
+from linkwork.simulation.motor_view import Motors
 from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
@@ -25,6 +29,9 @@ from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 
 
 class Loaded:
@@ -36,6 +43,8 @@ class Loaded:
         self._effort = np.zeros(model.nv)
         self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
         self._driven: set[str] = set()  # joints that have a motor
+        self._engaged_version = self._gains_version = 0  # change where motors were taken away, and gains were set
+        self._all_motors: Motors | None = None
         self._steps_judged: set[float] = set()  # [s] steps that the stiffness of joints was compared with
 
     def _judge_stiffness(self, state: State, integrator: str, implicit_joints: bool, h: float) -> None:
@@ -58,6 +67,15 @@ class Loaded:
 
     def _joint_changed(self, joint: int) -> None:
         """The effort or the motor of the joint that carries this body is another."""
+        raise NotImplementedError
+
+    def _joints_changed(self, joints: IntArray) -> None:
+        """The efforts or motors of the joints that carry these bodies are others."""
+        for joint in joints.tolist():
+            self._joint_changed(joint)
+
+    def _coordinates_of_joints(self) -> FloatArray:
+        """Present coordinates, shape (nq,)."""
         raise NotImplementedError
 
     # ---------------------------------------------------------------------------------------------------------------- loads
@@ -104,6 +122,8 @@ class Loaded:
             array = np.asarray(wrenches, dtype=float)
         except (TypeError, ValueError) as error:
             raise StateError(f"wrenches must be numbers of shape ({len(bodies)}, 6).") from error
+        if array.size == 0 and len(bodies) == 0:
+            array = array.reshape(0, 6)
         if array.shape != (len(bodies), 6):
             raise StateError(f"wrenches must have shape ({len(bodies)}, 6), not {array.shape}.")
         return array[:, :3], array[:, 3:]
@@ -140,6 +160,25 @@ class Loaded:
         self._effort[rows] = joint_numbers(self.model, joint, "effort", np.atleast_1d(effort), rows.stop - rows.start)
         self._joint_changed(self.model.joint(joint))
 
+    def set_efforts(self, effort: ArrayLike) -> None:
+        """Sets the efforts on all joints [N·m or N], shape (nv,), as `set_effort` does for one.
+
+        Cost: that of setting those that differ, one by one; O(nv) to find them.
+        """
+        given = as_finite(effort, (self.model.nv,), "effort", self.model)
+        changed = np.flatnonzero(self._effort != given)
+        if changed.size:
+            self._effort[changed] = given[changed]
+            starts = self.model.arrays.tree[:, V]
+            self._joints_changed(np.unique(np.searchsorted(starts, changed, side="right") - 1))
+
+    @property
+    def motors(self) -> Motors:
+        """The motors of all joints that can have one, by vector; `sim.motors["leg_*"]` are those of some."""
+        if self._all_motors is None:
+            self._all_motors = Motors.of(self)
+        return self._all_motors
+
     def set_motor(
         self,
         joint: str,
@@ -152,10 +191,12 @@ class Loaded:
 
         position [rad or m], velocity [rad/s or m/s; zero if not given]: targets, one number or one per degree of freedom.
         stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
+        It pulls with at most the joint's `effort_limit`, and pushes no faster than its `velocity_limit` (docs/control.md).
         For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
         """
         self._motor[self.model.v_slice(joint)] = motor_rows(self.model, joint, position, velocity, stiffness, damping)
         self._driven.add(joint)
+        self._gains_version += 1
         self._steps_judged.clear()
         self._joint_changed(self.model.joint(joint))
 
@@ -166,7 +207,15 @@ class Loaded:
             raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
         self._motor[self.model.v_slice(joint)] = 0.0
         self._driven.discard(joint)
+        self._engaged_version += 1
+        self._gains_version += 1
         self._joint_changed(i)
+
+
+def _other(name: str) -> str:
+    """How a setting is called that is not the same: "another measure", "other weights"."""
+    words = name.lstrip("_").replace("_", " ")
+    return f"other {words}" if words.endswith("s") else f"another {words}"
 
 
 class LinkageSimulation(Loaded, Runnable):
@@ -175,10 +224,13 @@ class LinkageSimulation(Loaded, Runnable):
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
     _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, state: State):
+        """state: that it begins with, for `reset`."""
         super().__init__(model)
+        self._first_state = State(np.array(state.q), np.array(state.v))
         self.time = 0.0
         self.steps_done = 0
+        self._acted_at = -1  # steps done at the step whose efforts on joints were noted; -1: none
 
     # ------------------------------------------------------------------------------------------- what a simulation provides
 
@@ -224,6 +276,74 @@ class LinkageSimulation(Loaded, Runnable):
         ]
         return html_table(type(self).__name__, rows, "lw.view(sim) runs it in 3-D")
 
+    # ------------------------------------------------------------------------------------------------------ another state
+
+    def set_state(self, state: State) -> None:
+        """Puts the linkage into another state; time, loads, efforts, motors and pins stay.
+
+        Steps from there on are those of a new simulation that begins in that state, to the bit: contacts, loop forces and
+        the active region are found anew. A state that is refused changes nothing. Cost: O(n).
+        """
+        q, v = as_finite_state(self.model, state)
+        self._refuse_state(q, v)
+        self._begin_at(np.array(q), np.array(v))
+        self._acted_at = -1
+
+    def reset(self, clear: bool = False) -> None:
+        """Goes back to the state it was made with, at time 0; loads, efforts, motors and pins stay, or with `clear` go.
+
+        Steps from there on are those of a new simulation with the same loads, random numbers of a thermostat included.
+        Cost: O(n).
+        """
+        if clear:
+            self._clear_everything()
+        self._forget_outside()
+        self._begin_at(*(array.copy() for array in self._first_state))
+        self.time, self.steps_done, self._acted_at = 0.0, 0, -1
+
+    def _clear_everything(self) -> None:
+        """Takes away all loads, efforts and motors."""
+        self.clear_loads()
+        self.set_efforts(np.zeros(self.model.nv))
+        for joint in sorted(self._driven):
+            self.clear_motor(joint)
+
+    def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
+        """Refuses a state that this simulation cannot begin in."""
+        if self.model.loops:
+            refuse_open_loops(self.model, State(q, v))
+
+    def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
+        """As a new simulation from there, with what acts on it now."""
+        raise NotImplementedError
+
+    def _forget_outside(self) -> None:
+        """What a field and a thermostat remember is as in the beginning."""
+
+    # -------------------------------------------------------------------------------------------------- efforts on joints
+
+    @property
+    def efforts(self) -> Efforts:
+        """What acted on the joints in the last step: given, motors, springs, dampers, limits, each (nv,) [N·m or N].
+
+        Implicit joint forces are those of the end of the step, as the step took them. Before the first step, and after
+        `restore`, `set_state` and `reset`: what would act at the present state. Cost: O(n).
+        """
+        return as_efforts(self._parts_of_efforts())
+
+    @property
+    def effort(self) -> FloatArray:
+        """The sum of `efforts`, shape (nv,) [N·m or N]: all that acted on each joint along its motion in the last step."""
+        return np.asarray(self._parts_of_efforts().sum(axis=1))
+
+    def recorded_efforts(self) -> FloatArray | None:
+        """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
+        return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
+
+    def _parts_of_efforts(self) -> FloatArray:
+        """Efforts by source, columns as of `simulation.acting`, shape (nv, 5)."""
+        raise NotImplementedError
+
     # ---------------------------------------------------------------------------------------------------------- checkpoints
 
     def checkpoint(self) -> dict[str, object]:
@@ -247,6 +367,9 @@ class LinkageSimulation(Loaded, Runnable):
         for name, array in self._all_kept().items():
             array[...] = checkpoint[name]
         self._driven = {self.model.joint_names[i] for i in checkpoint["driven"].tolist()}
+        self._engaged_version += 1
+        self._gains_version += 1
+        self._acted_at = -1
         self._restored(checkpoint)
         for name in self._COUNTERS:
             setattr(self, name, checkpoint[name.lstrip("_")])
@@ -275,7 +398,7 @@ class LinkageSimulation(Loaded, Runnable):
             if not np.array_equal(mine, other):
                 shown = "" if np.ndim(mine) else f" ({other!r}, not {mine!r})"
                 raise StateError(
-                    f"the checkpoint was made with another {name.lstrip('_')}{shown}; make the simulation with the same "
+                    f"the checkpoint was made with {_other(name)}{shown}; make the simulation with the same "
                     "arguments, or it would take another course."
                 )
         driven = np.asarray(saved["driven"])

@@ -220,9 +220,9 @@ class LoadTable:
                     index[r] = body if whole and abs(int(body)) < 2**62 else -1
         bad = np.flatnonzero((index < 0) | (index >= self.model.n_bodies))
         if bad.size:
-            raise StateError(
-                f"body {bodies[int(bad[0])]!r} is the world or does not exist; a load needs a body that can move."
-            )
+            body = bodies[int(bad[0])]
+            name = int(body) if isinstance(body, np.integer) else body
+            raise StateError(f"body {name!r} is the world or does not exist; a load needs a body that can move.")
         return index, axes, points
 
     def _vectors(self, value: Vector, count: int, what: str) -> FloatArray:
@@ -292,7 +292,7 @@ class LoadTable:
         world = rows[rows >= 0]
         sound = (
             sizes.ndim == bodies.ndim == rows.ndim == 1
-            and bool((sizes > 0).all())
+            and bool((sizes >= 0).all())  # a load on no body at all is one, too
             and int(sizes.sum()) == bodies.size == rows.size
             and numbers.shape == (bodies.size, 18)
             and saved["load_table"].shape == (count, LOAD_COLUMNS)

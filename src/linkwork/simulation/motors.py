@@ -1,10 +1,19 @@
-"""Motors on the joints of a simulation: proportional and derivative control, and the efforts that are given."""
+"""Motors on the joints of a simulation: proportional and derivative control within limits of effort and speed.
+
+    τ = k (q* - q) + d (v* - v),  |τ| ≤ effort_limit                                              (1)  docs/control.md
+    faster than 0.9 v_max in the direction it pushes to:  τ = W (v_max - |v|) / (0.1 v_max)       (2)
+
+with W what (1) gives at 0.9 v_max. So the push falls to zero at the limit v_max of the speed, and brakes above it.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.jit import inlined
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.layout import COMPOUND, HELICAL, KIND
@@ -14,6 +23,37 @@ FloatArray = NDArray[np.float64]
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)
 MOTOR_COLUMNS = 4
+
+SPEED_BAND = 0.1  # part of the limit of speed, below it, over which the push of a motor falls to zero
+
+
+@inlined
+def motor_law(motor, strength, top_speed, j, q, v, ahead):
+    """Effort of the motor of a coordinate at (q, v), and what it loses per position and per velocity: equations (1), (2).
+
+    ahead [s]: limits are judged with the position as it will be after that time.
+    """
+    k = motor[j, M_STIFFNESS]
+    d = motor[j, M_DAMPING]
+    effort = k * (motor[j, M_POSITION] - q) + d * (motor[j, M_VELOCITY] - v)
+    if strength[j] == math.inf and top_speed[j] == math.inf:
+        return effort, k, d
+    pull = k * (motor[j, M_POSITION] - q - ahead * v) + d * motor[j, M_VELOCITY]
+    wish = pull - d * v
+    top = top_speed[j]
+    if 0.0 < top < math.inf:
+        way = 1.0 if v > 0.0 else -1.0
+        onset = (1.0 - SPEED_BAND) * top
+        if way * v > onset:
+            push = min(way * pull - d * onset, strength[j])
+            if push > d * SPEED_BAND * top:  # otherwise its own damping stops the push before the limit
+                k = 0.0
+                d = push / (SPEED_BAND * top)
+                wish = d * (way * top - v)
+                effort = wish
+    if abs(wish) > strength[j]:
+        return (strength[j] if wish > 0.0 else -strength[j]), 0.0, 0.0
+    return effort, k, d
 
 
 def motor_rows(
@@ -33,6 +73,16 @@ def motor_rows(
             raise StateError(f"motor of '{joint}': {what} is {rows[:, column].tolist()}; it must be ≥ 0.")
     if position is None and rows[:, M_STIFFNESS].any():
         raise StateError(f"motor of '{joint}' has a stiffness but no position to hold; give position=.")
+    if position is not None and not rows[:, M_STIFFNESS].any():
+        raise StateError(
+            f"motor of '{joint}' has a position to hold but no stiffness to pull there with; give stiffness= > 0 "
+            "[N·m/rad or N/m], and damping= so that it comes to rest. To drive a speed give velocity= and damping= alone."
+        )
+    if velocity is not None and not rows[:, M_DAMPING].any():
+        raise StateError(
+            f"motor of '{joint}' has a velocity to keep but no damping to keep it with; give damping= > 0 [N·m·s/rad or "
+            "N·s/m]."
+        )
     for column, what, target in ((M_POSITION, "position", position), (M_VELOCITY, "velocity", velocity)):
         if target is not None:
             rows[:, column] = joint_numbers(model, joint, f"{what} of the motor", target, count)

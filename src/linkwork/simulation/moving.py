@@ -44,6 +44,7 @@ NUMBERS = 48
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
 CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED = -7, -8, -9  # of steps with contact
 
+EFFORT_PARTS = 5  # columns of `acted`
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
 
 
@@ -61,6 +62,7 @@ class Moving(NamedTuple):
     effort: Float1  # (nv,) as given
     motor: Float2  # (nv, 4)
     strength: Float1  # (nv,) largest effort of motors
+    top_speed: Float1  # (nv,) above which motors do not push
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
@@ -70,6 +72,7 @@ class Moving(NamedTuple):
     qdd: Float1  # (nv,) of the last evaluation
     # an evaluation of the accelerations
     drive: Float1  # (nv,) effort on each joint: given, motor, spring, damper
+    acted: Float2  # (nv, 5) what each of them did in the last step, and limits: `simulation.acting`
     resistance: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
     work: Float2  # (n, 60) of `dynamics.aba`
     dof_work: Float2  # (nv, 19)
@@ -120,6 +123,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         effort=untouched(nv),
         motor=untouched(nv, MOTOR_COLUMNS),
         strength=np.full(nv, np.inf),
+        top_speed=np.full(nv, np.inf),
         wrench=untouched(n, 6),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
@@ -127,6 +131,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         v=untouched(nv),
         qdd=untouched(nv),
         drive=untouched(nv),
+        acted=untouched(nv, EFFORT_PARTS),
         resistance=untouched(nv, DOF_COLUMNS),
         work=untouched(n, BODY_WORK),
         dof_work=untouched(nv, DOF_WORK),

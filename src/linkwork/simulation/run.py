@@ -89,7 +89,7 @@ def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool
 
     def first(recorder: Recorder) -> None:
         if len(recorder) == 0:
-            recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars())
+            recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), efforts=_efforts(sim))
         recorder.checkpoint(sim.checkpoint(), run)
 
     if not recorder.has_begun:
@@ -104,6 +104,12 @@ def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool
             f"{sim.steps_done}; go on with lw.resume_run, or restore(recorder.saved) first."
         )
     first(recorder)
+
+
+def _efforts(sim: Simulation) -> Any:
+    """Efforts on joints by source, of simulations that have them."""
+    found = getattr(sim, "recorded_efforts", None)
+    return None if found is None else found()
 
 
 def resume_run(
@@ -255,7 +261,7 @@ class _Loop:
         """Records, then asks the callback whether to stop."""
         sim = self.sim
         if self.recorder is not None:
-            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last)
+            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last, _efforts(sim))
         return self.callback is not None and bool(self.callback(sim, self.last))
 
     def _save(self) -> None:

@@ -8,6 +8,7 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate, place_and_move
+from linkwork.simulation.acting import note_efforts
 from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, kick_drift_kick, runge_kutta
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
@@ -38,6 +39,8 @@ def advance(table, h, n):
     while made < n and status == OK:
         status = one_step(table, h)
         made += status == OK
+    if status == OK:
+        note_efforts(table, h)
     restore_mode(mode)
     return status, made
 
@@ -50,6 +53,8 @@ def advance_closed(table, h, n):
     while made < n and status == OK:
         status = one_closed_step(table, h)
         made += status == OK
+    if status == OK:
+        note_efforts(table, h)
     restore_mode(mode)
     return status, made
 

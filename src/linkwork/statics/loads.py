@@ -10,10 +10,13 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation.base import Loaded
 from linkwork.simulation.loads import LOAD_COLUMNS
+from linkwork.simulation.motor_view import Motors
 from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+NO_MOTORS = "motors belong to simulations; at rest give the joint a spring, or an effort with set_effort."
 
 
 class Loads(Loaded):
@@ -35,7 +38,11 @@ class Loads(Loaded):
         """Efforts are read when something settles."""
 
     def set_motor(self, joint: str, *args: object, **options: object) -> None:
-        raise StateError("motors belong to simulations; at rest give the joint a spring, or an effort with set_effort.")
+        raise StateError(NO_MOTORS)
+
+    @property
+    def motors(self) -> Motors:
+        raise StateError(NO_MOTORS)
 
 
 def gather(model: Model, effort: object, wrenches: object, loads: object) -> Acting:

@@ -49,7 +49,21 @@ WORLD = -1  # in the place of a piece
 BODY_ROWS = tuple(place_of(Moving, x) for x in ("tree", "body", "work", "world", "tree_of", "composite"))
 VELOCITY_ROWS = tuple(
     place_of(Moving, x)
-    for x in ("dof", "effort", "motor", "strength", "v", "qdd", "drive", "resistance", "dof_work", "start_v", "u")
+    for x in (
+        "dof",
+        "effort",
+        "motor",
+        "strength",
+        "top_speed",
+        "v",
+        "qdd",
+        "drive",
+        "acted",
+        "resistance",
+        "dof_work",
+        "start_v",
+        "u",
+    )
 )
 COORDINATE_ROWS = tuple(place_of(Moving, x) for x in ("rest", "q", "start_q"))
 ROWS_OF_WRENCH = place_of(Moving, "wrench")
@@ -205,6 +219,7 @@ def copy_joints(table, mechanism, run, reduced):
             s.qdd[j + d] = run.qdd[source]
             s.effort[j + d] = run.effort[source]
             s.strength[j + d] = mechanism.strength[source]
+            s.top_speed[j + d] = mechanism.top_speed[source]
             for e in range(DOF_COLUMNS):
                 s.dof[j + d, e] = mechanism.dof[source, e]
                 s.motor[j + d, e] = run.motor[source, e]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics import choice, region
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES
+from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES
 from linkwork.adaptive.nodes import touch_bodies
 from linkwork.adaptive.tree_simulation import IntArray
 from linkwork.adaptive.workspace import OPEN_COUNT, RENEW, STALE, TOUCHED, UNIT, Bundles
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import ENTRIES, ROWS, describe
 from linkwork.errors import LinkworkError, StateError
-from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT
+from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
@@ -43,6 +43,7 @@ class RegionSimulation(Touched, PieceForces):
     _marks = STALE | RENEW
     time: float
     steps_done: int
+    _acted_at: int
     integrator: str
     implicit_joints: bool
     keep_momentum: bool
@@ -108,6 +109,8 @@ class RegionSimulation(Touched, PieceForces):
         flags: NDArray[np.uint8] = NO_FLAGS,
         settings: FloatArray | None = None,
     ) -> None:
+        if task not in (region.RENEW_REGION, region.REFRESH):
+            self._acted_at = -1  # other joints may move from now on
         self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
         given = np.zeros(choice.SETTINGS) if settings is None else settings
         status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
@@ -230,9 +233,23 @@ class RegionSimulation(Touched, PieceForces):
             self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
         super()._loads_changed(bodies, world)
 
-    def _joint_changed(self, joint: int) -> None:
+    def _joints_changed(self, joints: IntArray) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
-        super()._joint_changed(joint)
+        super()._joints_changed(joints)
+
+    def _coordinates_of_joints(self) -> FloatArray:
+        self._collect()
+        return self._run.q
+
+    def _parts_of_efforts(self) -> FloatArray:
+        self._collect()
+        found = self._present_efforts()
+        if self._acted_at == self.steps_done:  # what moves has noted what acted in the step
+            moving, pieces = self._moving, int(self._reduced.counts[PIECES])
+            tree, whole = moving.tree[:pieces], self._mechanism.tree[self._reduced.joint[:pieces]]
+            rows = np.repeat(whole[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
+            found[rows] = moving.acted[: rows.size]
+        return found
 
     # ------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -323,6 +340,37 @@ class RegionSimulation(Touched, PieceForces):
         if self._touching is not None:
             self._touching.restore(saved)
             self._describe_moving()
+
+    def _leave_everything(self) -> dict[int, int]:
+        """Forgets all that depends on history, so that a region can begin anew; returns the pins that there were."""
+        run, pins = self._run, self._pins
+        for joint, pin in pins.items():
+            if pin < 0:
+                self._freeze(joint, False)
+        self._pins = {}
+        run.loop_body[2 * len(self.model.loops) :] = -1
+        for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.wanted, run.held_open, run.loop_wrench):
+            array[...] = 0
+        if self._pieces is not None:
+            self._pieces.metric_wrenches[...] = 0.0
+            run.wrench[...] = self._loads.wrench
+        fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
+        self._constraints.z[...], self._constraints.acting[...] = fresh.z, 0.0
+        self._moving.numbers[mv.SUBSTEP_WISH] = math.inf
+        if self._touching is not None:
+            self._touching.forget()
+            if self.contact is not None:
+                self._pieces_in_contact.open_all(self._table, self._moving_table)
+        return pins
+
+    def _forget_outside(self) -> None:
+        self._set_outside(self._field, self.thermostat)
+        self._prepare_outside()
+
+    def _clear_everything(self) -> None:
+        for joint in list(self._pins):
+            self.unpin(self.model.joint_names[joint])
+        super()._clear_everything()
 
     def _prepare(self) -> None:
         run = self._run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,16 +29,15 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
+from linkwork.simulation.acting import note_last_step
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.fields import Field, advance_outside
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
 from linkwork.simulation.momentum import total_momentum
+from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits
-
-if TYPE_CHECKING:
-    pass
 
 FloatArray = NDArray[np.float64]
 
@@ -138,6 +136,21 @@ class AdaptiveDynamics(RegionSimulation):
         self._counted = self._count_joints()
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
+        self._begin_region()
+        if self._touching is not None:
+            self._touching.warn_of_overlaps(_poses(model, State(q, v)))
+
+    def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
+        pins = self._leave_everything()
+        self._run.q[...], self._run.v[...] = q, v
+        self._since_update, self._is_proven = self.update_every, False
+        self._begin_region()
+        for joint, pin in pins.items():
+            (self.pin_active if pin > 0 else self.pin_inactive)(self.model.joint_names[joint])
+        self._apply_again()
+
+    def _begin_region(self) -> None:
+        """The first region: all joints that move, and the bases of floating trees."""
         self._prepare()
         self._hold_loops_open()
         region.open_moving(self._table)
@@ -145,8 +158,6 @@ class AdaptiveDynamics(RegionSimulation):
             region.want_path(self._table, self._plan.joint[i], 1)
         self._perform(region.BEGIN)
         self._keep_present_momentum()
-        if self._touching is not None:
-            self._touching.warn_of_overlaps(_poses(model, State(q, v)))
 
     def _count_joints(self) -> int:
         tree = self.model.arrays.tree
@@ -156,9 +167,9 @@ class AdaptiveDynamics(RegionSimulation):
 
     @property
     def state(self) -> State:
-        """The present coordinates and velocities (a copy)."""
+        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
         self._collect()
-        return State(self._run.q.copy(), self._run.v.copy())
+        return read_only_state(self._run.q.copy(), self._run.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
@@ -262,6 +273,7 @@ class AdaptiveDynamics(RegionSimulation):
             self.time += done * h
             self._since_update += done
             left -= done
+            self._acted_at = self.steps_done if status in (mv.OK, mv.CONTACTS_CHANGED) else -1
             if status == mv.CONTACTS_GROW:
                 self._make_room()
             elif status == mv.CONTACTS_CHANGED:
@@ -275,7 +287,9 @@ class AdaptiveDynamics(RegionSimulation):
         if self._field is None and self._thermostat is None:
             return (*self._advance(self._moving_table, h, n), None)
         go_on = steps.go_on_closed if self.model.loops else steps.go_on
-        return advance_outside(self._moving_table, h, n, go_on, self._refresh, self._after_step)
+        found = advance_outside(self._moving_table, h, n, go_on, self._refresh, self._after_step)
+        note_last_step(self._moving_table, h)
+        return found
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""

@@ -45,6 +45,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.protocol import ADAPTIVE_COST, Report
+from linkwork.simulation.snapshot import read_only_state
 from linkwork.spatial.pose import Pose
 from linkwork.statics.settle import SettleReport, settle
 
@@ -153,8 +154,8 @@ class QuasiStatics(TreeSimulation):
 
     @property
     def state(self) -> State:
-        """The present coordinates (a copy), at rest."""
-        return State(self._run.q.copy(), np.zeros(self.model.nv))
+        """The present coordinates, at rest: a copy to read. `set_state` puts another in."""
+        return read_only_state(self._run.q.copy(), np.zeros(self.model.nv))
 
     @property
     def acceleration(self) -> FloatArray:
@@ -401,6 +402,25 @@ class QuasiStatics(TreeSimulation):
         keep_open(self, opened)
         self._solved, self._is_changed = False, True
 
+    def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
+        if v.any():
+            raise StateError("a quasi-static simulation is at rest; give a state with v = 0.")
+        super()._refuse_state(q, v)
+
+    def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
+        run = self._run
+        run.q[...] = run.kept_q[...] = q
+        run.held_open[...] = 0
+        run.loop_wrench[...] = 0.0
+        self._assemble_everything()
+        if self._plan.nodes.shape[0]:
+            self._hold_root_open()
+        self._hold_loops_open()
+        self._apply_again()
+        self._floor[:] = 0.0
+        self._steps_since_floor, self._overload, self._tail = FLOOR_EVERY, 1.0, 0.0
+        self._solved, self._is_changed = False, True
+
     # -------------------------------------------------------------------------------------- what changes, and checkpoints
 
     _SETTINGS = ("tolerance", "measure", "max_joints", "_weights")
@@ -414,9 +434,12 @@ class QuasiStatics(TreeSimulation):
         super()._loads_changed(bodies, world)
         self._is_changed = True
 
-    def _joint_changed(self, joint: int) -> None:
-        super()._joint_changed(joint)
+    def _joints_changed(self, joints: IntArray) -> None:
+        super()._joints_changed(joints)
         self._is_changed = True
+
+    def _parts_of_efforts(self) -> FloatArray:
+        return self._present_efforts()
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         run = self._run

@@ -28,10 +28,10 @@ def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: F
     if state is not None and state.v.any():
         faults.add(("state",), "a quasi-static run begins at rest; leave velocities out, or choose another method.")
     for k, motor in enumerate(scene["motor"]):
-        if "position" in motor or "velocity" in motor:
+        if "velocity" in motor:
             faults.add(
-                ("motor", k),
-                "targets of motors need method.kind = 'full' or 'adaptive'; quasi-statics takes efforts only.",
+                ("motor", k, "velocity"),
+                "a target velocity means nothing at rest; give 'position' alone, or method.kind = 'full' or 'adaptive'.",
             )
     return with_weights(plain_options(scene), model, faults)
 

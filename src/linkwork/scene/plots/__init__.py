@@ -10,6 +10,7 @@ from pathlib import Path
 
 from linkwork.errors import LinkworkError, MissingExtraError
 from linkwork.record.recording import Recording
+from linkwork.scene.plots.efforts import effort_panels
 from linkwork.scene.plots.energy import energy_panels
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
@@ -21,12 +22,16 @@ IN_A_ROW = 3
 
 
 def save_plot(
-    recording: Recording, path: str | Path, joints: Sequence[str] = (), bodies: Sequence[str] = ()
+    recording: Recording,
+    path: str | Path,
+    joints: Sequence[str] = (),
+    bodies: Sequence[str] = (),
+    efforts: Sequence[str] = (),
 ) -> list[str]:
     """Draws a recording into a file; returns the titles of its panels.
 
-    joints: names or patterns; bodies: names of bodies or frames. Without them: what the scene asked for, or what moves
-    most.
+    joints: names or patterns; efforts: likewise, whose efforts to show; bodies: names of bodies or frames. Without them:
+    what the scene asked for, or what moves most.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -40,6 +45,7 @@ def save_plot(
         *work_panels(recording),
         *motion_panels(recording),
         *joint_panels(recording, joints),
+        *effort_panels(recording, efforts),
         *path_panels(recording, bodies),
     ]
     if not panels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.model.joints import Free, Planar, Prismatic, Spherical
 from linkwork.model.model import Model
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import LINES, Panel, draw_lines, scene_of
+from linkwork.scene.plots.panel import Panel, draw_lines, panels_of_lines, scene_of
 from linkwork.scene.targets import choose_joints
 
 LOOKED_AT = 24  # frames compared to find what moves most
@@ -26,20 +26,13 @@ def joint_panels(recording: Recording, patterns: Sequence[str]) -> list[Panel]:
     for name in names:
         for label, unit, values in _lines_of(recording, model, name):
             by_unit.setdefault(unit, {})[label] = values
-    return [
-        Panel("joints" if len(by_unit) == 1 else f"joints [{unit}]", _drawing(recording, unit, lines))
-        for unit, lines in by_unit.items()
-    ]
-
-
-def _drawing(recording: Recording, unit: str, lines: dict[str, FloatArray]) -> Callable[[Any], None]:
-    def draw(axes: Any) -> None:
-        shown = dict(list(lines.items())[:LINES])
+    panels: list[Panel] = []
+    for unit, lines in by_unit.items():
         is_turn = unit == "1"
         what = "orientation (w, x, y, z)" if is_turn else "coordinate"
-        draw_lines(axes, recording.times, shown, what, "" if is_turn else unit)
-
-    return draw
+        title = "joints" if len(by_unit) == 1 else f"joints [{unit}]"
+        panels += panels_of_lines(title, recording.times, lines, what, "" if is_turn else unit)
+    return panels
 
 
 def _most_moved_panel(recording: Recording) -> list[Panel]:

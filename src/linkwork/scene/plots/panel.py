@@ -12,6 +12,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
 
 LINES = 8  # of one panel: more colours than this cannot be told apart
+PANELS = 6  # for the lines of one kind: more pictures than this nobody compares
 COLORS = ("#1f4e8c", "#c8502d", "#3d8b50", "#8a5aa8", "#b58b16", "#3a9ca6", "#a63a5b", "#666666")
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 TICKS = 7  # along an axis at most
@@ -45,6 +46,29 @@ def draw_lines(axes: Any, times: FloatArray, lines: Mapping[str, FloatArray], wh
     for color, (label, values) in zip(COLORS, lines.items(), strict=False):
         axes.plot(times, values / factor, color=color, linewidth=1.4, label=label)
     finish_over_time(axes, f"{what} [{unit}]" if unit else what)
+
+
+def panels_of_lines(
+    title: str, times: FloatArray, lines: Mapping[str, FloatArray], what: str, unit: str
+) -> list[Panel]:
+    """As many panels as all lines need, up to PANELS; the title of the last says what is left out."""
+    labels = list(lines)
+    groups = [labels[k : k + LINES] for k in range(0, min(len(labels), LINES * PANELS), LINES)]
+    left = len(labels) - sum(map(len, groups))
+    panels = []
+    for k, group in enumerate(groups):
+        name = title if len(groups) == 1 else f"{title}, {k + 1} of {len(groups)}"
+        if left and k + 1 == len(groups):
+            name += f" ({left} more left out)"
+        panels.append(Panel(name, _drawing(times, {label: lines[label] for label in group}, what, unit)))
+    return panels
+
+
+def _drawing(times: FloatArray, lines: Mapping[str, FloatArray], what: str, unit: str) -> Callable[[Any], None]:
+    def draw(axes: Any) -> None:
+        draw_lines(axes, times, lines, what, unit)
+
+    return draw
 
 
 def finish_over_time(axes: Any, up: str, legend: bool = True) -> None:

@@ -19,7 +19,7 @@ from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, Q, V
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
     BALANCED,
@@ -201,8 +201,7 @@ def power_of_joints(table, h):
             given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
             if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
                 q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
-                given += s.motor[j, M_STIFFNESS] * (s.motor[j, M_POSITION] - q)
-                given += s.motor[j, M_DAMPING] * (s.motor[j, M_VELOCITY] - s.u[j])
+                given += motor_law(s.motor, s.strength, s.top_speed, j, q, s.u[j], 0.0)[0]
             total += given * s.u[j]
     return total
 

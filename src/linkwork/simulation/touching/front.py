@@ -252,6 +252,16 @@ class Touching:
         number = int(self.finder.table.entity[shape]) - self.model.n_bodies
         return self.model.obstacles[number][0] if number < len(self.model.obstacles) else "world"
 
+    def forget(self) -> None:
+        """No contact was found and no limit was reached before: as in the beginning, with the room there is now."""
+        self.contacts.number[:] = 0
+        self.contacts.impulse[...] = 0.0
+        self.touch.held[...] = 0.0
+        self.touch.totals[:] = 0.0
+        self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.SIGNATURE]] = 0
+        self.problem.loop_impulse[:] = 0.0
+        self.system.state[:] = 0
+
     def clear_totals(self) -> None:
         self.touch.totals[: ta.STEP] = 0.0
 

@@ -235,6 +235,7 @@ def resolve(table, h, limits):
     answer(table, limits, problem.impulse, x.change)
     for k in range(s.v.shape[0]):
         s.v[k] += x.change[k]
+        s.qdd[k] += x.change[k] / h  # what joint forces that are taken at the end of the step followed
         s.u[k] = s.v[k]
     if is_pushing(problem.push):
         answer(table, limits, problem.push, x.change)

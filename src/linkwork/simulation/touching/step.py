@@ -5,6 +5,7 @@ from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END, accelerate
+from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
@@ -53,6 +54,8 @@ def advance_touching(table, h, n):
         made += status == OK
         if status == OK and counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
             status = CONTACTS_CHANGED
+    if status == OK or status == CONTACTS_CHANGED:
+        note_all_efforts(table, h)
     restore_mode(mode)
     return status, made
 
@@ -66,8 +69,20 @@ def advance_limited(table, h, n):
         status = begin_touching(table, h)
         status = end_touching(table, h, status, 0)
         made += status == OK
+    if status == OK:
+        note_all_efforts(table, h)
     restore_mode(mode)
     return status, made
+
+
+@routine
+def note_all_efforts(table, h):
+    """What acted on the joints in the last step, limits included: their impulses over h."""
+    note_efforts(table, h)
+    s = moving_of(table)
+    t = touch_of(table)
+    for j in range(s.v.shape[0]):
+        s.acted[j, BY_LIMIT] = (t.held[t.whole[j], 0] - t.held[t.whole[j], 1]) / h
 
 
 @routine

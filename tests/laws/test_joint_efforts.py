@@ -1,0 +1,231 @@
+"""What acted on the joints in a step, by source: with everything on bodies it is what the motion asks for."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.helpers.rounding import rounding
+
+import linkwork as lw
+
+H = 1e-3
+
+
+def robot(limits=None, floating=False, effort_limit=None):
+    """Joints of every kind that have springs and dampers, some with limits of effort."""
+    inertia = lw.Inertia.box(1.0, (0.1, 0.1, 0.3))
+    down = lw.Pose((0, 0, -0.3))
+    linkage = lw.Linkage("robot")
+    linkage.add_body(
+        "base", "world", lw.Free() if floating else lw.Revolute((0, 0, 1), damping=0.3), lw.Pose(), inertia
+    )
+    linkage.add_body("ball", "base", lw.Spherical(stiffness=3.0, damping=0.2), down, inertia)
+    hinge = lw.Revolute((1, 0, 0), stiffness=2.0, damping=0.1, rest=0.2, limits=limits, effort_limit=effort_limit)
+    linkage.add_body("knee", "ball", hinge, down, inertia)
+    linkage.add_body("slide", "knee", lw.Prismatic((0, 0, 1), stiffness=400.0, damping=5.0), down, inertia)
+    linkage.add_body("tip", "slide", lw.Universal((1, 0, 0), (0, 1, 0), damping=0.05), down, inertia)
+    return linkage.compile()
+
+
+def without_springs(model):
+    """The same bodies; inverse dynamics of it knows nothing of springs and dampers."""
+    bare = lw.Linkage("bare")
+    inertia, down = lw.Inertia.box(1.0, (0.1, 0.1, 0.3)), lw.Pose((0, 0, -0.3))
+    first = lw.Free() if model.nq > 10 else lw.Revolute((0, 0, 1))
+    bare.add_body("base", "world", first, lw.Pose(), inertia)
+    bare.add_body("ball", "base", lw.Spherical(), down, inertia)
+    bare.add_body("knee", "ball", lw.Revolute((1, 0, 0)), down, inertia)
+    bare.add_body("slide", "knee", lw.Prismatic((0, 0, 1)), down, inertia)
+    bare.add_body("tip", "slide", lw.Universal((1, 0, 0), (0, 1, 0)), down, inertia)
+    return bare.compile()
+
+
+def drive(sim):
+    """Given efforts, a motor within its limits, and one far beyond them."""
+    sim.set_efforts(np.linspace(-1.0, 1.0, sim.model.nv))
+    sim.set_motor("knee", position=1.5, stiffness=800.0, damping=8.0)
+    sim.set_motor("tip", position=(0.3, -0.2), stiffness=30.0, damping=0.5)
+
+
+def needed(model, state, acceleration):
+    """Efforts that the motion asks for, all counted, and the size of what they are made of."""
+    bare = without_springs(model)
+    tau = lw.inverse_dynamics(bare, lw.State(np.array(state.q), np.array(state.v)), acceleration)
+    size = np.abs(lw.mass_matrix(bare, lw.State(np.array(state.q), np.array(state.v)))).max()
+    return tau, size * np.abs(acceleration).max() + np.abs(tau).max()
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive", "implicit_euler"])
+@pytest.mark.parametrize("strength", [None, 5.0])
+def test_implicit_joint_forces_are_those_of_the_end_of_the_step(kind, strength):
+    """M (v⁺ - v) / h + bias = given + motors + springs + dampers; on top of the springs they hold at v⁺ and q + h v⁺."""
+    model = robot(effort_limit=strength)
+    state = model.random_state(3, speed=0.5)
+    options = {"full": {}, "adaptive": {"tolerance": 0.0}, "implicit_euler": {"integrator": "implicit_euler"}}[kind]
+    sim = (lw.AdaptiveDynamics if kind == "adaptive" else lw.FullDynamics)(model, state, **options)
+    drive(sim)
+    for _ in range(3):
+        before = sim.state
+        sim.advance(H)
+        acted = sim.efforts
+        tau, size = needed(model, before, (sim.state.v - before.v) / H)
+        if kind == "implicit_euler":  # its equation also holds the stiffness of tension, (∂²U) h v⁺: first order in h
+            assert acted.total == pytest.approx(tau, abs=20.0 * H * size)
+            continue
+        assert acted.total == pytest.approx(tau, abs=rounding(scale=size / H))
+        assert sim.effort == pytest.approx(acted.total, abs=rounding(scale=np.abs(acted.total).max()))
+    knee = model.v_slice("knee").start
+    end = sim.state
+    assert acted.dampers[knee] == pytest.approx(-0.1 * end.v[knee], rel=1e-9)
+    place = model.q_slice("knee").start
+    assert acted.springs[knee] == pytest.approx(-2.0 * (end.q[place] - 0.2), rel=1e-9)
+    wish = 800.0 * (1.5 - end.q[place]) - 8.0 * end.v[knee]
+    assert acted.motors[knee] == pytest.approx(min(wish, strength or math.inf), rel=1e-9)
+    assert np.array_equal(acted.given, np.linspace(-1.0, 1.0, model.nv))
+    assert not acted.limits.any()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "implicit_midpoint", "kick_drift_kick"])
+def test_other_integrators_say_what_acts_where_they_take_it(integrator):
+    """Explicit ones at the state they reached; the midpoint rule in the middle, where M q̈ + bias agrees to third order."""
+    model = robot()
+    state = model.random_state(5, speed=0.5)
+    sim = lw.FullDynamics(model, state, integrator=integrator)
+    drive(sim)
+    before = sim.state
+    sim.advance(H)
+    acted, end = sim.efforts, sim.state
+    if integrator == "implicit_midpoint":
+        middle = lw.State(model.integrate(before.q, 0.5 * (before.v + end.v), 0.5 * H), 0.5 * (before.v + end.v))
+        tau, size = needed(model, middle, (end.v - before.v) / H)
+        assert acted.total == pytest.approx(tau, abs=H * H * 1e3 * size)  # the balance of energy is of third order
+        return
+    tau, size = needed(model, end, sim.acceleration)
+    assert acted.total == pytest.approx(tau, abs=rounding(condition=1e3, scale=size))
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive"])
+def test_limits_and_contact_are_part_of_the_balance(kind):
+    """A motor drives the knee into its limit: the limit's effort closes the balance of the joint."""
+    model = robot(limits=(-0.1, 0.3))
+    state = model.neutral()
+    sim = lw.FullDynamics(model, state) if kind == "full" else lw.AdaptiveDynamics(model, state, tolerance=0.0)
+    sim.set_motor("knee", position=2.0, stiffness=100.0, damping=2.0)
+    knee = model.v_slice("knee").start
+    pushed = 0
+    for _ in range(200):
+        before = sim.state
+        sim.advance(H)
+        acted = sim.efforts
+        tau, size = needed(model, before, (sim.state.v - before.v) / H)
+        assert acted.total == pytest.approx(tau, abs=rounding(scale=size / H))
+        assert acted.limits[knee] <= 0.0
+        assert not np.delete(acted.limits, knee).any()
+        pushed += acted.limits[knee] < -1.0
+    assert pushed > 10
+
+
+def test_floating_trees_and_quasi_statics_and_what_acts_before_the_first_step():
+    model = robot(floating=True)
+    state = model.random_state(2, speed=0.0)
+    for sim in (
+        lw.FullDynamics(model, state),
+        lw.AdaptiveDynamics(model, state, tolerance=1e-3),
+        lw.QuasiStatics(model, state),
+    ):
+        drive(sim)
+        now = sim.efforts
+        knee, place = model.v_slice("knee").start, model.q_slice("knee").start
+        assert now.motors[knee] == pytest.approx(800.0 * (1.5 - state.q[place]), rel=1e-12)
+        assert now.springs[knee] == pytest.approx(-2.0 * (state.q[place] - 0.2), rel=1e-12, abs=1e-15)
+        assert not now.dampers.any()
+        sim.advance(H)
+        assert np.isfinite(sim.effort).all()
+
+
+def test_inactive_joints_report_what_holds_them():
+    """Joints that do not move in an adaptive simulation are still pulled by their springs and motors."""
+    model = lw.library.chain(40, joint=lw.Revolute((0, 1, 0), stiffness=1.0, damping=0.1)).compile()
+    sim = lw.AdaptiveDynamics(model, model.random_state(0, speed=0.0), active_joints=5)
+    sim.motors.stiffness = 2.0
+    sim.advance(H, 5)
+    idle = np.setdiff1d(np.arange(40), sim.active_bodies)
+    assert idle.size >= 30
+    q = sim.state.q
+    assert sim.efforts.springs[idle] == pytest.approx(-1.0 * q[idle], rel=1e-12)
+    assert sim.efforts.motors[idle] == pytest.approx(2.0 * (sim.motors.position - q)[idle], rel=1e-12, abs=1e-15)
+
+
+# --------------------------------------------------------------------------------------------------------- limits of motors
+
+
+def turntable(**options):
+    """One hinge with a moment of inertia of 0.5 kg·m², no gravity."""
+    linkage = lw.Linkage("turntable", gravity=(0, 0, 0))
+    linkage.add_body(
+        "disc", "world", lw.Revolute((0, 0, 1), **options), inertia=lw.Inertia(1.0, (0, 0, 0), 0.5 * np.eye(3))
+    )
+    return linkage.compile()
+
+
+def simulations(model, state):
+    """Each with the stiffness it is tried with: explicit ones need h W / (0.1 v_max I) < 2."""
+    yield lw.FullDynamics(model, state), 10.0
+    yield lw.FullDynamics(model, state, integrator="rk4"), 0.2
+    yield lw.FullDynamics(model, state, integrator="implicit_midpoint"), 10.0
+    yield lw.FullDynamics(model, state, integrator="implicit_euler"), 10.0
+    yield lw.FullDynamics(model, state, algorithm="dense"), 0.2
+    yield lw.AdaptiveDynamics(model, state, tolerance=0.0), 10.0
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+@pytest.mark.parametrize("strength", [None, 20.0])
+def test_motors_push_no_faster_than_their_limit_of_speed(damping, strength):
+    """A far target: the speed rises to the limit and stays there, without chatter, in every simulation."""
+    model = turntable(velocity_limit=2.0, effort_limit=strength)
+    for sim, stiffness in simulations(model, model.neutral()):
+        sim.set_motor("disc", position=50.0, stiffness=stiffness, damping=damping * stiffness / 10.0)
+        speeds = []
+        for _ in range(200):
+            sim.advance(5e-3)
+            speeds.append(float(sim.state.v[0]))
+            assert sim.efforts.motors[0] <= (strength or math.inf)
+        late = np.array(speeds[100:])
+        assert late == pytest.approx(2.0, rel=0.02)
+        assert np.abs(np.diff(late)).max() < 1e-3
+
+
+def test_a_motor_slower_than_its_limit_is_not_changed_by_it_and_holds_with_full_strength():
+    free, limited = turntable(), turntable(velocity_limit=30.0)
+    runs = []
+    for model in (free, limited):
+        sim = lw.FullDynamics(model, model.neutral())
+        sim.set_motor("disc", position=1.0, stiffness=20.0, damping=6.0)
+        sim.advance(1e-3, 500)
+        runs.append(sim.state.q.copy())
+    assert np.array_equal(*runs)
+    model = turntable(velocity_limit=0.1, effort_limit=7.0)
+    sim = lw.FullDynamics(model, model.neutral())
+    sim.set_motor("disc", position=1.0, stiffness=1e4, damping=10.0)
+    sim.set_effort("disc", -6.5)
+    sim.advance(1e-4)
+    assert sim.efforts.motors[0] == 7.0  # at rest the limit of speed takes nothing away
+
+
+def test_a_motor_that_is_driven_too_fast_brakes():
+    model = turntable(velocity_limit=1.0, effort_limit=5.0)
+    sim = lw.FullDynamics(model, lw.State(np.zeros(1), np.array([3.0])))
+    sim.set_motor("disc", position=100.0, stiffness=1.0, damping=0.1)
+    sim.advance(1e-3)
+    assert -5.0 <= sim.efforts.motors[0] < 0.0
+    sim.advance(1e-3, 2000)
+    assert sim.state.v[0] <= 1.0 + 1e-6
+
+
+def test_quasi_statics_keeps_limits_of_effort():
+    model = turntable(effort_limit=5.0)
+    sim = lw.QuasiStatics(model, model.neutral())
+    sim.set_motor("disc", position=2.0, stiffness=100.0)
+    sim.solve()
+    assert sim.acceleration[0] == pytest.approx(5.0 / 0.5, rel=1e-12)
+    assert sim.effort[0] == 5.0
