@@ -11,6 +11,7 @@ expected, there is none, with a LinkworkWarning: stale code would be worse than 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 import warnings
@@ -19,6 +20,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import caching, config
 
@@ -27,6 +29,7 @@ from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(__file__).parents[1]  # the folder of the package
 IMPORT = re.compile(r"^\s*(?:from|import) (linkwork[\w.]*)(?: import (\([^)]*\)|[^\n#]*))?", re.MULTILINE)
+KERNEL = re.compile(rb"^@(kernel|routine|inlined|intrinsic)\b|reader\(", re.MULTILINE)
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -63,6 +66,28 @@ def kernel_stamp(module: str) -> Stamp:
     """The stamp of the sources, with the settings that change the code made of them."""
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
     return (*source_stamp(module), ("bounds checked", checked, 0), ("pieces linked", int(linking_wanted()), 0))
+
+
+@cache
+def kernel_digest() -> str:
+    """A digest of all sources that kernels are made of, and of the settings that change the code made of them."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if KERNEL.search(text):
+            digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
+    checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
+    digest.update(f"bounds {checked}, linked {int(linking_wanted())}, optimized {config.OPT}".encode())
+    return digest.hexdigest()[:16]
+
+
+def processor() -> str:
+    """The processor that kernels are compiled for, as LLVM names it, with a digest of its features."""
+    name = config.CPU_NAME or llvm.get_host_cpu_name()
+    features = config.CPU_FEATURES
+    if features is None:
+        features = "" if config.CPU_NAME else llvm.get_host_cpu_features().flatten()
+    return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]})"
 
 
 class _StampedImpl(caching.CompileResultCacheImpl):

@@ -14,6 +14,7 @@ from linkwork.dynamics import kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
+from linkwork.dynamics.cholesky import solve_positive_definite
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effort, warn_fallback, warn_poor
 from linkwork.dynamics.inputs import (
@@ -40,7 +41,7 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 FRAMES = ("body", "world")
-DENSE_COPIES = 4  # M, its factor, and what the solver of triangles copies of both
+DENSE_COPIES = 2  # M and its factor
 
 
 def _workspace(model: Model, key: str, make: Callable[[Model], Any]) -> Any:
@@ -80,18 +81,19 @@ def _solve_mass_matrix(
     size = _inertia_sizes(model, q)
     bias = _inverse(model, q, v, np.zeros(model.nv), wrenches)
     rhs = (effort if effort.size else 0.0) - bias
-    try:
-        L = np.linalg.cholesky(M)
-        qdd = np.linalg.solve(L.T, np.linalg.solve(L, rhs))
-        pivots = np.diag(L) ** 2
+    U, qdd = M.copy(), np.broadcast_to(rhs, (model.nv,)).copy()
+    bad = -1
+    if solve_positive_definite(U, qdd) >= 0:
+        qdd[:] = np.nan
+        bad = _least_definite_joint(model, M)
+    else:
+        pivots = np.diag(U) ** 2
         # What n roundings leave of a pivot that should be zero, and what is left of the inertia behind a joint.
         noise = np.maximum(4.0 * np.finfo(float).eps * model.nv * np.diag(M), SINGULAR_PART * size)
         bad = -1 if (pivots > noise).all() else _least_definite_joint(model, M)
         loss = float((size / pivots).max(initial=0.0))
         if bad < 0 and loss > POOR_LOSS:
             warn_poor(name, model, model.joint_of(int(np.argmax(size / pivots))), loss)
-    except np.linalg.LinAlgError:
-        qdd, bad = rhs, _least_definite_joint(model, M)
     if bad >= 0 or not np.isfinite(qdd).all():
         raise explain_failure(model, name, bad, {"state.q": q, "state.v": v, "effort": effort}, wrenches)
     return np.asarray(qdd)

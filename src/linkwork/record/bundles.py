@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import StateError
+from linkwork.record.checksums import array_sum
 from linkwork.record.container import read_rows, write_array
 
 PLAIN = (bool, int, float, str, type(None))
 
 
-def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
-    """Arrays and plain values by name; an older bundle of that name goes."""
+def write_bundle(group: Any, name: str, content: dict[str, object]) -> int:
+    """Arrays and plain values by name; an older bundle of that name goes. Returns the checksum of its bytes."""
     layout: dict[str, Any] = {}
     values: dict[str, Any] = {}
     pieces: list[bytes] = []
@@ -39,11 +40,16 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> None:
         del group[name]
     data = np.frombuffer(b"".join(pieces), dtype=np.uint8)
     write_array(group, name, data, "bytes", {"arrays": layout, "values": values})
+    return array_sum(data)
 
 
-def read_bundle(group: Any, name: str) -> dict[str, object]:
+def read_bundle(group: Any, name: str, checksum: int | None = None) -> dict[str, object]:
+    """What was written. checksum: of its bytes, where one is known."""
     array = group[name]
-    data = read_rows(array).tobytes()
+    bytes_read = read_rows(array)
+    if checksum is not None and array_sum(bytes_read) != checksum:
+        raise ValueError(f"checkpoint '{name}' holds other numbers than were written")
+    data = bytes_read.tobytes()
     content: dict[str, object] = {}
     for key, value in array.attrs["values"].items():
         content[key] = float.fromhex(value["float"]) if isinstance(value, dict) else value
@@ -53,8 +59,8 @@ def read_bundle(group: Any, name: str) -> dict[str, object]:
     return content
 
 
-def read_checkpoint(group: Any, slot: str) -> tuple[dict[str, object], dict[str, object]]:
-    """What the simulation saved, and what the run noted."""
-    entries = read_bundle(group["checkpoints"], slot)
+def read_checkpoint(group: Any, slot: str, checksum: int | None = None) -> tuple[dict[str, object], dict[str, object]]:
+    """What the simulation saved, and what the run noted. checksum: as of `read_bundle`."""
+    entries = read_bundle(group["checkpoints"], slot, checksum)
     saved = {key[4:]: value for key, value in entries.items() if key.startswith("sim.")}
     return saved, {key[4:]: value for key, value in entries.items() if key.startswith("run.")}

@@ -8,6 +8,7 @@ beyond those lengths is ignored by readers and written again by a run that resum
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
@@ -20,15 +21,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+from linkwork.core.checks import shown
+from linkwork.errors import FormatError, LinkworkError, MissingExtraError, StateError
+from linkwork.record.checksums import BlockSums, damaged, document_sum
 
-FORMAT = 1  # of what this version writes; it reads all up to this one
+FORMAT = 2  # of what this version writes; it reads all up to this one, and resumes this one
+UNCHECKED = 1  # the last format without checksums
 MARK = "linkwork_recording"  # the attribute of the root that holds the format
+CHECKSUM = "checksum"  # the attribute of the root that holds the sum of all others
 ROOT = "zarr.json"
 PARTIAL = ".partial"  # how files under way are called, ours and Zarr's
+UNDER_WAY = re.compile(r"zarr\.json\.\d+\.partial|[^/]*\.[0-9a-f]{32}\.partial")  # names of such files
 ASIDE = f".old{PARTIAL}"  # how a recording is called while it is being replaced
 
 COMPRESSION_LEVEL = 3  # of Zstandard; higher levels cost twice the time for a few per cent of the size
+
+
+def as_path(path: Any) -> Path:
+    """A place of the file system, of what can name one."""
+    try:
+        found = Path(path)
+        os.fsencode(found)
+        if "\0" in str(found):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise StateError(f"a recording needs the path of a folder, not {shown(path)}.") from None
+    return found
 
 
 def zarr_library() -> Any:
@@ -52,6 +70,7 @@ WAY_OUT = {  # what an error of the disk leaves, and what helps
     "begin": "Nothing was recorded. Free space, get the right to write there or choose another place, then run it anew.",
     "write": "What was committed before stays readable. Free space or mend the access to the folder, then resume.",
     "resume": "What was committed before stays readable. Free space or mend the access to the folder, then resume again.",
+    "vanished": "The folder was moved or changed while the run wrote into it. Move it back and resume, or run it anew.",
 }
 
 
@@ -60,9 +79,17 @@ def disk_errors(path: Path, what: str = "write") -> Iterator[None]:
     """Turns an error of the file system into one that says what it means for the recording. what: a key of WAY_OUT."""
     try:
         yield
+    except LinkworkError:
+        raise
+    except FileNotFoundError as error:
+        gone = "begin" if what == "begin" else "vanished"
+        verb = "write" if gone == "vanished" else what
+        raise LinkworkError(f"cannot {verb} recording '{path}': {error.filename} is gone. {WAY_OUT[gone]}") from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise LinkworkError(f"cannot {what} recording '{path}': {reason}. {WAY_OUT[what]}") from error
+    except (KeyError, ValueError, RuntimeError, TypeError) as error:  # what Zarr raises where files are missing
+        raise LinkworkError(f"cannot write recording '{path}': {error}. {WAY_OUT['vanished']}") from error
 
 
 def synchronize(path: Path) -> None:
@@ -121,6 +148,19 @@ def write_array(group: Any, name: str, values: NDArray[Any], unit: str, notes: d
         array[...] = values
 
 
+def read_checked(array: Any, folder: Path, sums: BlockSums, length: int, start: int, stop: int) -> NDArray[Any]:
+    """Whole blocks of rows from the one that holds `start` to the one before `stop`, each compared with its sums.
+
+    folder: of the array. length: rows that count, of which the last block may be under way.
+    """
+    first, last = start // sums.rows, -(-stop // sums.rows)
+    found = np.asarray(array[first * sums.rows : min(last * sums.rows, length)])
+    for block in range(first, last):
+        at = (block - first) * sums.rows
+        check_block(sums, block, found[at : at + sums.rows], folder)
+    return found
+
+
 def read_rows(array: Any, start: int = 0, stop: int | None = None) -> NDArray[Any]:
     """Rows of an array all of whose chunks were written; Zarr would read a missing one as the fill value, silently."""
     stop = array.shape[0] if stop is None else stop
@@ -135,21 +175,45 @@ def read_rows(array: Any, start: int = 0, stop: int | None = None) -> NDArray[An
     return np.asarray(array[start:stop])
 
 
+def check_block(sums: BlockSums, block: int, rows: NDArray[Any], folder: Path) -> None:
+    """Refuses rows of a block that are not those that were written. folder: of the array, for the message."""
+    for k, (found, meant) in enumerate(zip(sums.of(rows), sums.expected(block), strict=True)):
+        if found != meant:
+            file = folder / "c" / str(block) if rows.ndim == 1 else folder / "c" / str(block) / str(k)
+            raise damaged(file, "holds other numbers than were written" if file.exists() else "is missing")
+
+
 class GrowingArray:
     """An array of the container that grows by rows, written chunk by chunk; the chunk under way is kept in memory."""
 
-    def __init__(self, array: Any, folder: Path, length: int = 0, write_empty_chunks: bool = True):
+    def __init__(
+        self,
+        array: Any,
+        folder: Path,
+        length: int = 0,
+        write_empty_chunks: bool = True,
+        stored: list[Any] | None = None,
+        tail: list[int] | None = None,
+    ):
         """length: rows that count; what the file holds beyond them is written over.
 
         write_empty_chunks: write also what equals the fill value, so that a missing file is always damage.
+        stored, tail: the sums of what is there (`BlockSums`); without them it is all fill value, or nothing.
         """
         self._array, self._folder = array.with_config({"write_empty_chunks": write_empty_chunks}), folder
         self._rows = int(array.chunks[0])
         self._start = length - length % self._rows  # first row of the chunk under way
         self._pending: list[NDArray[Any]] = []
         self.length = length
+        self.sums = BlockSums(array.shape, array.chunks)
+        if stored is not None:
+            self.sums.load(stored, length, tail)
+        elif length:
+            self.sums.replace_from(0, np.full((length, *array.shape[1:]), array.fill_value, dtype=array.dtype))
         if length > self._start:
-            self._pending.append(np.asarray(array[self._start : length]))
+            begun = np.asarray(array[self._start : length])
+            check_block(self.sums, length // self._rows, begun, folder)
+            self._pending.append(begun)
         self._written = length
 
     @property
@@ -171,6 +235,7 @@ class GrowingArray:
         )
         self._array.resize((self.length, *self._array.shape[1:]))
         files = [self._folder / ROOT]
+        self.sums.replace_from(self._start, data)
         if data.shape[0]:
             self._array[self._start : self.length] = data
             first, last = self._start // self._rows, (self.length - 1) // self._rows
@@ -187,7 +252,10 @@ class GrowingArray:
 
 def write_root(folder: Path, attributes: dict[str, Any]) -> None:
     """Replaces the attributes of the root in one rename: the moment at which everything written before it counts."""
-    document = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
+    if not (folder / ROOT).is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder / ROOT))
+    kept = {key: value for key, value in attributes.items() if key != CHECKSUM}
+    document = {"attributes": {**kept, CHECKSUM: document_sum(kept)}, "zarr_format": 3, "node_type": "group"}
     partial = folder / f"{ROOT}.{os.getpid()}{PARTIAL}"
     with open(partial, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
@@ -206,19 +274,39 @@ def read_root(folder: Path) -> dict[str, Any]:
         raise FormatError(f"'{folder}' is not a recording of Linkwork: it holds no {ROOT}.")
     try:
         attributes = json.loads(path.read_text(encoding="utf-8")).get("attributes", {})
-    except (ValueError, AttributeError):
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, AttributeError, RecursionError):
         raise FormatError(
             f"recording '{folder}' is damaged: {path} is not a JSON object. Restore it from a copy."
         ) from None
     version = attributes.get(MARK) if isinstance(attributes, dict) else None
     if version is None:
         raise FormatError(f"'{folder}' is not a recording of Linkwork: its {ROOT} has no '{MARK}'.")
-    if not isinstance(version, int) or version > FORMAT:
+    if isinstance(version, int) and version > FORMAT:
         raise FormatError(
             f"recording '{folder}' has format {version}; this version of Linkwork reads formats up to {FORMAT}. "
             "Install a newer Linkwork."
         )
+    checked = CHECKSUM in attributes or version != UNCHECKED
+    kept = {key: value for key, value in attributes.items() if key != CHECKSUM}
+    if (checked and attributes.get(CHECKSUM) != document_sum(kept)) or not _has_lengths(attributes.get("committed")):
+        raise FormatError(
+            f"recording '{folder}' is damaged: {path} is not what was written. Restore that file from a copy; the other "
+            "files may be whole, but it says what they mean."
+        )
     return attributes
+
+
+def _has_lengths(committed: Any) -> bool:
+    """Whether it can be read what counts; a recording without checksums may say anything."""
+    return (
+        isinstance(committed, dict)
+        and all(isinstance(committed.get(k), int) and committed[k] >= 0 for k in ("frames", "changes", "keys"))
+        and all(isinstance(committed.get(k), list) for k in ("scalars", "reports"))
+        and isinstance(committed.get("checkpoint"), dict | None)
+        and "status" in committed
+    )
 
 
 def left_beside(folder: Path) -> list[Path]:
@@ -238,4 +326,5 @@ def _left_behind(folder: Path) -> str:
 def remove_partial_files(folder: Path) -> None:
     """What a killed run left under way; it never counted."""
     for path in folder.rglob(f"*{PARTIAL}"):
-        path.unlink(missing_ok=True)
+        if UNDER_WAY.fullmatch(path.name):
+            path.unlink(missing_ok=True)

@@ -19,27 +19,31 @@ PARTS = len(Efforts._fields)
 class EffortLines:
     """The array of efforts of a recording that is being written; there is none where the first frame brought none."""
 
-    def __init__(self, group: Any, folder: Path, frames: int):
+    def __init__(self, group: Any, folder: Path, committed: dict[str, Any]):
+        """committed: frames that count, and the sums of arrays that do."""
         self._group, self._folder = group, folder
-        self._array = self._growing(frames) if NAME in group else None
+        stored, tail = committed["sums"].get(NAME), committed.get("tails", {}).get(NAME)
+        self._array: GrowingArray | None = None
+        if stored is not None:
+            self._array = GrowingArray(group[NAME], folder / NAME, committed["frames"], stored=stored, tail=tail)
 
-    def _growing(self, frames: int) -> GrowingArray:
-        return GrowingArray(self._group[NAME], self._folder / NAME, frames)
+    @property
+    def arrays(self) -> dict[str, GrowingArray]:
+        """By path within the recording."""
+        return {} if self._array is None else {NAME: self._array}
 
     def append(self, frame: int, parts: FloatArray | None, width: int) -> None:
         """parts: (nv, 5), columns as of `Efforts`, kept as rows of the sources one after the other; None is NaN."""
         if self._array is None:
             if frame > 0 or parts is None:
                 return
+            if NAME in self._group:  # left by a run that was killed before it was committed
+                del self._group[NAME]
             size = PARTS * width
             create_array(self._group, NAME, (size,), "f8", layout.key_chunk(size), "N·m or N: by source, then joint")
-            self._array = self._growing(0)
+            self._array = GrowingArray(self._group[NAME], self._folder / NAME, 0)
         row = np.full((1, PARTS * width), np.nan) if parts is None else parts.T.reshape(1, -1).copy()
         self._array.append(row)
-
-    @property
-    def waiting_bytes(self) -> int:
-        return 0 if self._array is None else self._array.waiting_bytes
 
     def write(self) -> list[Path]:
         return [] if self._array is None else self._array.write()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 from typing import Any
 
 KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, which carries its place too
@@ -11,6 +9,11 @@ KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, 
 FRAME_ROWS = 8192  # frames in a chunk of times, scalars and reports
 CHANGE_ROWS = 65536  # changes in a chunk
 KEY_NUMBERS = 65536  # numbers in a chunk of key frames: several frames of a small model, a part of one of a large model
+
+GROUPS = ("model", "frames", "changes", "keys", "scalars", "reports", "checkpoints")
+GROWING = (  # arrays that every recording has, beside those of its model
+    "frames/time", "frames/step", "frames/changes_end", "changes/index", "changes/value", "keys/frame", "keys/state"
+)  # fmt: skip
 
 ACCELERATION = "rad/s² or m/s²"
 SCALAR_UNITS = {
@@ -50,14 +53,3 @@ def scalar_unit(name: str, settings: dict[str, Any]) -> str:
 def key_chunk(width: int) -> tuple[int, int]:
     """Frames and numbers in a chunk of key frames."""
     return max(1, KEY_NUMBERS // max(1, width)), max(1, min(width, KEY_NUMBERS))
-
-
-def versions() -> dict[str, str]:
-    """What made a recording."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in ("linkwork", "numpy", "numba", "zarr"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "unknown"
-    return found

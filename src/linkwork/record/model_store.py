@@ -7,6 +7,7 @@ last bit, and a recording gives back exactly what was put in.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
@@ -22,6 +23,7 @@ from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.shapes import Shape
+from linkwork.record.checksums import array_sum
 from linkwork.record.container import read_rows, write_array
 from linkwork.spatial.pose import Pose
 
@@ -69,8 +71,8 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def write_model(group: Any, model: Model) -> None:
-    """Puts a model into an empty group."""
+def write_model(group: Any, model: Model) -> dict[str, int]:
+    """Puts a model into an empty group. Returns the checksum of every array, by name."""
     limits = np.stack([model.lower, model.upper, model.effort_limit, model.velocity_limit], axis=1)
     tables = {**model.arrays._asdict(), "limits": limits}
     if model.rank is not None:
@@ -78,15 +80,21 @@ def write_model(group: Any, model: Model) -> None:
     for name, values in tables.items():
         write_array(group, name, values, UNITS[name])
     text = json.dumps(_description(model), default=_plain).encode()
-    write_array(group, "description", np.frombuffer(text, dtype=np.uint8), "JSON, UTF-8")
+    tables["description"] = np.frombuffer(text, dtype=np.uint8)
+    write_array(group, "description", tables["description"], "JSON, UTF-8")
+    return {name: array_sum(values) for name, values in tables.items()}
 
 
-def read_model(group: Any) -> Model:
-    """The model of a recording, equal to the one that was written in every number."""
-    tables = {name: _frozen(read_rows(group[name])) for name in (*ModelArrays._fields, "limits")}
-    text = json.loads(read_rows(group["description"]).tobytes().decode())
+def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) -> Model:
+    """The model of a recording, equal to the one that was written in every number.
+
+    read: reads an array of the group by name; by default without looking at checksums.
+    """
+    read = read or (lambda name: read_rows(group[name]))
+    tables = {name: _frozen(read(name)) for name in (*ModelArrays._fields, "limits")}
+    text = json.loads(read("description").tobytes().decode())
     limits = tables.pop("limits")
-    rank = _frozen(read_rows(group["rank"])) if "rank" in group else None
+    rank = _frozen(read("rank")) if "rank" in group else None
     return Model(
         name=text["name"],
         arrays=ModelArrays(**tables),

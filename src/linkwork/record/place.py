@@ -6,12 +6,22 @@ A process that begins or replaces a recording holds its lock (`lock.py`), so no 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 from linkwork.errors import FormatError, LinkworkError
-from linkwork.record.container import ASIDE, PARTIAL, left_beside, read_root, synchronize
+from linkwork.record.container import ASIDE, PARTIAL, ROOT, UNDER_WAY, left_beside, read_root, synchronize
+from linkwork.record.layout import GROUPS
 from linkwork.record.lock import refuse_writer
+
+SHOWN = 5  # names of files in a message
+PARTS = "|".join(GROUPS)
+CHUNK = r"c/\d+(/\d+)*"
+OWN_FILE = re.compile(  # descriptions, chunks, and what was being written when a run was killed
+    rf"(({PARTS})/([^/]+/)?)?{re.escape(ROOT)}|({PARTS})/[^/]+/{CHUNK}|(.*/)?({UNDER_WAY.pattern})"
+)
+OWN_FOLDER = re.compile(rf"\.|({PARTS})(/[^/]+(/c(/\d+)*)?)?")
 
 
 def partial_folder(path: Path) -> Path:
@@ -36,6 +46,25 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise LinkworkError(
             f"'{path}' exists and is not a recording that could be replaced; choose another place."
         ) from None
+    strangers = foreign_files(path)
+    if strangers:
+        more = f" and {len(strangers) - SHOWN} more" if len(strangers) > SHOWN else ""
+        raise LinkworkError(
+            f"'{path}' holds files that are not the recording's own: {', '.join(strangers[:SHOWN])}{more}. Move them "
+            "elsewhere before it is replaced, or choose another place."
+        )
+
+
+def foreign_files(path: Path) -> list[str]:
+    """Files and links in the folder of a recording that no run of Linkwork put there, sorted."""
+    found = []
+    for folder, folders, files in os.walk(path):
+        at = Path(folder).relative_to(path)
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        empty = [] if folders or files or OWN_FOLDER.fullmatch(at.as_posix()) else [at.as_posix()]
+        names = [(at / name).as_posix() for name in (*files, *links)]
+        found += [name for name in names if not OWN_FILE.fullmatch(name)] + empty
+    return sorted(found)
 
 
 def refuse_existing_or_written(path: Path, force: bool) -> None:

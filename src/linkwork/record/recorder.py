@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,15 +14,20 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.errors import LinkworkError, StateError
+from linkwork.core.checks import whole
+from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
 from linkwork.record.bundles import write_bundle
+from linkwork.record.checksums import description_sum, description_sums
 from linkwork.record.container import (
     FORMAT,
     MARK,
+    ROOT,
+    UNCHECKED,
     GrowingArray,
+    as_path,
     create_array,
     disk_errors,
     read_root,
@@ -30,7 +37,9 @@ from linkwork.record.container import (
     zarr_library,
 )
 from linkwork.record.efforts import EffortLines
+from linkwork.record.layout import GROUPS, GROWING
 from linkwork.record.lock import WriterLock
+from linkwork.record.made_by import versions, warn_of_other_kernels
 from linkwork.record.model_store import write_model
 from linkwork.record.place import (
     partial_folder,
@@ -64,8 +73,8 @@ class Recorder:
         settings: dict[str, Any] | None = None,
     ):
         zarr_library()
-        self.path = Path(path)
-        self.every = int(every)
+        self.path = as_path(path)
+        self.every = whole(every, 0, "every")
         self.force = bool(force)
         self._about: dict[str, Any] = {
             "metadata": dict(metadata or {}),
@@ -117,7 +126,7 @@ class Recorder:
 
     def _write_beginning(self, folder: Path, model: Model) -> dict[str, Any]:
         group = zarr_library().create_group(folder)
-        write_model(group.create_group("model"), model)
+        tables = write_model(group.create_group("model"), model)
         width = model.nq + model.nv
         rows = (layout.FRAME_ROWS,)
         for name, kind, unit in (("time", "f8", "s"), ("step", "i8", "1"), ("changes_end", "i8", "index")):
@@ -128,12 +137,15 @@ class Recorder:
         create_array(group, "keys/state", (width,), "f8", layout.key_chunk(width), "rad, m; rad/s, m/s: q, then v")
         for name in ("scalars", "reports", "checkpoints"):
             group.create_group(name)
+        written_once = {f"model/{name}": checksum for name, checksum in tables.items()}
         root: dict[str, Any] = {
             MARK: FORMAT,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": model.name,
-            "versions": layout.versions(),
+            "versions": versions(),
             **self._about,
+            "descriptions": description_sums(folder, (*GROUPS, *GROWING, *written_once)),
+            "contents": written_once,
             "committed": {
                 "frames": 0,
                 "changes": 0,
@@ -141,6 +153,8 @@ class Recorder:
                 "scalars": [],
                 "reports": [],
                 "checkpoint": None,
+                "earlier": None,
+                "sums": {},
                 "status": "running",
             },
         }
@@ -154,11 +168,12 @@ class Recorder:
         self._group = group
         done = root["committed"]
         frames = done["frames"]
-        self._frames = {name: self._growing(f"frames/{name}", frames) for name in ("time", "step", "changes_end")}
-        self._changes = {name: self._growing(f"changes/{name}", done["changes"]) for name in ("index", "value")}
-        self._keys = {name: self._growing(f"keys/{name}", done["keys"]) for name in ("frame", "state")}
+        self._frames = {x: self._growing(f"frames/{x}", frames, done) for x in ("time", "step", "changes_end")}
+        self._changes = {x: self._growing(f"changes/{x}", done["changes"], done) for x in ("index", "value")}
+        self._keys = {x: self._growing(f"keys/{x}", done["keys"], done) for x in ("frame", "state")}
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
-        self._efforts = EffortLines(group, folder, frames)
+        self._efforts = EffortLines(group, folder, done)
+        self._described: dict[str, int] = dict(root["descriptions"])
         self._times: list[float] = []
         self._steps: list[int] = []
         self._ends: list[int] = []
@@ -171,8 +186,15 @@ class Recorder:
                 self._last_step = int(sofar.steps[-1])
                 self._since_key = done["changes"] - sofar._changes_at_last_key()
 
-    def _growing(self, name: str, length: int) -> GrowingArray:
-        return GrowingArray(self._group[name], self._folder / name, length)
+    def _growing(self, name: str, length: int, done: dict[str, Any]) -> GrowingArray:
+        known = {"stored": done["sums"].get(name), "tail": done.get("tails", {}).get(name)}
+        return GrowingArray(self._group[name], self._folder / name, length, **known)
+
+    def _growing_arrays(self) -> dict[str, GrowingArray]:
+        """All arrays that grow, by path within the recording."""
+        named = {"frames": self._frames, "changes": self._changes, "keys": self._keys}
+        found = {f"{folder}/{name}": array for folder, arrays in named.items() for name, array in arrays.items()}
+        return found | self._scalars.arrays | self._efforts.arrays
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -222,7 +244,9 @@ class Recorder:
         self._ends.append(self._changes["index"].length)
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
-        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"], self._efforts))
+        waiting = sum(
+            a.waiting_bytes for a in (*self._changes.values(), self._keys["state"], *self._efforts.arrays.values())
+        )
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 
@@ -254,17 +278,22 @@ class Recorder:
         """
         self._require_open()
         assert self._root is not None
-        old = self._root["committed"]["checkpoint"]
+        old: dict[str, Any] | None = self._root["committed"]["checkpoint"]
         slot = SLOTS[0] if old is None or old["slot"] == SLOTS[1] else SLOTS[1]
         with self._disk_errors():
             self._write_frames()
             entries = {f"sim.{k}": v for k, v in content.items()} | {f"run.{k}": v for k, v in (run or {}).items()}
-            write_bundle(self._group["checkpoints"], slot, entries)
-            for file in (self._folder / "checkpoints" / slot).rglob("*"):
+            checksum = write_bundle(self._group["checkpoints"], slot, entries)
+            at = self._folder / "checkpoints" / slot
+            for file in at.rglob("*"):
                 synchronize(file)
-            self._commit(checkpoint={"slot": slot, **self._lengths()})
+            tails = {name: array.sums.tail for name, array in self._growing_arrays().items()}
+            mark = {"slot": slot, "description": description_sum(at), "content": checksum, "tails": tails}
+            self._commit(checkpoint={**mark, **self._lengths()}, earlier=old)
 
     def _write_frames(self) -> None:
+        if not (self._folder / ROOT).is_file():  # Zarr would make the folders again, and leave half a recording there
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._folder / ROOT))
         files: list[Path] = []
         for name, values, kind in (
             ("time", self._times, np.float64),
@@ -293,7 +322,12 @@ class Recorder:
 
     def _commit(self, **more: Any) -> None:
         assert self._root is not None
-        root = {**self._root, "committed": {**self._root["committed"], **self._lengths(), **more}}
+        arrays = self._growing_arrays()
+        new = [name for name in arrays if name not in self._described]
+        self._described |= description_sums(self._folder, new)
+        sums = {name: array.sums.stored() for name, array in arrays.items()}
+        done = {**self._root["committed"], **self._lengths(), "sums": sums, **more}
+        root = {**self._root, "descriptions": dict(self._described), "committed": done}
         write_root(self._folder, root)
         self._root = root
 
@@ -334,7 +368,7 @@ class Recorder:
 
         The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
         """
-        folder = Path(path)
+        folder = as_path(path)
         read_root(folder)  # refuses what is not a recording before anything is made beside it
         with disk_errors(folder, "resume"):
             lock = WriterLock(folder)
@@ -347,26 +381,32 @@ class Recorder:
 
     @classmethod
     def _resumed(cls, folder: Path, root: dict[str, Any], lock: WriterLock) -> Recorder:
-        mark = root["committed"]["checkpoint"]
-        if mark is None:
+        if root["committed"]["checkpoint"] is None:
             raise LinkworkError(
                 f"recording '{folder}' holds no checkpoint, so its run cannot go on; run it anew with force=True (--force)."
+            )
+        if root[MARK] == UNCHECKED:
+            raise FormatError(
+                f"recording '{folder}' was begun by an earlier version of Linkwork (format {UNCHECKED}): it can be read, "
+                "but not resumed. Run it anew."
             )
         recorder = cls.__new__(cls)
         recorder.path, recorder.every, recorder.force = folder, 0, False
         recorder._about = {}
         with Recording(folder) as recording:
             model = recording.model
-            content = recording.checkpoint()
-        assert content is not None
-        recorder.saved, recorder.run = content
-        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports")}
-        root = {**root, "committed": {**root["committed"], **lengths, "status": "running"}}
+            mark, recorder.saved, recorder.run = recording._last_whole_checkpoint()
+        warn_of_other_kernels(folder, root.get("versions", {}))
+        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports", "tails")}
+        earlier = root["committed"]["earlier"] if mark == root["committed"]["checkpoint"] else None
+        done = {**root["committed"], **lengths, "checkpoint": mark, "earlier": earlier, "status": "running"}
+        root = {**root, "committed": done}
         root.pop("writer", None)  # as earlier versions noted it
         with disk_errors(folder, "resume"):
             remove_partial_files(folder)
-            write_root(folder, root)
             recorder._open(folder, model, root, lock)
+            del done["tails"]
+            recorder._commit()
             recorder._write_frames()  # shortens what lies beyond the checkpoint
         return recorder
 

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import choice
+from linkwork.core.checks import choice, shown, whole
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import body_poses
-from linkwork.errors import FormatError, LinkworkError, StateError
+from linkwork.errors import FormatError, LinkworkError, LinkworkWarning, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.bundles import read_checkpoint
-from linkwork.record.container import read_root, read_rows, zarr_library
+from linkwork.record.checksums import BlockSums, array_sum, check_description, damaged
+from linkwork.record.container import ROOT, as_path, read_checked, read_root, read_rows, zarr_library
 from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
+
+if TYPE_CHECKING:
+    from linkwork.record.checking import RecordingCheck
+
+
+LENGTHS = {"changes": "changes", "keys": "keys"}  # arrays whose rows are not frames
+LARGEST_KEPT = 4 << 20  # bytes of an array that stay in memory after they were read
+
+
+class FrameIndexError(StateError, IndexError):
+    """A frame that a recording does not have."""
 
 
 class States(Sequence[State]):
@@ -54,12 +67,17 @@ class Recording:
     len(recording): frames. times [s], steps: of each frame, shape (len,). `state(k)`, `states`, `poses(k)`, `joint(name)`,
     `path_of(body)`, `scalars`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.
     A recording shows what was committed when it was opened; `refresh()` looks again while a run goes on.
+    frames: show the first so many only, such as those that `check()` finds whole in a damaged recording.
     """
 
-    def __init__(self, path: str | Path, *, _root: dict[str, Any] | None = None):
+    def __init__(self, path: str | Path, *, frames: int | None = None, _root: dict[str, Any] | None = None):
         zarr = zarr_library()
-        self.path = Path(path)
+        self.path = as_path(path)
+        self._most = None if frames is None else whole(frames, 0, "frames")
         self._root = read_root(self.path) if _root is None else _root
+        self._checked: set[str] = set()  # names whose descriptions were compared with their sums
+        self._sums: dict[str, BlockSums] = {}
+        self._read_last: dict[str, tuple[int, NDArray[Any]]] = {}
         with self._damage():
             self._group: Any = zarr.open_group(self.path, mode="r")
             self._check_lengths()
@@ -101,12 +119,17 @@ class Recording:
     def model(self) -> Model:
         """The model, made again from what is stored: equal to the recorded one in every number."""
         with self._damage():
-            return read_model(self._group["model"])
+            self._check_description("model")
+            missing = [name for name in self._root.get("contents", {}) if not (self.path / name / ROOT).is_file()]
+            if missing:
+                raise damaged(self.path / missing[0] / ROOT, "is missing")
+            return read_model(self._group["model"], lambda name: self._whole_array(f"model/{name}"))
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
     def __len__(self) -> int:
-        return int(self._root["committed"]["frames"])
+        count = int(self._root["committed"]["frames"])
+        return count if self._most is None else min(count, self._most)
 
     @cached_property
     def times(self) -> FloatArray:
@@ -139,6 +162,8 @@ class Recording:
         """
         k = self._checked_frame(k)
         key = int(np.searchsorted(self._key_frames, k, side="right")) - 1
+        if key < 0:
+            raise self._explain("its key frames do not begin with the first frame")
         first = int(self._key_frames[key])
         if self._kept is not None and first <= self._kept[0] <= k:
             first, x = self._kept[0], self._kept[1].copy()
@@ -146,7 +171,8 @@ class Recording:
             x = self._read("keys/state", key + 1, key)[0]
         a, b = int(self._changes_end[first]), int(self._changes_end[k])
         if b > a:
-            x[self._read("changes/index", b, a)] = self._read("changes/value", b, a)
+            with self._damage():
+                x[self._read("changes/index", b, a)] = self._read("changes/value", b, a)
         self._kept = (k, x.copy())
         return State(x[: self._nq].copy(), x[self._nq :].copy())
 
@@ -166,7 +192,7 @@ class Recording:
     @property
     def has_efforts(self) -> bool:
         """Whether efforts on joints were recorded."""
-        return EFFORTS in self._group
+        return EFFORTS in self._root["committed"].get("sums", {})
 
     def efforts(self, k: int) -> Efforts:
         """What acted on the joints in the step before frame k, by source, each of shape (nv,) [N·m or N]."""
@@ -200,14 +226,19 @@ class Recording:
 
     def coordinates(self, places: Sequence[int]) -> FloatArray:
         """Entries of q followed by v over time, shape (len, len(places)), without forming states."""
-        wanted = np.asarray(places, dtype=np.int64)
         width = self.model.nq + self.model.nv
+        try:
+            wanted = np.asarray(places, dtype=np.int64)
+            if wanted.ndim != 1:
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise StateError(f"places must be whole numbers from 0 to {width - 1}, not {shown(places)}.") from None
         if wanted.size and not (wanted.min() >= 0 and wanted.max() < width):
             raise StateError(
                 f"places {wanted.tolist()} are not all within q and v, which have {width} entries together."
             )
         with self._damage():
-            return time_lines(self._group, wanted, width, self._key_frames, self._changes_end)
+            return time_lines(self._read, wanted, width, self._key_frames, self._changes_end)
 
     @property
     def key_frames(self) -> IntArray:
@@ -219,16 +250,49 @@ class Recording:
     def checkpoint(self) -> tuple[dict[str, object], dict[str, object]] | None:
         """What the simulation saved last and what its run noted then; None without a checkpoint."""
         mark = self._root["committed"]["checkpoint"]
-        if mark is None:
-            return None
+        return None if mark is None else self._read_checkpoint(mark)
+
+    def _read_checkpoint(self, mark: dict[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
+        slot = mark["slot"]
         with self._damage():
-            return read_checkpoint(self._group, mark["slot"])
+            if "description" in mark:
+                check_description(self.path, f"checkpoints/{slot}", {f"checkpoints/{slot}": mark["description"]})
+            return read_checkpoint(self._group, slot, mark.get("content"))
+
+    def _last_whole_checkpoint(self) -> tuple[dict[str, Any], dict[str, object], dict[str, object]]:
+        """The last checkpoint, or with a warning the one before where that is damaged; and what marks it."""
+        done = self._root["committed"]
+        try:
+            return done["checkpoint"], *self._read_checkpoint(done["checkpoint"])
+        except FormatError as error:
+            earlier = done.get("earlier")
+            if earlier is None:
+                raise
+            found = self._read_checkpoint(earlier)
+            warnings.warn(
+                f"{error} The run goes on from the checkpoint before it, at frame {earlier['frames']} instead of "
+                f"{done['checkpoint']['frames']}; its end is the same.",
+                LinkworkWarning,
+                stacklevel=5,
+            )
+            return earlier, *found
+
+    def check(self) -> RecordingCheck:
+        """Reads everything and says which files are damaged and how many frames are whole. Cost: reading it all.
+
+        Recordings of earlier versions carry fewer checksums; what they lack is not found.
+        """
+        from linkwork.record.checking import check_recording
+
+        return check_recording(self)
 
     def refresh(self) -> int:
         """Looks again at a recording that is being written; returns the number of frames."""
         self._root = read_root(self.path)
         for name in ("times", "steps", "scalars", "reports", "_key_frames", "_changes_end"):
             self.__dict__.pop(name, None)
+        for kept in (self._checked, self._sums, self._read_last):
+            kept.clear()
         with self._damage():
             self._group = zarr_library().open_group(self.path, mode="r")
         return len(self)
@@ -254,38 +318,95 @@ class Recording:
 
     def _scalars(self, kind: str) -> dict[str, FloatArray]:
         names = self._root["committed"][kind]
+        if self._is_checked:
+            return {name: self._read(f"{kind}/{name}", len(self)) for name in names}
         with self._damage():  # chunks from before a scalar appeared are not there, and read as NaN
             return {name: np.asarray(self._group[f"{kind}/{name}"][: len(self)]) for name in names}
 
+    @property
+    def _is_checked(self) -> bool:
+        return "descriptions" in self._root
+
+    def _check_description(self, name: str) -> None:
+        """Of an array or group and of the group it is in, once."""
+        if not self._is_checked:
+            return
+        for part in (name.partition("/")[0], name):
+            if part not in self._checked:
+                check_description(self.path, part, self._root["descriptions"])
+                self._checked.add(part)
+
+    def _whole_array(self, name: str) -> NDArray[Any]:
+        """An array that is written once."""
+        self._check_description(name)
+        values = read_rows(self._group[name])
+        meant = self._root.get("contents", {}).get(name)
+        if meant is not None and array_sum(values) != meant:
+            raise damaged(self.path / name, "holds other numbers than were written")
+        return values
+
+    def _length(self, name: str) -> int:
+        """Rows that count of an array that grows."""
+        return int(self._root["committed"][LENGTHS.get(name.partition("/")[0], "frames")])
+
     def _read(self, name: str, stop: int, start: int = 0) -> Any:
+        """Rows of an array that grows, compared with their sums."""
         with self._damage():
-            return read_rows(self._group[name], start, stop)
+            self._check_description(name)
+            if not self._is_checked:
+                return read_rows(self._group[name], start, stop)
+            if stop <= start:
+                return np.asarray(self._group[name][:0])
+            at, rows = self._read_last.get(name, (0, None))
+            if rows is None or start < at or stop > at + rows.shape[0]:
+                sums = self._block_sums(name)
+                at, array = start - start % sums.rows, self._group[name]
+                rows = read_checked(array, self.path / name, sums, self._length(name), start, stop)
+                if rows.nbytes <= LARGEST_KEPT:
+                    self._read_last[name] = (at, rows)
+            return rows[start - at : stop - at].copy()
+
+    def _block_sums(self, name: str) -> BlockSums:
+        if name not in self._sums:
+            array, done = self._group[name], self._root["committed"]
+            self._sums[name] = BlockSums(array.shape, array.chunks)
+            self._sums[name].load(done["sums"][name], self._length(name), done.get("tails", {}).get(name))
+        return self._sums[name]
 
     def _checked_frame(self, k: int) -> int:
         count = len(self)
-        if not isinstance(k, int | np.integer) or not -count <= k < count:
-            raise IndexError(f"frame {k} is not in recording '{self.path}', which has {count} frames.")
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -count <= k < count:
+            raise FrameIndexError(f"frame {shown(k)} is not in recording '{self.path}', which has {count} frames.")
         return int(k) % count
 
     def _check_lengths(self) -> None:
         done = self._root["committed"]
         expected = {"frames/time": "frames", "changes/value": "changes", "keys/state": "keys"}
         for name, what in expected.items():
+            self._check_description(name)
             length = self._group[name].shape[0]
             if length < done[what]:
                 raise ValueError(f"{name} has {length} rows, but {done[what]} were committed")
+
+    def _explain(self, reason: object) -> FormatError:
+        return FormatError(
+            f"recording '{self.path}' is damaged: {reason}. Restore it from a copy, or make it anew; "
+            "lw.Recording(path).check() says how many frames are whole, lw.Recording(path, frames=...) reads those."
+        )
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
         """What Zarr raises on files that are missing or cut short, as an error that says so."""
         try:
             yield
-        except (LinkworkError, IndexError):
+        except FormatError as error:
+            if "is damaged" in str(error):  # explained already
+                raise
+            raise self._explain(error) from None
+        except LinkworkError:
             raise
-        except (KeyError, ValueError, RuntimeError, OSError, TypeError) as error:
-            raise FormatError(
-                f"recording '{self.path}' is damaged: {error}. Restore it from a copy, or make it anew."
-            ) from error
+        except Exception as error:  # Zarr, its codecs and JSON raise what they like
+            raise self._explain(error) from error
 
     def __enter__(self) -> Recording:
         return self

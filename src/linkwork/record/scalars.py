@@ -22,6 +22,7 @@ class Scalars:
     def __init__(self, group: Any, folder: Path, committed: dict[str, Any], settings: dict[str, Any]):
         """committed: frames, and names of either kind, that count. settings: of the simulation, for the units."""
         self._group, self._folder, self._settings = group, folder, settings
+        self._sums, self._tails = dict(committed.get("sums", {})), dict(committed.get("tails", {}))
         self._written = int(committed["frames"])
         self._waiting = 0  # frames that were appended and not yet written
         self._arrays = {
@@ -33,6 +34,11 @@ class Scalars:
 
     def names(self, kind: str) -> list[str]:
         return [name for its_kind, name in self._arrays if its_kind == kind]
+
+    @property
+    def arrays(self) -> dict[str, GrowingArray]:
+        """By path within the recording."""
+        return {f"{kind}/{name}": array for (kind, name), array in self._arrays.items()}
 
     def prepare(self, values: dict[str, dict[str, float]]) -> None:
         """Makes arrays for what appears for the first time. values: by kind and name."""
@@ -53,7 +59,11 @@ class Scalars:
         self._waiting = 0
         for key, row in self._rows.items():
             if row:
-                self._arrays[key].append(np.array(row))
+                values = np.array(row)
+                values[np.isnan(values)] = (
+                    np.nan
+                )  # one NaN: those that fill a chunk are not written, and read as this one
+                self._arrays[key].append(values)
                 row.clear()
             yield from self._arrays[key].write()
 
@@ -71,7 +81,9 @@ class Scalars:
         self._rows[kind, name] = [np.nan] * self._waiting
 
     def _growing(self, array: Any, kind: str, name: str) -> GrowingArray:
-        return GrowingArray(array, self._folder / kind / name, self._written, write_empty_chunks=False)
+        path = f"{kind}/{name}"
+        known = {"stored": self._sums.pop(path, None), "tail": self._tails.get(path)}
+        return GrowingArray(array, self._folder / path, self._written, write_empty_chunks=False, **known)
 
 
 def numbers_of(report: object | None) -> dict[str, float]:
