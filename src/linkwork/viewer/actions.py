@@ -98,7 +98,7 @@ class Actions:
     def _reroot(self, body: int) -> None:
         live = self._live
         live.pause()
-        live.hand.release(_inner(live.sim))
+        live.hand.release()
         live.replace(_inner(live.sim).reroot(live.sim.model.body_names[body]))
         self._held, self._pushed = {}, {}
 

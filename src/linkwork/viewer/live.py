@@ -19,7 +19,7 @@ import numpy as np
 from linkwork.errors import LinkworkError
 from linkwork.viewer.actions import Actions
 from linkwork.viewer.colors import by_activity
-from linkwork.viewer.hand import Hand, hand_stiffness
+from linkwork.viewer.hand import Hand
 from linkwork.viewer.plots import Plots
 from linkwork.viewer.stage import Stage
 
@@ -127,7 +127,7 @@ class Live:
         """Back to where the page began: state, loads and pins; step, speed and tolerances stay as they are set."""
         self.pause()
         with self._lock:
-            self.hand.release(self.sim)
+            self.hand.release()
             self.sim, saved = self._first
             sim = inner(self.sim)
             now = {name: getattr(sim, name, None) for name in self._settings}
@@ -191,12 +191,13 @@ class Live:
         with self._lock:
             if phase == "start":
                 self.stage.choose(body)
-                stiffness = hand_stiffness(self.sim, self.stage.camera.size)
-                self.hand.grab(inner(self.sim), body, place, self.stage.poses, stiffness)
-            elif phase == "end":
-                self.hand.release(inner(self.sim))
-            if phase != "end":
-                self.hand.pull(inner(self.sim), target)
+                self.hand.grab(inner(self.sim), body, place, self.stage.poses)
+            if phase == "end":
+                self.hand.release()
+            else:
+                self.hand.pull(target)
+                if not self.is_playing:
+                    self.hand.feel()
             self._show()
 
     # --------------------------------------------------------------------------------------------------------------- loop
@@ -241,7 +242,7 @@ class Live:
             self.server.flush()
         began = time.perf_counter()
         try:
-            self.sim.advance(self.h, n)
+            self.hand.advance(self.sim.advance, self.h, n)
         except LinkworkError as error:
             self.pause()
             self.tell(str(error))
@@ -260,13 +261,16 @@ class Live:
         active = active_bodies(inner(sim))
         if active is not None:
             stage.paint(by_activity(sim.model, active))
+        assert stage.layers is not None
+        stage.layers.hidden = self.hand.load  # the hand has an arrow of its own
         with self.server.atomic():  # the arrow moves with what it pulls
             stage.move(sim.state, inner(sim))
-            force = self.hand.draw(inner(sim), stage.poses)
-        self._felt.visible = self._bar.visible = self.hand.load is not None
-        if self.hand.load is not None:
-            most = hand_stiffness(sim, stage.camera.size) * 0.5 * stage.camera.size
-            self._felt.content, self._bar.value = f"the hand feels **{force:.3g} N**", 100.0 * min(1.0, force / most)
+            self.hand.draw()
+        self._felt.visible = self._bar.visible = self.hand.is_holding
+        if self.hand.is_holding:
+            pull, felt = float(np.linalg.norm(self.hand.force)), self.hand.felt
+            self._felt.content = f"the hand feels **{felt:.3g} N** and pulls with {pull:.3g} N"
+            self._bar.value = 100.0 * min(1.0, felt / self.hand.most)
         if hasattr(self, "plots"):
             self.plots.add(sim.time, {**sim.scalars(), "step_time": 1e6 * self._step_time})
             self.plots.draw(time.perf_counter())
