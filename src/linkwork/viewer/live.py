@@ -20,6 +20,7 @@ from linkwork.errors import LinkworkError
 from linkwork.viewer.actions import Actions
 from linkwork.viewer.colors import by_activity
 from linkwork.viewer.hand import Hand
+from linkwork.viewer.menu import Menu
 from linkwork.viewer.plots import Plots
 from linkwork.viewer.stage import Stage
 
@@ -42,12 +43,12 @@ class Live:
         self._wake, self._ended = threading.Event(), threading.Event()
         self._step_time = 0.0  # [s] per step, lately
         self._owed = 0.0  # [s] of simulated time that is still to be stepped
-        self.stage = Stage(server, sim.model, sim.state)
+        self.stage = Stage(server, sim.model, sim.state, again=lambda: self.do(self._show_again))
         self.hand = Hand(server.scene, self.stage.camera.size)
         self.plots: Plots
         self._add_controls()
         self.stage.add_bodies()
-        self.actions = Actions(self)
+        self.actions, self.menu = Actions(self), Menu(self)
         self.stage.add_look()
         self.plots = Plots(server.gui)
         self._listen()
@@ -128,6 +129,7 @@ class Live:
         self.pause()
         with self._lock:
             self.hand.release()
+            self.menu.close()
             self.sim, saved = self._first
             sim = inner(self.sim)
             now = {name: getattr(sim, name, None) for name in self._settings}
@@ -149,6 +151,7 @@ class Live:
     def replace(self, sim: Any) -> None:
         """Goes on with another simulation, of another model."""
         self.sim = sim
+        self.menu.close()
         self.stage.show_model(sim.model, sim.state)
         self.stage.bodies.show_model(sim.model)
         self._listen()
@@ -170,7 +173,10 @@ class Live:
     # -------------------------------------------------------------------------------------------------------------- mouse
 
     def _listen(self) -> None:
-        """Clicks choose a body; drags pull at it. Callbacks are coroutines so that they come in order."""
+        """Clicks choose a body; drags pull at it, with the right button they open its menu, as a click with Ctrl does.
+
+        Callbacks are coroutines so that they come in order.
+        """
         drawing = self.stage.drawing
 
         async def clicked(event: Any) -> None:
@@ -182,9 +188,23 @@ class Live:
             place, target = np.array(event.start_position), np.array(event.end_position)
             self.do(lambda: self.drag(event.phase, body, place, target))
 
-        for handle in drawing.handles:
+        async def asked(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            self.do(lambda: self.menu.open(body, self.stage.poses[body, :3, 3]))
+
+        async def dragged_right(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            if event.phase == "start":
+                place = np.array(event.start_position)
+                self.do(lambda: self.menu.open(body, place))
+
+        def listen(handle: Any) -> None:
             handle.on_click(clicked)
+            handle.on_click(modifier="cmd/ctrl")(asked)
             handle.on_drag("left")(dragged)
+            handle.on_drag("right")(dragged_right)
+
+        drawing.listen(listen)
 
     def drag(self, phase: str, body: int, place: Any, target: Any) -> None:
         """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go."""
@@ -255,6 +275,11 @@ class Live:
         for client in self.server.get_clients().values():
             client.add_notification("Linkwork", message, color="red")
 
+    def _show_again(self) -> None:
+        """Somebody looks from elsewhere; where it plays, the next picture is for them too."""
+        if not self.is_playing:
+            self._show()
+
     def _show(self) -> None:
         """Draws where the simulation is."""
         sim, stage = self.sim, self.stage
@@ -263,6 +288,7 @@ class Live:
             stage.paint(by_activity(sim.model, active))
         assert stage.layers is not None
         stage.layers.hidden = self.hand.load  # the hand has an arrow of its own
+        stage.drawing.is_frozen = self.hand.is_holding  # a node that goes would end the drag
         with self.server.atomic():  # the arrow moves with what it pulls
             stage.move(sim.state, inner(sim))
             self.hand.draw()
