@@ -225,14 +225,20 @@ def test_a_simulation_steps_resets_and_is_pulled_at(page):
     page.step(10)
     assert sim.steps_done == 10
     live.drag("start", 5, live.stage.poses[5, :3, 3], live.stage.poses[5, :3, 3])
-    target = live.stage.poses[5, :3, 3] + [0.3, 0.0, 0.0]
+    target = live.stage.poses[5, :3, 3] + [0.1, 0.0, 0.0]
     live.drag("update", 5, None, target)
-    stiffness = sim._loads.table[0, 12]
-    np.testing.assert_allclose(live.hand.force, [0.3 * stiffness, 0, 0], atol=rounding(scale=stiffness, steps=10))
+    stiffness = live.hand.stiffness
+    velocity = live.stage.poses[5, :3, :3] @ lw.body_twists(sim.model, sim.state)[5, 3:]
+    coupling = np.array([0.1 * stiffness, 0.0, 0.0]) - live.hand.grasp.settings.damping * velocity
+    np.testing.assert_allclose(live.hand.force, coupling, atol=rounding(scale=stiffness, steps=100))
+    assert np.linalg.norm(sim.loads[0].force) == 0.0  # it acts with the next step
     page.step(5)
-    assert np.linalg.norm(live.stage.poses[5, :3, 3] - target) < 0.3
+    assert np.linalg.norm(sim.loads[0].force) > 0.0
+    assert np.linalg.norm(live.stage.poses[5, :3, 3] - target) < 0.1
+    assert live.hand.felt > 0.0
     live.drag("end", 5, None, None)
     assert sim.loads == ()
+    assert (live.hand.felt, live.hand.is_holding) == (0.0, False)
     live.stage.choose(3)
     for action in ("Fix", "Push", "Push"):
         live.actions.perform(action)
@@ -240,6 +246,57 @@ def test_a_simulation_steps_resets_and_is_pulled_at(page):
     page.reset()
     assert (sim.steps_done, sim.time, sim.loads) == (0, 0.0, ())
     np.testing.assert_array_equal(sim.state.q, first)
+
+
+def test_a_body_that_is_held_follows_the_mouse_and_feels_its_weight():
+    """A pendulum pulled out by the mouse comes to rest where the coupling, its weight and its hinge balance."""
+    linkage = lw.Linkage("rod")
+    rod = lw.Inertia.box(2.0, (0.1, 0.1, 1.0)).at(lw.Pose(xyz=(0.0, 0.0, -0.5)))
+    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), damping=2.0), inertia=rod)
+    model = linkage.compile()
+    with lw.view(lw.FullDynamics(model, model.neutral()), h=2e-3, port=0) as viewer:
+        live = viewer.page
+        tip = np.array([0.0, 0.0, -1.0])
+        live.drag("start", 0, tip, tip)
+        live.drag("update", 0, None, tip + [0.2, 0.0, 0.0])
+        viewer.step(3000)
+        q = live.sim.state.q[0]
+        assert abs(live.sim.state.v[0]) < 1e-6  # at rest; the slowest part dies out like exp(-3 t)
+        torque = 2.0 * 9.81 * 0.5 * np.sin(abs(q))  # of the weight about the hinge
+        arm = live.stage.poses[0, :3, :3] @ tip
+        moment = abs(np.cross(arm, live.hand.force)[1])
+        assert moment == pytest.approx(torque, rel=1e-5)
+        assert live.hand.felt == pytest.approx(np.linalg.norm(live.hand.force), rel=1e-5)
+        assert abs(q) > 0.1
+
+
+def test_a_hand_survives_loads_that_are_cleared(page):
+    live = page.page
+    live.drag("start", 5, live.stage.poses[5, :3, 3], live.stage.poses[5, :3, 3])
+    with page.hold() as sim:
+        sim.clear_loads()
+    live.drag("end", 5, None, None)
+    assert not live.hand.is_holding
+    page.step(2)
+
+
+def test_contacts_are_points_and_arrows():
+    """A ball at rest on the ground: one point below it, one arrow up, as long as the largest force is drawn."""
+    linkage = lw.Linkage("ball")
+    linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Sphere(0.1)])
+    linkage.add_obstacle("ground", lw.Plane())
+    model = linkage.compile()
+    q = model.neutral().q
+    q[:3] = (0.3, 0.0, 0.1)
+    sim = lw.FullDynamics(model, model.state(q), contact=lw.Contact())
+    with lw.view(sim, port=0) as viewer:
+        viewer.step(50)
+        layers = viewer.page.stage.layers
+        np.testing.assert_allclose(layers._nodes["contacts"].points, [[0.3, 0.0, 0.0]], atol=1e-3)
+        (start, end), length = layers._nodes["pushes"].points[0], 0.2 * viewer.page.stage.camera.size
+        np.testing.assert_allclose(end - start, [0.0, 0.0, length], atol=1e-3 * length)
+        layers.show("contacts", False)
+        assert not {"contacts", "pushes"} & set(layers._nodes)
 
 
 def test_playing_goes_on_and_pauses(page):

@@ -45,28 +45,52 @@ def picture(page):
     return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
 
 
-def test_a_page_loads_plays_and_is_pulled_at(browser):
-    from linkwork.viewer.render import SMOOTH, Renderer
+class Page:
+    """A page of a simulation in the browser, and what it complained about."""
 
-    model = lw.library.chain(6).compile()
-    lw.FullDynamics(model, model.neutral()).advance(1e-3)  # compiles what is not compiled yet
-    sim = lw.FullDynamics(model, model.neutral())
-    faults: list[str] = []
-    with lw.view(sim, h=1e-3, port=0) as viewer:
-        page = browser.new_page(viewport=SIZE)
-        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto(viewer.url)
-        page.get_by_role("button", name="Play").wait_for(timeout=LONG)
-        live = viewer.page
-        assert wait_for(lambda: (np.ptp(picture(page)[:, :500], axis=2) > 60).sum() > 200)  # the chain, in colour
+    def __init__(self, browser, viewer):
+        self.viewer, self.live, self.faults = viewer, viewer.page, []
+        self.page = browser.new_page(viewport=SIZE)
+        self.page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.goto(viewer.url)
+        self.page.get_by_role("button", name="Play").wait_for(timeout=LONG)
+        colored = lambda: (np.ptp(picture(self.page)[:, :500], axis=2) > 60).sum() > 200  # noqa: E731
+        assert wait_for(colored)  # the mechanism
 
-        camera = Renderer(live.stage.pieces, live.stage.camera, 0.0, SIZE["width"], SIZE["height"])
-        place = live.stage.pieces.world_poses(live.stage.poses)[4, :3, 3]
+    def place_of(self, piece):
+        """Where the middle of a shape is on the screen [pixels], and in the world [m]."""
+        from linkwork.viewer.render import SMOOTH, Renderer
+
+        stage = self.live.stage
+        camera = Renderer(stage.pieces, stage.camera, 0.0, SIZE["width"], SIZE["height"])
+        place = stage.pieces.world_poses(stage.poses)[piece, :3, 3]
         x, y = (camera._seen(place[None])[0][0] / SMOOTH).tolist()
+        return x, y, place
+
+    def click(self, name):
+        """Presses a button, also one that moves because the panel above it grew."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        button.wait_for(timeout=LONG)
+        button.evaluate("node => node.click()")
+
+    def end(self):
+        self.page.close()
+        assert not [fault for fault in self.faults if fault not in OF_VISER]
+
+
+def test_a_page_loads_plays_and_is_pulled_at(browser):
+    model = lw.library.chain(6).compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    prepare(sim)
+    with lw.view(sim, h=1e-3, port=0) as viewer:
+        shown = Page(browser, viewer)
+        page, live = shown.page, shown.live
+        x, y, place = shown.place_of(4)
         page.mouse.click(x, y)
         assert wait_for(lambda: live.stage.chosen == int(live.stage.pieces.body[4]))
 
+        before = sim.state.q.copy()
         page.mouse.move(x, y)
         page.mouse.down()
         page.mouse.move(x - 60, y - 40, steps=8)
@@ -74,15 +98,86 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         assert wait_for(lambda: page.get_by_text("the hand feels").is_visible())
         red = lambda: ((picture(page) - [230, 60, 30])[:, :560] ** 2).sum(axis=2) < 120**2  # noqa: E731
         assert wait_for(lambda: red().sum() > 30)  # the arrow
+        np.testing.assert_array_equal(sim.state.q, before)  # paused: nothing moves yet
+        shown.click("Play")
+        assert wait_for(lambda: sim.steps_done > 200)
+        viewer.pause()
+        grasp = live.hand.grasp
+        assert grasp.state == "held"
+        target = live.hand._target
+        with viewer.hold():
+            now = grasp.session.points[grasp.number]
+        assert np.abs(sim.state.q - before).max() > 0.05
+        # gravity pulls it down meanwhile: along the pull it came nearer
+        pull = (target - place) / np.linalg.norm(target - place)
+        assert (now - place) @ pull > 0.1 * np.linalg.norm(target - place)
         page.mouse.up()
         assert wait_for(lambda: sim.loads == ())
+        assert wait_for(lambda: not page.get_by_text("the hand feels").is_visible())
 
-        page.get_by_role("button", name="Play").click()
-        assert wait_for(lambda: sim.steps_done > 0)
-        assert live.is_playing
-        viewer.pause()
         page.reload()  # and opened a second time: both see the same
         page.get_by_role("button", name="Play").wait_for(timeout=LONG)
-        page.close()
+        shown.end()
         viewer.step(1)
-    assert not [fault for fault in faults if fault not in OF_VISER]
+
+
+def prepare(sim):
+    """Compiles what is not compiled yet, so that no page waits for it."""
+    saved = sim.checkpoint()
+    grasp = lw.haptics.grasp(sim, 0, lw.haptics.Pointer())
+    grasp.session.move_on(1e-3)
+    grasp.release()
+    sim.restore(saved)
+
+
+def test_the_right_button_opens_the_menu_of_a_body(browser):
+    """Pressed on a body and moved a little; what is picked there happens, and the menu goes."""
+    model = lw.library.chain(5).compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2)
+    prepare(sim)
+    with lw.view(sim, h=1e-3, port=0) as viewer:
+        shown = Page(browser, viewer)
+        page, live = shown.page, shown.live
+        x, y, _ = shown.place_of(3)
+        for entry, check in (
+            ("Fix", lambda: len(sim.loads) == 1),
+            ("Release", lambda: sim.loads == ()),
+            ("Pin active", lambda: model.body_names[3] in sim.active_joints or 3 in sim.active_bodies.tolist()),
+        ):
+            page.mouse.move(x, y)
+            page.mouse.down(button="right")
+            page.mouse.move(x + 12, y + 6, steps=4)
+            page.mouse.up(button="right")
+            assert wait_for(lambda: live.menu.is_open)
+            assert live.stage.chosen == int(live.stage.pieces.body[3])
+            button = page.get_by_role("button", name=entry, exact=True).last
+            button.wait_for(timeout=LONG)
+            button.evaluate("node => node.click()")
+            assert wait_for(lambda: not live.menu.is_open)
+            if entry == "Pin active":
+                viewer.step(1)
+            assert wait_for(check)
+        orange = ((picture(page) - np.array([240, 120, 30]) * 0.8)[:, :560] ** 2).sum(axis=2) < 110**2
+        assert orange.sum() > 20  # bodies that active joints carry
+        shown.end()
+
+
+def test_a_mechanism_is_given_another_root_on_a_page(browser):
+    model = lw.library.chain(5).compile()
+    sim = lw.QuasiStatics(model, model.neutral())
+    prepare(sim)
+    with lw.view(sim, h=1e-3, port=0) as viewer:
+        shown = Page(browser, viewer)
+        live = shown.live
+        x, y, _ = shown.place_of(3)
+        shown.page.mouse.click(x, y)
+        name = model.body_names[int(live.stage.pieces.body[3])]
+        assert wait_for(lambda: live.stage.chosen >= 0)
+        live.do(lambda: live.actions.perform("Re-root here"))
+        assert wait_for(lambda: live.sim is not sim)
+        assert live.sim.model.body_names[0] == name
+        viewer.step(2)
+        assert wait_for(lambda: (np.ptp(picture(shown.page)[:, :500], axis=2) > 60).sum() > 200)
+        viewer.reset()
+        assert live.sim is sim
+        shown.end()

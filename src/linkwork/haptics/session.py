@@ -7,8 +7,10 @@ The loops run on threads by the clock (`start`), or one after the other in virtu
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +22,7 @@ from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
+from linkwork.haptics import virtual
 from linkwork.haptics.clock import now_ns
 from linkwork.haptics.coupling import SCRATCH, couple_once
 from linkwork.haptics.devices.device import Device
@@ -34,6 +37,7 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.rotations import matrix_quaternion
 
 FloatArray = NDArray[np.float64]
+Advance = Callable[[float, int], None]
 
 _sessions: weakref.WeakKeyDictionary[LinkageSimulation, Session] = weakref.WeakKeyDictionary()
 
@@ -135,7 +139,8 @@ class Session:
             self.grasps.remove(grasp)
         grasp.is_held = False
         self._pumps.pop(grasp.slot, None)
-        self.sim.clear(grasp.load)
+        with contextlib.suppress(StateError):  # all loads were cleared meanwhile
+            self.sim.clear(grasp.load)
         self._arrange()
 
     def _change(self, grasp: Grasp, settings: CouplingSettings) -> None:
@@ -203,12 +208,15 @@ class Session:
         """Points held in the world [m], shape (3,), by the number of the grasp, as last published."""
         return {grasp.number: self._message[_record(h)][_POINT].copy() for h, grasp in enumerate(self.grasps)}
 
-    def step(self, h: float, n: int = 1) -> None:
-        """n steps of h seconds with the forces of the hands as they are now, then a new snapshot."""
+    def step(self, h: float, n: int = 1, advance: Advance | None = None) -> None:
+        """n steps of h seconds with the forces of the hands as they are now, then a new snapshot.
+
+        advance: what moves the simulation on; its own `advance` by default.
+        """
         with self._lock:
             self._hold = h * n
             self.take_forces()
-            self.sim.advance(h, n)
+            (self.sim.advance if advance is None else advance)(h, n)
             self.publish()
 
     # -------------------------------------------------------------------------------------------------- the devices' side
@@ -233,7 +241,7 @@ class Session:
         couple_once(self.memory, self._scratch, self.now())
         self.write_devices()
 
-    # ----------------------------------------------------------------------------------------------------- virtual time
+    # ------------------------------------------------------------------------------------------------------- virtual time
 
     def run(self, duration: float, h: float, rate: float = 1000.0, n: int = 1, record_every: int = 1) -> Trace:
         """All loops one after the other in virtual time: the same result on every machine, as fast as it goes.
@@ -241,44 +249,18 @@ class Session:
         duration [s]; h: step of the simulation [s], n steps at a time; rate: of the coupling loop and the devices [1/s].
         record_every: ticks between two rows of the trace.
         """
-        if self._loops is not None:
-            raise StateError("the loops of this session run by the clock; stop() them before run().")
-        duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
-        n, record_every = whole(n, 1, "n"), whole(record_every, 1, "record_every")
-        trace = Trace(tuple(self.grasps))
-        if self._virtual is None:
-            self._leave_the_clock()
-        start = self.now()
-        self._hold = h * n
-        done = 0  # steps of the simulation
-        try:
-            self.publish()
-            for k in range(max(1, round(duration * rate))):
-                self._virtual = start + round(1e9 * k / rate)
-                done = self._step_until(k / rate, h, n, done)
-                self.tick()
-                if k % record_every == 0:
-                    trace.add(k / rate, self)
-            self._virtual = start + round(1e9 * duration)
-            self._step_until(duration, h, n, done)
-        finally:
-            self._virtual = start + round(1e9 * duration)
-        return trace.finish()
+        return virtual.run(self, duration, h, rate, n, record_every)
 
-    def _step_until(self, time: float, h: float, n: int, done: int) -> int:
-        """Steps that are due by the time [s] of a run in which `done` were made; how many are made then."""
-        while (done + n) * h <= time * (1.0 + 1e-12):
-            self.step(h, n)
-            done += n
-        return done
+    def move_on(self, h: float, n: int = 1, advance: Advance | None = None) -> None:
+        """One tick of devices and coupling, then n steps of h seconds, in virtual time: for a loop that is not ours.
 
-    def _leave_the_clock(self) -> None:
-        """From now on time is virtual, until `start`; it begins at the same number, so that runs repeat themselves."""
-        self._virtual = _VIRTUAL_START
-        for grasp in self.grasps:
-            if hasattr(grasp.device, "follow"):
-                grasp.device.follow(self.clock)
-            self._pumps[grasp.slot] = DevicePump(grasp.device, grasp.slot)
+        advance: what moves the simulation on, as `sim.advance` does, where a scene stands around it.
+        """
+        virtual.move_on(self, positive(h, "h"), whole(n, 1, "n"), advance)
+
+    def rest(self) -> None:
+        """Forces at the present state and the present places of the devices, in virtual time; nothing moves on."""
+        virtual.rest(self)
 
     # ------------------------------------------------------------------------------------------------------- by the clock
 
@@ -357,7 +339,6 @@ class Session:
         return self._last_statistics if self._loops is None else self._loops.statistics()
 
 
-_VIRTUAL_START = 1_000_000_000  # [ns] zero means "never" in the memory
 _HANDS = at.HANDS
 _POINT = slice(at.R_POINT, at.R_POINT + 3)
 

@@ -20,13 +20,14 @@ PUSH = 0.5  # of the mechanism's weight: the force first offered
 
 
 class Actions:
-    """Buttons that act on the chosen body."""
+    """Buttons that act on the chosen body. names: what they do, the same as in the menu beside a body."""
 
     def __init__(self, live: Live):
         self._live = live
         self._held: dict[int, Load] = {}
         self._pushed: dict[int, Load] = {}
         self._pins: set[str] = set()
+        self.names: tuple[str, ...] = ()
         gui, sim = live.server.gui, _inner(live.sim)
         if not hasattr(sim, "apply_spring"):
             return
@@ -41,6 +42,7 @@ class Actions:
                 self._buttons(gui, "Tree", ["Re-root here"])
 
     def _buttons(self, gui: Any, label: str, names: list[str]) -> None:
+        self.names = (*self.names, *names)
         group = gui.add_button_group(label, tuple(names))
         group.on_click(lambda event: self._live.do(lambda: self.perform(group.value)))
 
@@ -98,7 +100,7 @@ class Actions:
     def _reroot(self, body: int) -> None:
         live = self._live
         live.pause()
-        live.hand.release(_inner(live.sim))
+        live.hand.release()
         live.replace(_inner(live.sim).reroot(live.sim.model.body_names[body]))
         self._held, self._pushed = {}, {}
 

@@ -125,7 +125,7 @@ def write_html(recording: Recording, path: str | Path, *, speed: float = 1.0, ra
         room = room_of(recording, pieces_of(recording.model))
         # drawn at the end first: then the first frame is sent, and a player that begins again shows it
         stage = Stage(server, recording.model, recording.state(int(frames[-1])), room=room)
-        stage.drawing.moves_nodes = False
+        stage.drawing.moves_nodes, stage.drawing.detail = False, None
         serializer = server.get_scene_serializer()
         for k in frames.tolist():
             stage.drawing.move(body_poses(recording.model, recording.state(k)))

@@ -2,30 +2,36 @@
 
 A batch is a node of the scene with up to BATCH instances of one prototype, in the order of bodies, so that neighbours in
 the tree share it. A batch whose instances all moved as one rigid body is sent as the pose of its node: 7 numbers,
-however many instances it has.
+however many instances it has. With a level of detail, batches are those of sectors (`detail`), and a sector that is small
+on every screen is hidden behind a few capsules.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.viewer.capsules import CapsuleNode
 from linkwork.viewer.colors import WORLD, Colors
+from linkwork.viewer.detail import FINE, Detail, Eye
 from linkwork.viewer.frames import quaternions
 from linkwork.viewer.pieces import Pieces
 
 BATCH = 512  # instances; fewer make many nodes, more send much that did not move
 DIMMED = 0.7  # of a colour: viser's lights together are brighter than one, and would wash colours out
 STILL = 1e-5  # of the mechanism's size: what moved less is not sent
+OF_WORLD = -1  # sector of what does not move
 
 
 class _Batch:
     """Instances `rows` of the pieces, and what of them the page knows."""
 
-    def __init__(self, handle: Any, rows: IntArray, poses: FloatArray):
-        self.handle, self.rows = handle, rows
+    def __init__(self, handle: Any, rows: IntArray, poses: FloatArray, sector: int):
+        self.handle, self.rows, self.sector = handle, rows, sector
         self.sent = poses  # (k, 4, 4) instances in the node's frame
         self.node = np.eye(4)  # the node in the world
 
@@ -33,98 +39,171 @@ class _Batch:
 class Drawing:
     """The pieces of a mechanism, drawn below one node of viser's scene.
 
-    sent: numbers that were sent since it was made, by what they are (instances, nodes, colors).
+    sent: numbers that were sent since it was made, by what they are (instances, nodes, capsules, colors).
     moves_nodes: whether nodes move where all their instances move as one. A file that plays in a loop sets nodes up anew
     without their poses, so it must not.
+    detail: which sectors are drawn finely; None: all. is_frozen: keep that as it is, as while a capsule is held.
     """
 
-    def __init__(self, scene: Any, name: str, pieces: Pieces, T: FloatArray, colors: Colors, size: float):
-        self.pieces = pieces
+    def __init__(
+        self, scene: Any, name: str, pieces: Pieces, T: FloatArray, colors: Colors, size: float,
+        detail: Detail | None = None,
+    ):  # fmt: skip
+        self.pieces, self.detail = pieces, detail
         self._still = STILL * size
         self._batches: list[_Batch] = []
-        self._colors = np.zeros((0, 3), dtype=np.uint8)
-        self._wanted: Colors = colors
+        self._listener: Callable[[Any], None] | None = None
+        self._lock = threading.RLock()
+        self._body_colors = colors
         self.root = scene.add_frame(f"/{name}", show_axes=False)
-        self.moves_nodes = True
-        self.sent = {"instances": 0, "nodes": 0, "colors": 0}
-        X = pieces.world_poses(T)
-        tint = self._tints(colors)
+        self.moves_nodes, self.is_frozen = True, False
+        self.sent = {"instances": 0, "nodes": 0, "capsules": 0, "colors": 0}
+        self._colors = self._tints(colors)
+        self._capsules = CapsuleNode(scene, f"/{name}/capsules")
         reach = np.array([np.linalg.norm(p.points, axis=1).max() for p in pieces.prototypes])
         self._reach = reach[pieces.kind] * pieces.scale.max(axis=1, initial=0.0) if pieces.kind.size else np.zeros(0)
-        for kind, triangles in enumerate(pieces.prototypes):
-            of_kind = np.flatnonzero(pieces.kind == kind)
-            for first in range(0, of_kind.size, BATCH):
-                rows = of_kind[first : first + BATCH]
-                handle = scene.add_batched_meshes_simple(
-                    f"/{name}/batch_{kind}_{first // BATCH}",
-                    triangles.points.astype(np.float32),
-                    triangles.faces.astype(np.uint32),
-                    quaternions(X[rows, :3, :3]),
-                    X[rows, :3, 3],
-                    batched_scales=pieces.scale[rows].astype(np.float32),
-                    batched_colors=tint[rows],
-                    lod="off",
-                    cast_shadow=False,  # shadows cost more than all the rest where graphics are software
-                    receive_shadow=False,
-                    side="double" if len(triangles.points) > 5000 else "front",
-                )
-                self._batches.append(_Batch(handle, rows, X[rows]))
-        self._colors = tint
+        for k, (kind, sector, rows) in enumerate(self._grouped()):
+            self._add_batch(scene, f"/{name}/batch_{k}", kind, sector, rows, pieces.world_poses(T, rows))
 
-    @property
-    def handles(self) -> list[Any]:
-        """Nodes of the scene, for clicks and drags."""
-        return [batch.handle for batch in self._batches]
+    def _grouped(self) -> list[tuple[int, int, IntArray]]:
+        """Prototype, sector and instances of each batch."""
+        body = self.pieces.body
+        sector = np.full(body.size, OF_WORLD) if self.detail is None else self._sectors()
+        found = []
+        for kind in range(len(self.pieces.prototypes)):
+            of_kind = np.flatnonzero(self.pieces.kind == kind)
+            of_kind = of_kind[np.argsort(sector[of_kind], kind="stable")]
+            ends = np.flatnonzero(np.diff(sector[of_kind])) + 1
+            for rows in np.split(of_kind, ends):
+                found += [
+                    (kind, int(sector[rows[0]]), rows[first : first + BATCH]) for first in range(0, rows.size, BATCH)
+                ]
+        return found
+
+    def _sectors(self) -> IntArray:
+        assert self.detail is not None
+        return np.append(self.detail.sector_of, OF_WORLD)[self.pieces.body]
+
+    def _add_batch(self, scene: Any, name: str, kind: int, sector: int, rows: IntArray, X: FloatArray) -> None:
+        triangles = self.pieces.prototypes[kind]
+        handle = scene.add_batched_meshes_simple(
+            name,
+            triangles.points.astype(np.float32),
+            triangles.faces.astype(np.uint32),
+            quaternions(X[:, :3, :3]),
+            X[:, :3, 3],
+            batched_scales=self.pieces.scale[rows].astype(np.float32),
+            batched_colors=self._colors[rows],
+            lod="off",
+            cast_shadow=False,  # shadows cost more than all the rest where graphics are software
+            receive_shadow=False,
+            side="double" if len(triangles.points) > 5000 else "front",
+        )
+        self._batches.append(_Batch(handle, rows, X, sector))
+
+    # -------------------------------------------------------------------------------------------------------------- events
+
+    def listen(self, listener: Callable[[Any], None]) -> None:
+        """Calls `listener` for every node of the scene, those that come later too: it waits for clicks and drags."""
+        self._listener = listener
+        for handle in (*(batch.handle for batch in self._batches), *self._capsules.handles):
+            listener(handle)
 
     def body_of(self, handle: Any, instance: int | None) -> int:
-        """The body behind an instance of a node (-1: the world)."""
+        """The body behind an instance of a node (-1: the world); of a capsule, the one in its middle."""
+        k = 0 if instance is None else instance
+        if handle.name == self._capsules.name:
+            return self._capsules.body_of(k)
         for batch in self._batches:
             if batch.handle.name == handle.name:
-                k = 0 if instance is None else instance
                 return int(self.pieces.body[batch.rows[k]]) if 0 <= k < batch.rows.size else -1
         return -1
+
+    # -------------------------------------------------------------------------------------------------------------- moving
+
+    def move(self, T: FloatArray, eyes: list[Eye] | None = None) -> int:
+        """Draws all bodies at new poses, shape (n, 4, 4); returns how many nodes were sent. eyes: who looks."""
+        with self._lock:
+            if self.detail is not None and eyes and not self.is_frozen and self.detail.choose(T, eyes):
+                self._change_levels()
+            changed = 0
+            for batch in self._batches:
+                if self._is_fine(batch):
+                    changed += self._move_batch(batch, self.pieces.world_poses(T, batch.rows))
+            return changed + self._move_capsules(T)
+
+    @property
+    def drawn(self) -> int:
+        """Shapes and capsules that are shown."""
+        shapes = sum(batch.rows.size for batch in self._batches if self._is_fine(batch))
+        return shapes + (0 if self._capsules.last is None else int(self._capsules.last.body.size))
+
+    def _is_fine(self, batch: _Batch) -> bool:
+        return self.detail is None or batch.sector == OF_WORLD or self.detail.level[batch.sector] == FINE
+
+    def _change_levels(self) -> None:
+        for batch in self._batches:
+            batch.handle.visible = self._is_fine(batch)
+
+    def _move_batch(self, batch: _Batch, now: FloatArray) -> int:
+        """Sends what changed of one batch: nothing, the pose of its node, or all its instances."""
+        reach = self._reach[batch.rows]
+        if _apart(now, batch.node @ batch.sent, reach) <= self._still:
+            return 0
+        motion = now[0] @ _inverse(batch.sent[0])
+        if self.moves_nodes and _apart(now, motion @ batch.sent, reach) <= self._still:  # all as one rigid body
+            batch.node = motion
+            batch.handle.wxyz = quaternions(motion[None, :3, :3])[0]
+            batch.handle.position = motion[:3, 3]
+            self.sent["nodes"] += 7
+            return 1
+        if not np.array_equal(batch.node, np.eye(4)):
+            batch.node = np.eye(4)
+            batch.handle.wxyz = (1.0, 0.0, 0.0, 0.0)
+            batch.handle.position = (0.0, 0.0, 0.0)
+        batch.sent = now
+        batch.handle.batched_positions = now[:, :3, 3].astype(np.float32)
+        batch.handle.batched_wxyzs = quaternions(now[:, :3, :3]).astype(np.float32)
+        self.sent["instances"] += 7 * batch.rows.size
+        return 1
+
+    def _move_capsules(self, T: FloatArray) -> int:
+        if self.detail is None or not (self.detail.level != FINE).any():
+            return self._capsules.clear()
+        made = self.detail.capsules(T)
+        if self._capsules.needs_new(made):
+            tint = (DIMMED * self.detail.mean_colors(self._body_colors, made)).astype(np.uint8)
+            handle = self._capsules.replace(made, tint)
+            if self._listener is not None:
+                self._listener(handle)
+            self.sent["capsules"] += 10 * made.body.size
+            return 1
+        sent = self._capsules.move(made, self._still)
+        self.sent["capsules"] += sent
+        return int(sent > 0)
+
+    # -------------------------------------------------------------------------------------------------------------- colours
 
     def _tints(self, colors: Colors) -> Colors:
         return (DIMMED * np.concatenate([colors, WORLD[None]])[self.pieces.body]).astype(np.uint8)
 
-    def move(self, T: FloatArray) -> int:
-        """Draws all bodies at new poses, shape (n, 4, 4); returns how many batches were sent."""
-        X = self.pieces.world_poses(T)
-        changed = 0
-        for batch in self._batches:
-            now = X[batch.rows]
-            known = batch.node @ batch.sent
-            reach = self._reach[batch.rows]
-            if _apart(now, known, reach) <= self._still:
-                continue
-            changed += 1
-            motion = now[0] @ _inverse(batch.sent[0])
-            if self.moves_nodes and _apart(now, motion @ batch.sent, reach) <= self._still:  # all as one rigid body
-                batch.node = motion
-                batch.handle.wxyz = quaternions(motion[None, :3, :3])[0]
-                batch.handle.position = motion[:3, 3]
-                self.sent["nodes"] += 7
-                continue
-            if not np.array_equal(batch.node, np.eye(4)):
-                batch.node = np.eye(4)
-                batch.handle.wxyz = (1.0, 0.0, 0.0, 0.0)
-                batch.handle.position = (0.0, 0.0, 0.0)
-            batch.sent = now
-            batch.handle.batched_positions = now[:, :3, 3].astype(np.float32)
-            batch.handle.batched_wxyzs = quaternions(now[:, :3, :3]).astype(np.float32)
-            self.sent["instances"] += 7 * batch.rows.size
-        return changed
-
     def paint(self, colors: Colors) -> int:
-        """Gives all bodies new colours, shape (n, 3); returns how many batches were sent."""
-        tint, changed = self._tints(colors), 0
-        for batch in self._batches:
-            if not np.array_equal(tint[batch.rows], self._colors[batch.rows]):
-                batch.handle.batched_colors = tint[batch.rows]
-                self.sent["colors"] += 3 * batch.rows.size
-                changed += 1
-        self._colors = tint
-        return changed
+        """Gives all bodies new colours, shape (n, 3); returns how many nodes were sent."""
+        with self._lock:
+            if np.array_equal(colors, self._body_colors):
+                return 0
+            self._body_colors = colors
+            tint, changed = self._tints(colors), 0
+            for batch in self._batches:
+                if not np.array_equal(tint[batch.rows], self._colors[batch.rows]):
+                    batch.handle.batched_colors = tint[batch.rows]
+                    self.sent["colors"] += 3 * batch.rows.size
+                    changed += 1
+            self._colors = tint
+            if self.detail is not None and self._capsules.last is not None:
+                mean = (DIMMED * self.detail.mean_colors(colors, self._capsules.last)).astype(np.uint8)
+                changed += self._capsules.paint(mean)
+            return changed
 
     def remove(self) -> None:
         self.root.remove()

@@ -1,18 +1,28 @@
-"""The mouse as a hand: a spring between the grabbed point of a body and the pointer, and what it feels."""
+"""The mouse as a hand: a haptic grasp between the grabbed point of a body and the pointer, and what it feels.
+
+The pointer is a device of `linkwork.haptics`. While it holds a body, the simulation is stepped through the session of the
+grasp, in the time of the simulation: the coupling gets a tick after every few steps, and the pointer glides to where the
+mouse is now, which a page tells some twenty times per second only.
+"""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.errors import LinkworkError
-from linkwork.simulation.loads import LOAD_STIFFNESS, Load
-from linkwork.viewer.layers import spring_force
+from linkwork.errors import StateError
+from linkwork.haptics import Grasp, Pointer, grasp
+from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.loads import Load
 
 SOFTNESS = 0.1  # of the mechanism's size: how far the spring stretches to hold the whole weight
+DAMPED = 0.3  # of the damping at which the whole mass on the spring would not swing
+LONGEST_HOLD = 5e-3  # [s] of simulated time for which a force of the hand is held
+FAR = 0.5  # of the mechanism's size: a spring stretched so far gives the largest force, a full bar
+PATIENT = 1e6  # [s] the pointer may rest while the page is paused
 
 
 def hand_stiffness(sim: Any, size: float) -> float:
@@ -28,38 +38,93 @@ class Hand:
     def __init__(self, scene: Any, size: float):
         self._scene, self._size = scene, size
         self._arrow: Any = None
-        self.load: Load | None = None
-        self.force = np.zeros(3)  # [N] on the body
+        self._pointer = Pointer()
+        self._target = np.zeros(3)
+        self.grasp: Grasp | None = None
+        self.stiffness = 0.0  # [N/m]
 
-    def grab(self, sim: Any, body: int, place: FloatArray, T: FloatArray, stiffness: float) -> None:
-        """Takes hold of a body at a point of the world [m]."""
-        self.release(sim)
-        if body < 0 or not hasattr(sim, "apply_spring"):
+    @property
+    def is_holding(self) -> bool:
+        return self.grasp is not None
+
+    @property
+    def load(self) -> Load | None:
+        """What the simulation carries for the hand."""
+        return None if self.grasp is None else self.grasp.load
+
+    @property
+    def force(self) -> FloatArray:
+        """[N] on the body, shape (3,)."""
+        return np.zeros(3) if self.grasp is None else self.grasp.wrench[3:]
+
+    @property
+    def felt(self) -> float:
+        """[N] that a hand would feel: what joints, weight and loads do to the body it holds."""
+        return 0.0 if self.grasp is None else float(np.linalg.norm(self.grasp.felt[3:]))
+
+    @property
+    def most(self) -> float:
+        """[N] the largest force on the body, and the largest one felt."""
+        return self.stiffness * FAR * self._size
+
+    def grab(self, sim: Any, body: int, place: FloatArray, T: FloatArray) -> None:
+        """Takes hold of a body at a point of the world [m]. T: poses of bodies, shape (n, 4, 4)."""
+        self.release()
+        if body < 0:
             return
-        at = T[body, :3, :3].T @ (place - T[body, :3, 3])
-        self.load = sim.apply_spring(body, place, stiffness, at)
+        if not isinstance(sim, LinkageSimulation):
+            raise StateError(f"bodies of a {type(sim).__name__} cannot be pulled at.")
+        self.stiffness = hand_stiffness(sim, self._size)
+        swings = 2.0 * np.sqrt(self.stiffness * float(sim.model.mass.sum()))
+        self._pointer, self._target = Pointer(place), place.copy()
+        self.grasp = grasp(
+            sim, body, self._pointer, T[body, :3, :3].T @ (place - T[body, :3, 3]), stiffness=self.stiffness,
+            damping=max(DAMPED * swings, self.stiffness * LONGEST_HOLD), force_limit=max(self.most, 1e-12),
+            watchdog=PATIENT,
+        )  # fmt: skip
+        self.feel()
 
-    def pull(self, sim: Any, target: FloatArray) -> None:
-        """Moves the other end of the spring to a point of the world [m]."""
-        if self.load is not None and np.isfinite(target).all():
-            sim.move_target(self.load, target)
+    def pull(self, target: FloatArray) -> None:
+        """The mouse points at a place of the world [m]."""
+        if self.grasp is not None and np.isfinite(target).all():
+            self._target = np.asarray(target, dtype=float)
 
-    def release(self, sim: Any) -> None:
-        if self.load is not None:
-            with contextlib.suppress(LinkworkError):  # all loads were cleared meanwhile
-                sim.clear(self.load)
-        self.load, self.force = None, np.zeros(3)
+    def feel(self) -> None:
+        """The force with the pointer where the mouse is, without a step: for a page that is paused."""
+        if self.grasp is not None:
+            self._pointer.move(self._target)
+            self.grasp.session.rest()
+
+    def advance(self, advance: Callable[[float, int], None], h: float, n: int) -> None:
+        """n steps of h seconds, by `advance`, with the hand's force renewed after every few."""
+        if self.grasp is None:
+            advance(h, n)
+            return
+        session = self.grasp.session
+        at_once = max(1, min(n, int(LONGEST_HOLD / h)))
+        done = 0
+        while done < n:
+            k = min(at_once, n - done)
+            done += k
+            way = self._target - np.asarray(self._pointer.read().position)
+            self._pointer.move(self._target - way * ((n - done) / (n - done + k)))
+            session.move_on(h, k, advance)
+
+    def release(self) -> None:
+        """Lets go, if it holds anything."""
+        held, self.grasp = self.grasp, None
+        if held is not None and held.is_held:
+            held.release()
         if self._arrow is not None:
             self._arrow.remove()
             self._arrow = None
 
-    def draw(self, sim: Any, T: FloatArray) -> float:
-        """Shows the force as an arrow from the grabbed point to the pointer; returns its size [N]."""
-        if self.load is None:
-            return 0.0
-        place, self.force = spring_force(sim, self.load, T)
-        target = place + self.force / max(float(sim._loads.table[self.load.rows[0], LOAD_STIFFNESS]), 1e-300)
-        points = np.array([[place, target]], dtype=np.float32)
+    def draw(self) -> None:
+        """Shows the force as an arrow at the grabbed point, as long as a spring of this force is stretched."""
+        if self.grasp is None:
+            return
+        place = self.grasp.session.points[self.grasp.number]
+        points = np.array([[place, place + self.force / max(self.stiffness, 1e-300)]], dtype=np.float32)
         if self._arrow is None:
             s = self._size
             self._arrow = self._scene.add_arrows(
@@ -67,4 +132,3 @@ class Hand:
             )
         else:
             self._arrow.points = points
-        return float(np.linalg.norm(self.force))

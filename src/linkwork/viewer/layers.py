@@ -1,4 +1,4 @@
-"""What can be shown beside the mechanism: names, axes, loads, springs, the centre of mass, trails."""
+"""What can be shown beside the mechanism: names, axes, loads, springs, contacts, the centre of mass, trails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwork.dynamics.front import center_of_mass
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loads import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET, Load
+from linkwork.simulation.loads import LOAD_STIFFNESS, LOAD_TARGET, Load
 
 MOST_NAMES = 150  # labels; more hide the mechanism
 MOST_TRAILS = 8  # bodies at the tips of the tree
@@ -20,6 +20,8 @@ TRAIL_POINTS = 400
 ARROW = 0.2  # of the mechanism's size: length of the largest force
 AXIS = 0.06  # of the mechanism's size: half a joint axis
 FORCE, SPRING, CENTER, TRAIL = (210, 40, 60), (120, 60, 200), (200, 30, 120), (40, 120, 200)
+CONTACT = (20, 130, 60)
+MOST_CONTACTS = 2000  # points and arrows, of the largest forces
 
 
 class Layers:
@@ -30,13 +32,15 @@ class Layers:
         "world": "World axes",
         "joints": "Joint axes",
         "loads": "Loads and springs",
+        "contacts": "Contacts",
         "center": "Centre of mass",
         "trails": "Trails",
     }
 
     def __init__(self, scene: Any, model: Model, size: float):
         self._scene, self._model, self._size = scene, model, size
-        self.shown = {"loads"}
+        self.shown = {"loads", "contacts"}
+        self.hidden: Load | None = None  # a load that is drawn elsewhere
         self._nodes: dict[str, Any] = {}
         tips = np.setdiff1d(np.arange(model.n_bodies), model.parent)
         self._tips = tips[np.linspace(0, len(tips) - 1, min(MOST_TRAILS, len(tips))).astype(int)] if len(tips) else tips
@@ -45,7 +49,8 @@ class Layers:
     def show(self, name: str, is_shown: bool) -> None:
         (self.shown.add if is_shown else self.shown.discard)(name)
         if not is_shown:
-            self._drop(name)
+            for node in {"loads": ("loads", "springs"), "contacts": ("contacts", "pushes")}.get(name, (name,)):
+                self._drop(node)
         if name == "trails":
             self._trail.clear()
 
@@ -61,6 +66,8 @@ class Layers:
             self._lines("joints", self._joint_axes(T), (60, 60, 200))
         if "loads" in self.shown:
             self._draw_loads(T, sim)
+        if "contacts" in self.shown:
+            self._draw_contacts(sim)
         if "center" in self.shown and self._model.mass.sum() > 0.0:
             self._draw_center(center_of_mass(self._model, state))
         if "trails" in self.shown and len(self._tips):
@@ -114,12 +121,23 @@ class Layers:
         return np.stack([middle - along, middle + along], axis=1)
 
     def _draw_loads(self, T: FloatArray, sim: Any) -> None:
-        forces, springs = load_lines(sim, T)
-        if len(forces):
-            length = np.linalg.norm(forces[:, 1], axis=1)
-            forces[:, 1] = forces[:, 0] + forces[:, 1] * (ARROW * self._size / max(length.max(), 1e-300))
-        self._arrows("loads", forces)
+        forces, springs = load_lines(sim, T, self.hidden)
+        self._arrows("loads", self._scaled(forces), FORCE)
         self._lines("springs", springs, SPRING)
+
+    def _draw_contacts(self, sim: Any) -> None:
+        """Points where bodies touched in the last step, and the forces there."""
+        points = contact_lines(sim)
+        self._points("contacts", points[:, 0], CONTACT)
+        self._arrows("pushes", self._scaled(points[np.linalg.norm(points[:, 1], axis=1) > 0.0]), CONTACT)
+
+    def _scaled(self, forces: FloatArray) -> FloatArray:
+        """Places and forces → both ends of arrows, the largest of a fifth of the mechanism's size; shape (k, 2, 3)."""
+        if not len(forces):
+            return forces
+        length = np.linalg.norm(forces[:, 1], axis=1).max()
+        ends = forces[:, 0] + forces[:, 1] * (ARROW * self._size / max(length, 1e-300))
+        return np.stack([forces[:, 0], ends], axis=1)
 
     def _draw_center(self, place: FloatArray) -> None:
         if "center" not in self._nodes:
@@ -138,7 +156,19 @@ class Layers:
                 f"/layers/{name}", points.astype(np.float32), color, thickness=3.0, thickness_units="screen"
             )
 
-    def _arrows(self, name: str, points: FloatArray) -> None:
+    def _points(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
+        self._drop(name)  # viser keeps as many points as there were first
+        if len(points):
+            self._nodes[name] = self._scene.add_point_cloud(
+                f"/layers/{name}",
+                points.astype(np.float32),
+                color,
+                point_size=0.012 * self._size,
+                point_shape="circle",
+                precision="float32",
+            )
+
+    def _arrows(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
         if not len(points):
             self._drop(name)
         elif name in self._nodes:
@@ -148,19 +178,33 @@ class Layers:
             self._nodes[name] = self._scene.add_arrows(
                 f"/layers/{name}",
                 points.astype(np.float32),
-                FORCE,
+                color,
                 shaft_radius=0.006 * s,
                 head_radius=0.014 * s,
                 head_length=0.035 * s,
             )
 
 
-def load_lines(sim: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where forces act and how large they are, shape (k, 2, 3) [m, N]; both ends of springs, shape (j, 2, 3) [m]."""
+def contact_lines(sim: Any) -> FloatArray:
+    """Where bodies touched in the last step and with which force, largest first, shape (k, 2, 3) [m, N]."""
+    found = getattr(sim, "contacts", ()) if sim is not None else ()
+    points = np.array([(contact.point, contact.force) for contact in found if contact.state != "apart"])
+    points = points.reshape(-1, 2, 3)
+    order = np.argsort(-np.linalg.norm(points[:, 1], axis=1), kind="stable")
+    return points[order[:MOST_CONTACTS]]
+
+
+def load_lines(sim: Any, T: FloatArray, hidden: Load | None = None) -> tuple[FloatArray, FloatArray]:
+    """Where forces act and how large they are, shape (k, 2, 3) [m, N]; both ends of springs, shape (j, 2, 3) [m].
+
+    hidden: a load to leave out.
+    """
     forces: list[FloatArray] = []
     springs: list[FloatArray] = []
     loads: tuple[Load, ...] = tuple(getattr(sim, "loads", ())) if sim is not None else ()
     for load in loads:
+        if load is hidden:
+            continue
         R, p = T[load.bodies, :3, :3], T[load.bodies, :3, 3]
         place = np.einsum("kij,kj->ki", R, load.at) + p
         if load.is_fixed:
@@ -172,11 +216,3 @@ def load_lines(sim: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         forces.append(np.stack([place, load.force], axis=1)[~is_spring])
     whole = np.concatenate([np.zeros((0, 2, 3)), *forces])
     return whole[np.linalg.norm(whole[:, 1], axis=1) > 0.0], np.concatenate([np.zeros((0, 2, 3)), *springs])
-
-
-def spring_force(sim: Any, load: Load, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where a spring made by `apply_spring` holds its body [m], and the force on it [N]; shape (3,) each."""
-    row = sim._loads.table[load.rows[0]]
-    body = int(load.bodies[0])
-    place = T[body, :3, :3] @ row[LOAD_AT : LOAD_AT + 3] + T[body, :3, 3]
-    return place, row[LOAD_STIFFNESS] * (row[LOAD_TARGET : LOAD_TARGET + 3] - place)

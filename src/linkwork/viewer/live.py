@@ -19,7 +19,8 @@ import numpy as np
 from linkwork.errors import LinkworkError
 from linkwork.viewer.actions import Actions
 from linkwork.viewer.colors import by_activity
-from linkwork.viewer.hand import Hand, hand_stiffness
+from linkwork.viewer.hand import Hand
+from linkwork.viewer.menu import Menu
 from linkwork.viewer.plots import Plots
 from linkwork.viewer.stage import Stage
 
@@ -42,12 +43,12 @@ class Live:
         self._wake, self._ended = threading.Event(), threading.Event()
         self._step_time = 0.0  # [s] per step, lately
         self._owed = 0.0  # [s] of simulated time that is still to be stepped
-        self.stage = Stage(server, sim.model, sim.state)
+        self.stage = Stage(server, sim.model, sim.state, again=lambda: self.do(self._show_again))
         self.hand = Hand(server.scene, self.stage.camera.size)
         self.plots: Plots
         self._add_controls()
         self.stage.add_bodies()
-        self.actions = Actions(self)
+        self.actions, self.menu = Actions(self), Menu(self)
         self.stage.add_look()
         self.plots = Plots(server.gui)
         self._listen()
@@ -127,7 +128,8 @@ class Live:
         """Back to where the page began: state, loads and pins; step, speed and tolerances stay as they are set."""
         self.pause()
         with self._lock:
-            self.hand.release(self.sim)
+            self.hand.release()
+            self.menu.close()
             self.sim, saved = self._first
             sim = inner(self.sim)
             now = {name: getattr(sim, name, None) for name in self._settings}
@@ -149,6 +151,7 @@ class Live:
     def replace(self, sim: Any) -> None:
         """Goes on with another simulation, of another model."""
         self.sim = sim
+        self.menu.close()
         self.stage.show_model(sim.model, sim.state)
         self.stage.bodies.show_model(sim.model)
         self._listen()
@@ -170,7 +173,10 @@ class Live:
     # -------------------------------------------------------------------------------------------------------------- mouse
 
     def _listen(self) -> None:
-        """Clicks choose a body; drags pull at it. Callbacks are coroutines so that they come in order."""
+        """Clicks choose a body; drags pull at it, with the right button they open its menu, as a click with Ctrl does.
+
+        Callbacks are coroutines so that they come in order.
+        """
         drawing = self.stage.drawing
 
         async def clicked(event: Any) -> None:
@@ -182,21 +188,36 @@ class Live:
             place, target = np.array(event.start_position), np.array(event.end_position)
             self.do(lambda: self.drag(event.phase, body, place, target))
 
-        for handle in drawing.handles:
+        async def asked(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            self.do(lambda: self.menu.open(body, self.stage.poses[body, :3, 3]))
+
+        async def dragged_right(event: Any) -> None:
+            body = drawing.body_of(event.target, event.instance_index)
+            if event.phase == "start":
+                place = np.array(event.start_position)
+                self.do(lambda: self.menu.open(body, place))
+
+        def listen(handle: Any) -> None:
             handle.on_click(clicked)
+            handle.on_click(modifier="cmd/ctrl")(asked)
             handle.on_drag("left")(dragged)
+            handle.on_drag("right")(dragged_right)
+
+        drawing.listen(listen)
 
     def drag(self, phase: str, body: int, place: Any, target: Any) -> None:
         """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go."""
         with self._lock:
             if phase == "start":
                 self.stage.choose(body)
-                stiffness = hand_stiffness(self.sim, self.stage.camera.size)
-                self.hand.grab(inner(self.sim), body, place, self.stage.poses, stiffness)
-            elif phase == "end":
-                self.hand.release(inner(self.sim))
-            if phase != "end":
-                self.hand.pull(inner(self.sim), target)
+                self.hand.grab(inner(self.sim), body, place, self.stage.poses)
+            if phase == "end":
+                self.hand.release()
+            else:
+                self.hand.pull(target)
+                if not self.is_playing:
+                    self.hand.feel()
             self._show()
 
     # --------------------------------------------------------------------------------------------------------------- loop
@@ -241,7 +262,7 @@ class Live:
             self.server.flush()
         began = time.perf_counter()
         try:
-            self.sim.advance(self.h, n)
+            self.hand.advance(self.sim.advance, self.h, n)
         except LinkworkError as error:
             self.pause()
             self.tell(str(error))
@@ -254,19 +275,28 @@ class Live:
         for client in self.server.get_clients().values():
             client.add_notification("Linkwork", message, color="red")
 
+    def _show_again(self) -> None:
+        """Somebody looks from elsewhere; where it plays, the next picture is for them too."""
+        if not self.is_playing:
+            self._show()
+
     def _show(self) -> None:
         """Draws where the simulation is."""
         sim, stage = self.sim, self.stage
         active = active_bodies(inner(sim))
         if active is not None:
             stage.paint(by_activity(sim.model, active))
+        assert stage.layers is not None
+        stage.layers.hidden = self.hand.load  # the hand has an arrow of its own
+        stage.drawing.is_frozen = self.hand.is_holding  # a node that goes would end the drag
         with self.server.atomic():  # the arrow moves with what it pulls
             stage.move(sim.state, inner(sim))
-            force = self.hand.draw(inner(sim), stage.poses)
-        self._felt.visible = self._bar.visible = self.hand.load is not None
-        if self.hand.load is not None:
-            most = hand_stiffness(sim, stage.camera.size) * 0.5 * stage.camera.size
-            self._felt.content, self._bar.value = f"the hand feels **{force:.3g} N**", 100.0 * min(1.0, force / most)
+            self.hand.draw()
+        self._felt.visible = self._bar.visible = self.hand.is_holding
+        if self.hand.is_holding:
+            pull, felt = float(np.linalg.norm(self.hand.force)), self.hand.felt
+            self._felt.content = f"the hand feels **{felt:.3g} N** and pulls with {pull:.3g} N"
+            self._bar.value = 100.0 * min(1.0, felt / self.hand.most)
         if hasattr(self, "plots"):
             self.plots.add(sim.time, {**sim.scalars(), "step_time": 1e6 * self._step_time})
             self.plots.draw(time.perf_counter())

@@ -31,10 +31,12 @@ class Pieces:
     place: FloatArray  # (m, 4, 4) in the body's frame
     scale: FloatArray  # (m, 3)
 
-    def world_poses(self, T: FloatArray) -> FloatArray:
-        """Poses of all pieces in the world, shape (m, 4, 4). T: poses of bodies, shape (n, 4, 4)."""
-        all_frames = np.concatenate([T, np.eye(4)[None]])  # index -1 is the world
-        return all_frames[self.body] @ self.place
+    def world_poses(self, T: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """Poses of all pieces, or of some, in the world, shape (m, 4, 4). T: poses of bodies, shape (n, 4, 4)."""
+        body, place = (self.body, self.place) if rows is None else (self.body[rows], self.place[rows])
+        frames = T[body] if len(T) else np.zeros((body.size, 4, 4))
+        frames[body < 0] = np.eye(4)
+        return frames @ place
 
     def corners(self, T: FloatArray) -> FloatArray:
         """Corners of boxes about all pieces in the world [m], shape (8 m, 3)."""
@@ -94,7 +96,8 @@ class _Collector:
         return True
 
     def add_capsule(self, body: int, place: FloatArray, radius: float, length: float) -> None:
-        aspect = prototypes.rounded_aspect(length, radius)
+        step = prototypes.ASPECT_STEP if self.sides == prototypes.FINE else prototypes.COARSE_ASPECT_STEP
+        aspect = prototypes.rounded_aspect(length, radius, step)
         stretch = (length + 2.0 * radius) / (aspect + 2.0)  # the whole length is right, the caps are up to 5 % off
         self.rows.append((self.kind_of(("capsule", aspect)), body, place, (radius, radius, stretch)))
 

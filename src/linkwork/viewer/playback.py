@@ -144,8 +144,7 @@ class Playback:
         async def clicked(event: Any) -> None:
             self.stage.choose(drawing.body_of(event.target, event.instance_index))
 
-        for handle in drawing.handles:
-            handle.on_click(clicked)
+        drawing.listen(lambda handle: handle.on_click(clicked))
 
     # ------------------------------------------------------------------------------------------------------- what one does
 

@@ -14,7 +14,8 @@ from linkwork.errors import FormatError, MissingExtraError
 from linkwork.model.shapes import HeightField
 
 FINE, COARSE = 20, 8  # sides of what is round, in small models and in large ones
-ASPECT_STEP = 1.1  # capsules whose length to radius differs by less share one prototype, and are stretched by the rest
+# Capsules whose length to radius differs by less share one prototype, and are stretched by the rest.
+ASPECT_STEP, COARSE_ASPECT_STEP = 1.1, 2.0
 
 
 class Triangles(NamedTuple):
@@ -58,11 +59,11 @@ def capsule(aspect: float, sides: int = FINE) -> Triangles:
     return _revolved([lower + (upper if aspect > 0.0 else upper[1:])], sides)
 
 
-def rounded_aspect(length: float, radius: float) -> float:
+def rounded_aspect(length: float, radius: float, step: float = ASPECT_STEP) -> float:
     """The aspect of the prototype that stands for a capsule: equal for capsules that are nearly similar."""
     if length <= 0.0 or radius <= 0.0:
         return 0.0
-    return ASPECT_STEP ** round(math.log(length / radius) / math.log(ASPECT_STEP))
+    return step ** round(math.log(length / radius) / math.log(step))
 
 
 def _revolved(profiles: list[list[tuple[float, float]]], sides: int) -> Triangles:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,24 +15,41 @@ from linkwork.model.shapes import Plane
 from linkwork.model.state import State
 from linkwork.viewer.bodies import BodyList
 from linkwork.viewer.colors import CHOSEN, Colors, by_depth
+from linkwork.viewer.detail import Detail, Eye, eye
 from linkwork.viewer.drawing import Drawing
 from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
 from linkwork.viewer.layers import Layers
-from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.pieces import COARSE_FROM, pieces_of
+
+SCREEN = 1000.0  # [pixels] height of the picture of a page that has not said it yet
+LOOKS = 0.2  # [s] between two pictures for a camera that moves
 
 
 class Stage:
-    """A model in the scene of a server. room: points that the camera is to see too [m], shape (k, 3)."""
+    """A model in the scene of a server.
+
+    room: points that the camera is to see too [m], shape (k, 3).
+    again: called when somebody looks from elsewhere at a mechanism with levels of detail; draws it at its state.
+    """
 
     def __init__(
-        self, server: Any, model: Model, state: State, name: str = "mechanism", room: FloatArray | None = None
+        self,
+        server: Any,
+        model: Model,
+        state: State,
+        name: str = "mechanism",
+        room: FloatArray | None = None,
+        again: Callable[[], None] | None = None,
     ):
         self.server, self.name = server, name
+        self._again = (lambda: self.move(self.state)) if again is None else again
+        self._waits = threading.Event()
         self.layers: Layers | None = None
         self.drawing: Drawing
         self._room = np.zeros((0, 3)) if room is None else room
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self.show_model(model, state)
+        server.on_client_connect(self._follow)
 
     def show_model(self, model: Model, state: State) -> None:
         """Draws a model from the beginning: at first, and when it became another."""
@@ -48,8 +67,39 @@ class Stage:
             self.layers.remove()
         self._set_camera()
         self._lay_ground(corners)
-        self.drawing = Drawing(self.server.scene, self.name, self.pieces, self.poses, self.colors, self.camera.size)
+        detail = Detail(model, self.pieces) if model.n_bodies > COARSE_FROM else None
+        scene, size = self.server.scene, self.camera.size
+        self.drawing = Drawing(scene, self.name, self.pieces, self.poses, self.colors, size, detail)
         self.layers = Layers(self.server.scene, model, self.camera.size)
+
+    # -------------------------------------------------------------------------------------------------------- who looks
+
+    def eyes(self) -> list[Eye]:
+        """The cameras of all pages; the first one where there is none yet."""
+        found = []
+        for client in self.server.get_clients().values():
+            camera = client.camera
+            if camera.update_timestamp > 0.0:
+                found.append(eye(camera.position, camera.fov, camera.image_height))
+        return found or [eye(self.camera.position, float(np.radians(FIELD_OF_VIEW)), SCREEN)]
+
+    def _follow(self, client: Any) -> None:
+        """Draws anew a moment after the camera of a page moved, where that may change what is to be seen."""
+
+        def moved(camera: Any) -> None:
+            if self.drawing.detail is not None and not self._waits.is_set():
+                self._waits.set()
+                timer = threading.Timer(LOOKS, self._look_again)
+                timer.daemon = True
+                timer.start()
+
+        client.camera.on_update(moved)
+
+    def _look_again(self) -> None:
+        self._waits.clear()
+        self._again()
+
+    # --------------------------------------------------------------------------------------------------------- what is seen
 
     def _set_camera(self) -> None:
         view, first = self.camera, self.server.initial_camera
@@ -129,7 +179,7 @@ class Stage:
         self.state = state
         self.poses = body_poses(self.model, state)
         with self.server.atomic():
-            self.drawing.move(self.poses)
+            self.drawing.move(self.poses, self.eyes() if self.drawing.detail is not None else None)
             self.redraw_layers(sim)
         self.server.flush()
 

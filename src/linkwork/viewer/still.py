@@ -72,8 +72,7 @@ class Still:
         async def clicked(event: Any) -> None:
             self.stage.choose(drawing.body_of(event.target, event.instance_index))
 
-        for handle in drawing.handles:
-            handle.on_click(clicked)
+        drawing.listen(lambda handle: handle.on_click(clicked))
 
     def close(self) -> None:
         """Nothing runs beside the server."""

@@ -1,0 +1,81 @@
+"""Virtual time: all loops of a session one after the other, with the same result on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from linkwork.core.checks import positive, whole
+from linkwork.errors import StateError
+from linkwork.haptics.pump import DevicePump
+from linkwork.haptics.trace import Trace
+
+if TYPE_CHECKING:
+    from linkwork.haptics.session import Session
+
+START = 1_000_000_000  # [ns] zero means "never" in the memory
+
+
+def run(session: Session, duration: float, h: float, rate: float, n: int, record_every: int) -> Trace:
+    """As `Session.run`."""
+    duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
+    n, record_every = whole(n, 1, "n"), whole(record_every, 1, "record_every")
+    leave_the_clock(session, "run()")
+    trace = Trace(tuple(session.grasps))
+    start = session.now()
+    session._hold = h * n
+    done = 0  # steps of the simulation
+    try:
+        session.publish()
+        for k in range(max(1, round(duration * rate))):
+            session._virtual = start + round(1e9 * k / rate)
+            done = _step_until(session, k / rate, h, n, done)
+            session.tick()
+            if k % record_every == 0:
+                trace.add(k / rate, session)
+        session._virtual = start + round(1e9 * duration)
+        _step_until(session, duration, h, n, done)
+    finally:
+        session._virtual = start + round(1e9 * duration)
+    return trace.finish()
+
+
+def _step_until(session: Session, time: float, h: float, n: int, done: int) -> int:
+    """Steps that are due by the time [s] of a run in which `done` were made; how many are made then."""
+    while (done + n) * h <= time * (1.0 + 1e-12):
+        session.step(h, n)
+        done += n
+    return done
+
+
+def move_on(session: Session, h: float, n: int, advance: Callable[[float, int], None] | None) -> None:
+    """As `Session.move_on`."""
+    with session._lock:
+        leave_the_clock(session, "move_on()")
+        session._virtual = session.now() + round(1e9 * h * n)
+        if session._hold != h * n:  # how far bodies yield meanwhile is another number
+            session._hold = h * n
+            session.publish()
+        session.tick()
+        session.step(h, n, advance)
+
+
+def rest(session: Session) -> None:
+    """As `Session.rest`."""
+    with session._lock:
+        leave_the_clock(session, "rest()")
+        session.publish()
+        session.tick()
+
+
+def leave_the_clock(session: Session, what: str) -> None:
+    """From now on time is virtual, until `start`; it begins at the same number, so that runs repeat themselves."""
+    if session.is_running:
+        raise StateError(f"the loops of this session run by the clock; stop() them before {what}.")
+    if session._virtual is not None:
+        return
+    session._virtual = START
+    for grasp in session.grasps:
+        if hasattr(grasp.device, "follow"):
+            grasp.device.follow(session.clock)
+        session._pumps[grasp.slot] = DevicePump(grasp.device, grasp.slot)
