@@ -7,21 +7,9 @@ from linkwork.core.jit import kernel, routine
 from linkwork.molecules.forces.bonded_forces import bonded_forces
 from linkwork.molecules.forces.pair_forces import pair_forces
 from linkwork.molecules.forces.pair_list import refresh_list
-from linkwork.molecules.forces.tables import FIELD_OK, LIST_IS_VALID, NEAR_COUNT
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, FIELD_OK, LIST_IS_VALID, NEAR_COUNT
 from linkwork.spatial.memory import load3, load9, store6
-from linkwork.spatial.rotations import add3, cross3, matvec3, tmatvec3
-
-
-@routine
-def place_atoms(atoms, work, poses):
-    """World positions of all atoms from the poses (n, 12) of bodies: nine numbers of the rotation, then the origin."""
-    p = work.cluster.shape[0]
-    for i in range(atoms.body.shape[0]):
-        b = atoms.body[i]
-        x = add3(matvec3(load9(poses, b, 0), load3(atoms.local, i, 0)), load3(poses, b, 9))
-        work.position[i] = x[0]
-        work.position[p + i] = x[1]
-        work.position[2 * p + i] = x[2]
+from linkwork.spatial.rotations import cross3, tmatvec3
 
 
 @routine
@@ -30,16 +18,15 @@ def gather_wrenches(atoms, work, poses, out):
     p = work.cluster.shape[0]
     for b in range(out.shape[0]):
         store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for i in range(atoms.body.shape[0]):
-        world = (work.force[i], work.force[p + i], work.force[2 * p + i])
-        if world[0] == 0.0 and world[1] == 0.0 and world[2] == 0.0:
-            continue  # where most joints are frozen, most atoms feel nothing
-        b = atoms.body[i]
-        f = tmatvec3(load9(poses, b, 0), world)
-        n = cross3(load3(atoms.local, i, 0), f)
-        for d in range(3):
-            out[b, d] += n[d]
-            out[b, 3 + d] += f[d]
+    for w in range(work.counters[AT_WORK]):
+        first = work.at_work[w] * BLOCK
+        for i in range(first, min(first + BLOCK, atoms.body.shape[0])):
+            b = atoms.body[i]
+            f = tmatvec3(load9(poses, b, 0), (work.force[i], work.force[p + i], work.force[2 * p + i]))
+            n = cross3(load3(atoms.local, i, 0), f)
+            for d in range(3):
+                out[b, d] += n[d]
+                out[b, 3 + d] += f[d]
 
 
 @routine
@@ -50,11 +37,9 @@ def evaluate(tables, poses, out):
     FIELD_NOT_FINITE: a pose is not finite.
     """
     atoms, pairs, terms, work = tables
-    place_atoms(atoms, work, poses)
-    status = refresh_list(atoms, pairs, work)
+    status = refresh_list(tables, poses)
     if status != FIELD_OK:
         return 0.0, status
-    work.force[:] = 0.0
     energy = pair_forces(pairs, work)
     energy += bonded_forces(terms, work)
     gather_wrenches(atoms, work, poses, out)
