@@ -10,7 +10,15 @@ A x + b since the list was made, and in each direction
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.tables import ANGLE_COUNT, AT_WORK, BLOCK, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
+from linkwork.molecules.forces.tables import (
+    ANGLE_COUNT,
+    AT_WORK,
+    AXIS_TERMS,
+    BLOCK,
+    BOND_COUNT,
+    NEAR_COUNT,
+    TORSION_COUNT,
+)
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, matvec3
 
@@ -117,7 +125,7 @@ def find_atoms_at_work(atoms, terms, work):
 
 @routine
 def mark_terms(table, work, kind, counter):
-    for c in range(work.counters[counter]):
+    for c in range(work.counters[counter] + work.counters[AXIS_TERMS + kind]):
         k = work.chosen[kind, c]
         for column in range(table.shape[1]):
             work.block_works[table[k, column] // BLOCK] = 1

@@ -21,7 +21,11 @@ SWITCH, SWITCH_SLOPE = 5, 6  # [nm] where Lennard-Jones terms begin to fade, [nm
 PAIR_SETTINGS = 7
 # counters
 LISTED, LIST_IS_VALID, LIST_BUILDS, NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, PAIRS, AT_WORK = range(9)
-COUNTERS = 9
+AXIS_TERMS = (
+    9  # four of them: behind the chosen terms of each kind, those in which only atoms on axes are of other clusters
+)
+HAS_AXIS_TERMS = 13  # whether the forces at hand contain these
+COUNTERS = 14
 # what an evaluation can end in
 FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE = range(3)
 
@@ -77,8 +81,8 @@ class Work(NamedTuple):
         IntArray  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
     )
     at_work: IntArray  # (blocks,)  the blocks for which that is so, ascending
-    counters: IntArray  # (9,)
-    chosen: IntArray  # (4, m)     near, torsion, bond and angle terms that can change
+    counters: IntArray  # (14,)
+    chosen: IntArray  # (4, m)     near, torsion, bond and angle terms that can change; then those of `AXIS_TERMS`
     lanes: FloatArray  # (256 · 8,) 1 or 0 for every bit of every mask
 
 
