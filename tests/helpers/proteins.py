@@ -20,6 +20,13 @@ def need_packages() -> None:
         pytest.importorskip(package, reason=f"{package} is not installed; pip install 'linkwork[proteins]' brings it")
 
 
+def need_file(name: str) -> Path:
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"there is no file {path}; structures lie beside the checkout where they are at hand")
+    return path
+
+
 @cache
 def helix() -> lw.molecules.Molecule:
     """ACE-Ala₂₀-NME, the paper's helix, relaxed."""

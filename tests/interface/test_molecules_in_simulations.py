@@ -79,6 +79,7 @@ def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
         ({"model": {"library": "chain"}}, "needs model.library = 'peptide'"),
         ({"model": {"library": "peptide", "parameters": {"sequence": "AXA"}}}, "X"),
         ({"model": {"library": "peptide", "parameters": {"sequences": "AA"}}}, "sequences"),
+        ({"model": {"file": "nowhere.pdb"}}, "there is no structure 'nowhere.pdb'.*--set model.file=FILE"),
         ({"method": {"kind": "molecule", "friction": 2.0}}, "give a temperature with it"),
         ({"method": {"kind": "molecule", "update_every": 2}}, "where active_joints says"),
         ({"joint": [{"joint": "*", "stiffness": 1.0}]}, "from its force field"),

@@ -37,6 +37,15 @@ SMALLER = {
     "stiff_robot": {"run.duration": 0.5},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
+    "bacteriorhodopsin": {
+        "model.file": str(proteins.DATA / "1PY6_bcl.pdb"),
+        "model.parameters.residues": [190, 231],
+        "model.parameters.ends": False,
+        "model.parameters.relax": False,
+        "run.h": 0.0005,
+        "run.duration": 0.01,
+        "record.every": 0.002,
+    },
     "pendulum_pegs": {"run.duration": 0.05},
     "threading": {"run.duration": 0.05},
     "bridge": {"run.duration": 0.01, "record.every": 0.002},
@@ -63,15 +72,19 @@ def test_every_ready_scene_is_listed_and_explains_itself():
 @pytest.mark.parametrize("name", sorted(SMALLER))
 def test_every_ready_scene_runs(name, tmp_path):
     """Short or small: to its end, with frames, finite numbers and something that moves."""
-    if name == "polyalanine_pull":
+    if name in ("polyalanine_pull", "bacteriorhodopsin"):
         proteins.need_packages()
+    if name == "bacteriorhodopsin":
+        proteins.need_file("1PY6_bcl.pdb")
     recording = run_short(name, tmp_path)
     assert recording.status == "finished"
     assert len(recording) >= 3
     first, last = recording.state(0), recording.state(-1)
     assert np.isfinite(np.concatenate([*first, *last])).all()
     assert np.abs(recording.model.difference(first.q, last.q)).max() > 0.0
-    assert recording.times[-1] == pytest.approx(Scene.read(name, SMALLER[name]).steps * Scene.read(name).h)
+    assert recording.times[-1] == pytest.approx(
+        Scene.read(name, SMALLER[name]).steps * Scene.read(name, SMALLER[name]).h
+    )
     for point in recording.metadata["linkwork_scene"]["points"]:
         assert np.isfinite(recording.path_of(point["body"], point["at"])).all()
 

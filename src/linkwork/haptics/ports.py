@@ -248,6 +248,7 @@ class FullSource:
 
     def refresh(self) -> None:
         sim, moving = self._sim, self._sim._moving
+        sim._refresh()  # a field acts where the bodies are now
         all_wrenches(sim._table, self._wrenches)
         all_efforts(sim._table, self._effort)
         self._solver.prepare(moving.q, moving.v, self._effort, self._wrenches)

@@ -54,6 +54,13 @@ class ClusterField(Protocol):
         """
         ...
 
+    def wrenches_on_bodies(self, poses: FloatArray, out: FloatArray) -> None:
+        """Wrenches of the last evaluation on all bodies (n, 6), what bodies of one piece do to each other left out.
+
+        poses: of all bodies, shape (n, 12).
+        """
+        ...
+
     def copy(self) -> ClusterField:
         """The same field with a memory of its own, every body by itself."""
         ...

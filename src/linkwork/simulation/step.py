@@ -17,6 +17,7 @@ from linkwork.simulation.moving import (
     COMPOSITES_READY,
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,
+    ITERATIONS,
     KEEPS_MOMENTUM,
     KICK_DRIFT_KICK,
     METHOD,
@@ -193,16 +194,28 @@ def place_bodies(table):
         place_and_move(s, i)
 
 
+@inlined
+def stays_at_q(table):
+    """Whether the next evaluation is at the same coordinates: forces from outside that depend on these alone still hold."""
+    s = moving_of(table)
+    return s.counts[METHOD] == KICK_DRIFT_KICK and s.counts[ITERATIONS] > 1
+
+
 @kernel
 def go_on(table, h):
-    """One evaluation by `aba` within a step, and on to the next stage."""
-    return resume(table, h, accelerate(table, where_joints_act(table), h))
+    """Evaluations by `aba` at the present coordinates within a step, and on to the next stage."""
+    status = resume(table, h, accelerate(table, where_joints_act(table), h))
+    while status == EVALUATE and stays_at_q(table):
+        status = resume(table, h, accelerate(table, where_joints_act(table), h))
+    return status
 
 
 @kernel
 def go_on_closed(table, h):
     """The same with loops."""
     status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
+    while status == EVALUATE and stays_at_q(table):
+        status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
     if status == DONE:
         status = close_loops(table)
     return status

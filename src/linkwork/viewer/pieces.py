@@ -14,6 +14,7 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.viewer import prototypes
+from linkwork.viewer.molecules import add_molecule, atoms_of
 from linkwork.viewer.prototypes import Triangles
 
 COARSE_FROM = 3000  # shapes; from there on round ones get fewer sides
@@ -49,7 +50,9 @@ class Pieces:
         return (np.einsum("mij,mkj->mki", X[:, :3, :3], local) + X[:, None, :3, 3]).reshape(-1, 3)
 
 
-class _Collector:
+class Collector:
+    """Gathers instances and the prototypes they are of."""
+
     def __init__(self, sides: int):
         self.sides = sides
         self.known: dict[object, int] = {}
@@ -101,10 +104,25 @@ class _Collector:
         stretch = (length + 2.0 * radius) / (aspect + 2.0)  # the whole length is right, the caps are up to 5 % off
         self.rows.append((self.kind_of(("capsule", aspect)), body, place, (radius, radius, stretch)))
 
+    def add_ball(self, body: int, at: FloatArray, radius: float) -> None:
+        place = np.eye(4)
+        place[:3, 3] = at
+        self.rows.append((self.kind_of("sphere"), body, place, (radius,) * 3))
+
+    @staticmethod
+    def along(a: FloatArray, b: FloatArray) -> FloatArray:
+        """The frame in the middle of a and b with z from a to b, shape (4, 4)."""
+        return _along(a, b)
+
 
 def pieces_of(model: Model) -> Pieces:
     """All that is drawn of a model's bodies, and of what stands in the world save planes."""
-    made = _Collector(prototypes.COARSE if max(len(model.shapes), model.n_bodies) > COARSE_FROM else prototypes.FINE)
+    atoms = atoms_of(model)
+    made = Collector(
+        prototypes.COARSE
+        if max(len(model.shapes), model.n_bodies, len(model.frames)) > COARSE_FROM
+        else prototypes.FINE
+    )
     seen = {body for body, shape in model.shapes if shape.visual_only and _has_file(shape)}
     drawn: set[int] = set()
     for body, shape in model.shapes:
@@ -114,7 +132,10 @@ def pieces_of(model: Model) -> Pieces:
     for _, shape in model.obstacles:
         if not isinstance(shape, Plane):
             made.add(-1, shape)
-    _add_bones(model, made, drawn)
+    if atoms is not None and not drawn:
+        add_molecule(model, atoms, made)
+    else:
+        _add_bones(model, made, drawn)
     rows = sorted(made.rows, key=lambda row: (row[0], row[1]))
     return Pieces(
         tuple(made.triangles),
@@ -129,7 +150,7 @@ def _has_file(shape: Shape) -> bool:
     return not isinstance(shape, Mesh) or bool(shape.path)
 
 
-def _add_bones(model: Model, made: _Collector, drawn: set[int]) -> None:
+def _add_bones(model: Model, made: Collector, drawn: set[int]) -> None:
     """Capsules from each joint to the next, for bodies without shapes; beyond the last joints as far as the mass lies."""
     if len(drawn - {-1}) == model.n_bodies:
         return

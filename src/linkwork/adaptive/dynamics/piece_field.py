@@ -3,7 +3,8 @@
 Between two updates of the region a body stands still in its piece, so its pose there is found once per update. A field that
 can (`ClusterField`) is told so: it leaves out what cannot change inside pieces, and acts on pieces without the detour. The
 metric of the fully articulated linkage needs the wrenches of everything on every body: at each update they are found by a
-second copy of the field, in which every body is by itself. Theory: docs/proteins.md.
+second copy of the field, in which every body is by itself. In between they are known too: what bodies of one piece do to
+each other does not change in their frames, and the rest is what the field acts with on the pieces. Theory: docs/proteins.md.
 """
 
 from __future__ import annotations
@@ -87,11 +88,21 @@ class PieceField:
         self._poses, self._wrenches, self._none = np.zeros((n, 12)), np.zeros((n, 6)), np.zeros((n, 6))
         self._piece_poses, self._piece_wrenches = np.zeros((n + 1, 12)), np.zeros((n + 1, 6))
         self._loads = np.zeros((0, 6))  # fixed in bodies, summed on pieces
+        self._inside = np.zeros((n, 6))  # wrenches on bodies by others of their piece, which stay as they are
 
     def find_metric_wrenches(self, moving: IntArray) -> None:
         """Wrenches on all bodies at the present coordinates, for the metric of the fully articulated linkage."""
         self._place(moving)
         self._whole_energy = self.whole.wrenches(self._poses, self.metric_wrenches)
+
+    def find_present_wrenches(self, moving: IntArray) -> None:
+        """The same after `evaluate` at the present coordinates, without another evaluation."""
+        if not self._attaches:
+            self.metric_wrenches[:] = self._wrenches
+            return
+        self._place(moving)
+        self.field.wrenches_on_bodies(self._poses, self.metric_wrenches)
+        self.metric_wrenches += self._inside
 
     def follow(self, table: IntArray, moving: IntArray, arrays: Moving, pieces: int, loads: FloatArray) -> None:
         """The linkage that moves was gathered anew, at the same coordinates. loads (n, 6): fixed in bodies."""
@@ -115,10 +126,14 @@ class PieceField:
             return
         if self._has_new_pieces:
             self._place(moving)
+            everything = self.metric_wrenches
             if np.isnan(self._whole_energy):
-                self._whole_energy = self.whole.wrenches(self._poses, self._wrenches)
+                everything = self._wrenches
+                self._whole_energy = self.whole.wrenches(self._poses, everything)
             self.field.attach_to_pieces(np.where(self._piece == WORLD, self._pieces, self._piece), self._pose)
             self._offset = self._whole_energy - self._evaluate_on_pieces(arrays)
+            self.field.wrenches_on_bodies(self._poses, self._inside)
+            np.subtract(everything, self._inside, out=self._inside)
             self._has_new_pieces = False
             self.energy = self._whole_energy
         else:

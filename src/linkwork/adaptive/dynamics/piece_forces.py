@@ -41,6 +41,15 @@ class PieceForces(OutsideForces, TreeSimulation):
         np.add(self._loads.wrench, self._pieces.metric_wrenches, out=self._run.wrench)
         touch_bodies(self._table, self._all_bodies, 0, self._marks)
 
+    def _load_present(self) -> None:
+        """The same for whoever asks for coefficients between two updates."""
+        if self._pieces is None:
+            return
+        self._refresh()
+        self._pieces.find_present_wrenches(self._moving_table)
+        np.add(self._loads.wrench, self._pieces.metric_wrenches, out=self._run.wrench)
+        touch_bodies(self._table, self._all_bodies, 0, self._marks)
+
     def _follow_pieces(self) -> None:
         """The linkage that moves was gathered anew."""
         if not self._has_outside_forces:

@@ -129,7 +129,12 @@ class RegionSimulation(Touched, PieceForces):
             self._perform(region.RENEW_REGION)
 
     def _bring_up_to_date(self) -> None:
-        """Coefficients of the fully articulated linkage at the present state on all open paths. O(open joints)."""
+        """Coefficients of the fully articulated linkage at the present state on all open paths. O(open joints).
+
+        With a field O(n): its wrenches act on all bodies.
+        """
+        self._renew()
+        self._load_present()
         self._perform(region.REFRESH)
 
     def _collect(self) -> None:

@@ -6,7 +6,7 @@ Forces of a torsion after Blondel and Karplus (1996), without a division by sin 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.tables import ANGLE_COUNT, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
+from linkwork.molecules.forces.tables import ANGLE_COUNT, AXIS_TERMS, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 
 COULOMB = 138.93545764438198  # 1/4πε₀ [kJ/mol nm / e²], the value OpenMM has
@@ -39,6 +39,23 @@ def bonded_forces(terms, work):
     for c in range(work.counters[ANGLE_COUNT]):
         energy += angle(terms, work.chosen[3, c], work)
     return energy
+
+
+@routine
+def axis_forces(terms, work):
+    """Adds the forces of the terms behind the chosen ones to `work.force`."""
+    for kind in range(4):
+        first = work.counters[NEAR_COUNT + kind]
+        for c in range(first, first + work.counters[AXIS_TERMS + kind]):
+            k = work.chosen[kind, c]
+            if kind == 0:
+                near_pair(terms, k, work)
+            elif kind == 1:
+                torsion(terms, k, work)
+            elif kind == 2:
+                bond(terms, k, work)
+            else:
+                angle(terms, k, work)
 
 
 @inlined

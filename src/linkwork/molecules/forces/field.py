@@ -14,7 +14,7 @@ from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
+from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
 from linkwork.molecules.forces.tables import (
     FIELD_LIST_FULL,
@@ -136,6 +136,10 @@ class CompiledField(FieldQuestions):
         move_as_one(self.tables._replace(atoms=self._atoms), numbers)
         local = atom_positions(self.tree, pose)
         self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
+
+    def wrenches_on_bodies(self, poses: FloatArray, out: FloatArray) -> None:
+        """Wrenches (n, 6) of the last evaluation on bodies, also where it was made on pieces. poses: of bodies, (n, 12)."""
+        forces_on_bodies(self.tables._replace(atoms=self._atoms), poses, out)
 
     def copy(self) -> CompiledField:
         """The same field with a list of neighbours and clusters of its own: every body by itself."""

@@ -4,24 +4,20 @@
 """
 
 from linkwork.core.jit import kernel, routine
-from linkwork.molecules.forces.bonded_forces import bonded_forces
+from linkwork.molecules.forces.bonded_forces import axis_forces, bonded_forces
 from linkwork.molecules.forces.pair_forces import pair_forces
 from linkwork.molecules.forces.pair_list import refresh_list
-from linkwork.molecules.forces.tables import FIELD_OK, LIST_IS_VALID, NEAR_COUNT
+from linkwork.molecules.forces.tables import (
+    AT_WORK,
+    AXIS_TERMS,
+    BLOCK,
+    FIELD_OK,
+    HAS_AXIS_TERMS,
+    LIST_IS_VALID,
+    NEAR_COUNT,
+)
 from linkwork.spatial.memory import load3, load9, store6
-from linkwork.spatial.rotations import add3, cross3, matvec3, tmatvec3
-
-
-@routine
-def place_atoms(atoms, work, poses):
-    """World positions of all atoms from the poses (n, 12) of bodies: nine numbers of the rotation, then the origin."""
-    p = work.cluster.shape[0]
-    for i in range(atoms.body.shape[0]):
-        b = atoms.body[i]
-        x = add3(matvec3(load9(poses, b, 0), load3(atoms.local, i, 0)), load3(poses, b, 9))
-        work.position[i] = x[0]
-        work.position[p + i] = x[1]
-        work.position[2 * p + i] = x[2]
+from linkwork.spatial.rotations import cross3, tmatvec3
 
 
 @routine
@@ -30,16 +26,15 @@ def gather_wrenches(atoms, work, poses, out):
     p = work.cluster.shape[0]
     for b in range(out.shape[0]):
         store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for i in range(atoms.body.shape[0]):
-        world = (work.force[i], work.force[p + i], work.force[2 * p + i])
-        if world[0] == 0.0 and world[1] == 0.0 and world[2] == 0.0:
-            continue  # where most joints are frozen, most atoms feel nothing
-        b = atoms.body[i]
-        f = tmatvec3(load9(poses, b, 0), world)
-        n = cross3(load3(atoms.local, i, 0), f)
-        for d in range(3):
-            out[b, d] += n[d]
-            out[b, 3 + d] += f[d]
+    for w in range(work.counters[AT_WORK]):
+        first = work.at_work[w] * BLOCK
+        for i in range(first, min(first + BLOCK, atoms.body.shape[0])):
+            b = atoms.body[i]
+            f = tmatvec3(load9(poses, b, 0), (work.force[i], work.force[p + i], work.force[2 * p + i]))
+            n = cross3(load3(atoms.local, i, 0), f)
+            for d in range(3):
+                out[b, d] += n[d]
+                out[b, 3 + d] += f[d]
 
 
 @routine
@@ -50,11 +45,10 @@ def evaluate(tables, poses, out):
     FIELD_NOT_FINITE: a pose is not finite.
     """
     atoms, pairs, terms, work = tables
-    place_atoms(atoms, work, poses)
-    status = refresh_list(atoms, pairs, work)
+    status = refresh_list(tables, poses)
     if status != FIELD_OK:
         return 0.0, status
-    work.force[:] = 0.0
+    work.counters[HAS_AXIS_TERMS] = 0
     energy = pair_forces(pairs, work)
     energy += bonded_forces(terms, work)
     gather_wrenches(atoms, work, poses, out)
@@ -65,6 +59,19 @@ def evaluate(tables, poses, out):
 def wrenches_on_bodies(tables, poses, out):
     """`evaluate`, called from Python."""
     return evaluate(tables, poses, out)
+
+
+@kernel
+def forces_on_bodies(tables, poses, out):
+    """The forces of the last evaluation gathered on the bodies (n, 6) that `tables` puts atoms on.
+
+    An atom on the axis of a joint stands still in both of its bodies and belongs to one. A constant term inside the other
+    one's cluster moves no joint, but its force on that atom turns in the frame of the atom's body: it counts here.
+    """
+    if tables.work.counters[HAS_AXIS_TERMS] == 0:
+        axis_forces(tables.terms, tables.work)
+        tables.work.counters[HAS_AXIS_TERMS] = 1
+    gather_wrenches(tables.atoms, tables.work, poses, out)
 
 
 @routine
@@ -85,6 +92,33 @@ def choose_terms(tables, cluster):
                 work.chosen[kind, count] = k
                 count += 1
         work.counters[NEAR_COUNT + kind] = count
+        for k in range(table.shape[0]):
+            if carried_by_one(atoms, cluster, table, k) and is_axis_term(atoms, work, table, k):
+                work.chosen[kind, count] = k
+                count += 1
+        work.counters[AXIS_TERMS + kind] = count - work.counters[NEAR_COUNT + kind]
+
+
+@routine
+def is_axis_term(atoms, work, table, k):
+    """Whether the atoms of row k belong to several clusters, and no single body carries them all."""
+    several = False
+    for column in range(1, table.shape[1]):
+        several = several or work.cluster[table[k, column]] != work.cluster[table[k, 0]]
+    if not several:
+        return False
+    first = table[k, 0]
+    for c in range(atoms.carrier_start[first], atoms.carrier_start[first + 1]):
+        everywhere = True
+        for column in range(1, table.shape[1]):
+            i = table[k, column]
+            here = False
+            for d in range(atoms.carrier_start[i], atoms.carrier_start[i + 1]):
+                here = here or atoms.carrier[d] == atoms.carrier[c]
+            everywhere = everywhere and here
+        if everywhere:
+            return False
+    return True
 
 
 @routine

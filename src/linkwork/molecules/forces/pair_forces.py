@@ -8,7 +8,7 @@ A lane whose bit is not set is moved beyond the cutoff, which is all the masking
 """
 
 from linkwork.core.jit import routine
-from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vdiv, vselect_less, vsqrt
 
@@ -28,51 +28,54 @@ def pair_forces(pairs, work):
     c_field = splat(pairs.settings[REACTION_C])
     begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
     energy = zero
-    for i in range(work.row.shape[0] - 1):
-        begin, end = work.row[i], work.row[i + 1]
-        if begin == end:
-            continue
-        xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
-        half_sigma = splat(parameters[i])
-        root_epsilon = parameters[p + i]
-        charge = parameters[2 * p + i]
-        fx = fy = fz = zero
-        for k in range(begin, end):
-            j = (work.entry[k] >> 8) * BLOCK
-            bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
-            dx = xi - vload(position, j)
-            dy = yi - vload(position, p + j)
-            dz = zi - vload(position, 2 * p + j)
-            r2 = dx * dx + dy * dy + dz * dz
-            r2 = vselect_less(zero, bits, r2, beyond)
-            inside = vselect_less(r2, cutoff2, one, zero)
-            inverse2 = vdiv(one, r2)
-            s = half_sigma + vload(parameters, j)
-            s2 = s * s * inverse2
-            s6 = s2 * s2 * s2
-            attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
-            qq = charge * (vload(parameters, 2 * p + j) * inside)
-            coulomb = qq * vsqrt(inverse2)
-            field = k_field * qq
-            dispersion = attraction * (s6 - one)
-            push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
-            if fade > 0.0:
-                r = vsqrt(r2)
-                x = fade * (r - begin_fade)
-                x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
-                rest = one - x
-                slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
-                S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
-                push = push * S - dispersion * slope * r
-                dispersion = dispersion * S
-            energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field))
-            g = (push + coulomb) * inverse2 - 2.0 * field
-            gx, gy, gz = g * dx, g * dy, g * dz
-            fx, fy, fz = fx + gx, fy + gy, fz + gz
-            vstore(force, j, vload(force, j) - gx)
-            vstore(force, p + j, vload(force, p + j) - gy)
-            vstore(force, 2 * p + j, vload(force, 2 * p + j) - gz)
-        force[i] += vsum(fx)
-        force[p + i] += vsum(fy)
-        force[2 * p + i] += vsum(fz)
+    atoms = work.row.shape[0] - 1
+    for w in range(work.counters[AT_WORK]):
+        first = work.at_work[w] * BLOCK
+        for i in range(first, min(first + BLOCK, atoms)):
+            begin, end = work.row[i], work.row[i + 1]
+            if begin == end:
+                continue
+            xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
+            half_sigma = splat(parameters[i])
+            root_epsilon = parameters[p + i]
+            charge = parameters[2 * p + i]
+            fx = fy = fz = zero
+            for k in range(begin, end):
+                j = (work.entry[k] >> 8) * BLOCK
+                bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
+                dx = xi - vload(position, j)
+                dy = yi - vload(position, p + j)
+                dz = zi - vload(position, 2 * p + j)
+                r2 = dx * dx + dy * dy + dz * dz
+                r2 = vselect_less(zero, bits, r2, beyond)
+                inside = vselect_less(r2, cutoff2, one, zero)
+                inverse2 = vdiv(one, r2)
+                s = half_sigma + vload(parameters, j)
+                s2 = s * s * inverse2
+                s6 = s2 * s2 * s2
+                attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
+                qq = charge * (vload(parameters, 2 * p + j) * inside)
+                coulomb = qq * vsqrt(inverse2)
+                field = k_field * qq
+                dispersion = attraction * (s6 - one)
+                push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
+                if fade > 0.0:
+                    r = vsqrt(r2)
+                    x = fade * (r - begin_fade)
+                    x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
+                    rest = one - x
+                    slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
+                    S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
+                    push = push * S - dispersion * slope * r
+                    dispersion = dispersion * S
+                energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field))
+                g = (push + coulomb) * inverse2 - 2.0 * field
+                gx, gy, gz = g * dx, g * dy, g * dz
+                fx, fy, fz = fx + gx, fy + gy, fz + gz
+                vstore(force, j, vload(force, j) - gx)
+                vstore(force, p + j, vload(force, p + j) - gy)
+                vstore(force, 2 * p + j, vload(force, 2 * p + j) - gz)
+            force[i] += vsum(fx)
+            force[p + i] += vsum(fy)
+            force[2 * p + i] += vsum(fz)
     return vsum(energy)

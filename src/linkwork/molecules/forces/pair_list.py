@@ -7,6 +7,13 @@ second mention. Blocks are first compared by the spheres around them, then each 
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.molecules.forces.at_work import (
+    find_atoms_at_work,
+    largest_move2,
+    place_all_atoms,
+    place_atoms_at_work,
+    remember_bodies,
+)
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_LIST_FULL,
@@ -19,47 +26,30 @@ from linkwork.molecules.forces.tables import (
     PAIRS,
     REACH,
 )
-from linkwork.spatial.simd import lane, splat, vload, vsum
-from linkwork.spatial.simd_math import vbits_less, vselect_less
+from linkwork.spatial.simd import splat, vload
+from linkwork.spatial.simd_math import vbits_less
 
 SEVERAL = -2  # in `block_cluster`
 
 
 @routine
-def largest_move2(work):
-    """Square of the longest way an atom went since the list was made [nm²]; NaN where a position is not finite."""
-    position, listed = work.position, work.listed_position
-    p = work.cluster.shape[0]
-    largest = splat(0.0)
-    total = splat(0.0)
-    for i in range(0, p, BLOCK):
-        dx = vload(position, i) - vload(listed, i)
-        dy = vload(position, p + i) - vload(listed, p + i)
-        dz = vload(position, 2 * p + i) - vload(listed, 2 * p + i)
-        d2 = dx * dx + dy * dy + dz * dz
-        total = total + d2
-        largest = vselect_less(largest, d2, d2, largest)
-    longest = 0.0
-    for k in range(BLOCK):
-        longest = max(longest, lane(largest, k))
-    return longest if math.isfinite(vsum(total)) else math.nan
-
-
-@routine
-def refresh_list(atoms, pairs, work):
-    """Makes the list anew where atoms moved more than half the skin, or clusters changed."""
-    moved2 = largest_move2(work)
+def refresh_list(tables, poses):
+    """Places the atoms that matter. Makes the list anew where atoms moved more than half the skin, or clusters changed."""
+    atoms, pairs, terms, work = tables
+    moved2 = largest_move2(work, poses)
     if not math.isfinite(moved2):
         return FIELD_NOT_FINITE
     if work.counters[LIST_IS_VALID] == 1 and moved2 <= pairs.settings[HALF_SKIN2]:
+        place_atoms_at_work(atoms, work, poses)
         return FIELD_OK
+    work.counters[LIST_IS_VALID] = 0
+    place_all_atoms(atoms, work, poses)
     describe_blocks(work)
     status = list_neighbours(atoms, pairs, work)
     if status != FIELD_OK:
-        work.counters[LIST_IS_VALID] = 0
         return status
-    for k in range(work.position.shape[0]):
-        work.listed_position[k] = work.position[k]
+    remember_bodies(atoms, work, poses)
+    find_atoms_at_work(atoms, terms, work)
     work.counters[LIST_IS_VALID] = 1
     work.counters[LIST_BUILDS] += 1
     return FIELD_OK
@@ -94,6 +84,11 @@ def describe_blocks(work):
         work.block_sphere[b, 2] = z
         work.block_sphere[b, 3] = math.sqrt(r2)
         work.block_cluster[b] = cluster
+    last = work.block_cluster.shape[0] - 1
+    work.run_end[last] = last + 1
+    for b in range(last - 1, -1, -1):
+        goes_on = work.block_cluster[b] != SEVERAL and work.block_cluster[b] == work.block_cluster[b + 1]
+        work.run_end[b] = work.run_end[b + 1] if goes_on else b + 1
 
 
 @routine
@@ -107,6 +102,10 @@ def list_neighbours(atoms, pairs, work):
     last_block = work.block_cluster.shape[0] - 1  # the one that is filled up
     for a in range(work.block_cluster.shape[0]):
         candidates = nearby_blocks(work, a, reach)
+        if candidates == 0:
+            for i in range(a * BLOCK, min(n, (a + 1) * BLOCK)):
+                work.row[i] = listed
+            continue
         for i in range(a * BLOCK, min(n, (a + 1) * BLOCK)):
             for k in range(pairs.excluded_start[i], pairs.excluded_start[i + 1]):
                 work.mark[pairs.excluded[k]] = i
@@ -135,9 +134,13 @@ def list_neighbours(atoms, pairs, work):
 def nearby_blocks(work, a, reach):
     """Collects the blocks from `a` on that may hold partners of its atoms; returns how many."""
     sphere = work.block_sphere
+    own = work.block_cluster[a]
     count = 0
-    for b in range(a, work.block_cluster.shape[0]):
-        if work.block_cluster[a] != SEVERAL and work.block_cluster[a] == work.block_cluster[b]:
+    b = a - 1
+    while b + 1 < work.block_cluster.shape[0]:
+        b += 1
+        if own != SEVERAL and own == work.block_cluster[b]:
+            b = work.run_end[b] - 1  # all blocks up to there move as this one does
             continue
         dx = sphere[a, 0] - sphere[b, 0]
         dy = sphere[a, 1] - sphere[b, 1]

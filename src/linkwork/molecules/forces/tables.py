@@ -20,7 +20,12 @@ CUTOFF2, REACTION_K, REACTION_C, REACH, HALF_SKIN2 = range(5)  # [nm²], [nm⁻�
 SWITCH, SWITCH_SLOPE = 5, 6  # [nm] where Lennard-Jones terms begin to fade, [nm⁻¹] one over the width; 0: they do not
 PAIR_SETTINGS = 7
 # counters
-LISTED, LIST_IS_VALID, LIST_BUILDS, NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, PAIRS = range(8)
+LISTED, LIST_IS_VALID, LIST_BUILDS, NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, PAIRS, AT_WORK = range(9)
+AXIS_TERMS = (
+    9  # four of them: behind the chosen terms of each kind, those in which only atoms on axes are of other clusters
+)
+HAS_AXIS_TERMS = 13  # whether the forces at hand contain these
+COUNTERS = 14
 # what an evaluation can end in
 FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE = range(3)
 
@@ -60,18 +65,24 @@ class Work(NamedTuple):
     """What evaluations write: positions, forces, the list of neighbours, the choice of terms."""
 
     position: FloatArray  # (3 p,)     x, y, z of all atoms [nm]
-    listed_position: FloatArray  # (3 p,)     where they were when the list was made
+    listed_pose: FloatArray  # (a + 1, 12)  where bodies were when the list was made
+    box: FloatArray  # (a + 1, 6)  middle and half the edges of a box around the atoms of each body, in its frame; -1: none
     force: FloatArray  # (3 p,)     [kJ/mol/nm]
     cluster: IntArray  # (p,)       atoms of one number move as one; -1 for atoms that fill up
     mark: IntArray  # (p,)       last atom that excludes each atom
     cluster_end: IntArray  # (p,)       last atom of each cluster
     block_sphere: FloatArray  # (blocks, 4)  centre and radius
     block_cluster: IntArray  # (blocks,)  cluster of all atoms of a block, -2 where there are several
+    run_end: IntArray  # (blocks,)  where the row of blocks that all move as this one does ends
     candidate: IntArray  # (blocks,)  blocks near the one at hand
     row: IntArray  # (a + 1,)   first list entry of each atom
     entry: IntArray  # (capacity,)  block · 256 + one bit per atom of it
-    counters: IntArray  # (8,)
-    chosen: IntArray  # (4, m)     near, torsion, bond and angle terms that can change
+    block_works: (
+        IntArray  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
+    )
+    at_work: IntArray  # (blocks,)  the blocks for which that is so, ascending
+    counters: IntArray  # (14,)
+    chosen: IntArray  # (4, m)     near, torsion, bond and angle terms that can change; then those of `AXIS_TERMS`
     lanes: FloatArray  # (256 · 8,) 1 or 0 for every bit of every mask
 
 
@@ -97,17 +108,21 @@ def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int)
     cluster = np.full(p, -1, dtype=np.int64)
     return Work(
         position=far,
-        listed_position=far.copy(),
+        listed_pose=np.zeros((atoms + 1, 12)),
+        box=np.zeros((atoms + 1, 6)),
         force=np.zeros(3 * p),
         cluster=cluster,
         mark=np.full(p, -1, dtype=np.int64),
         cluster_end=np.full(p, -1, dtype=np.int64),
         block_sphere=np.zeros((p // BLOCK, 4)),
         block_cluster=np.zeros(p // BLOCK, dtype=np.int64),
+        run_end=np.zeros(p // BLOCK, dtype=np.int64),
         candidate=np.zeros(p // BLOCK, dtype=np.int64),
         row=np.zeros(atoms + 1, dtype=np.int64),
         entry=np.zeros(capacity, dtype=np.int64),
-        counters=np.zeros(8, dtype=np.int64),
+        block_works=np.zeros(p // BLOCK, dtype=np.int64),
+        at_work=np.zeros(p // BLOCK, dtype=np.int64),
+        counters=np.zeros(COUNTERS, dtype=np.int64),
         chosen=np.zeros((4, max(term_counts, default=0) + 1), dtype=np.int64),
         lanes=masks.astype(float).ravel(),
     )

@@ -39,8 +39,14 @@ def make_molecule(file: str, parameters: str) -> Any:
 made: deque[tuple[Model, tuple[str, str]]] = deque(maxlen=4)  # models of the latest scenes, and the words for them
 
 
+def structure_file(name: str, folder: Path) -> Path:
+    """From the scene's folder; a ready scene has no structures beside it, so otherwise from where we are."""
+    beside = (folder / name).resolve()
+    return beside if beside.exists() or not Path(name).resolve().exists() else Path(name).resolve()
+
+
 def words_of(scene: Mapping[str, Any], folder: Path) -> tuple[str, str]:
-    file = str((folder / scene["model"]["file"]).resolve()) if "file" in scene["model"] else ""
+    file = str(structure_file(scene["model"]["file"], folder)) if "file" in scene["model"] else ""
     return file, json.dumps(scene["model"]["parameters"], sort_keys=True)
 
 
@@ -52,6 +58,13 @@ def molecule_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Mo
         )
         return None
     place = ("model", "file") if "file" in model else ("model", "parameters")
+    if "file" in model and not structure_file(model["file"], folder).exists():
+        faults.add(
+            place,
+            f"there is no structure '{model['file']}', neither beside the scene nor in '{Path.cwd()}'; name one with "
+            "--set model.file=FILE. Structures are at https://www.rcsb.org.",
+        )
+        return None
     try:
         words = words_of(scene, folder)
         found: Model = make_molecule(*words).model

@@ -1,0 +1,69 @@
+"""What a hand feels on an atom: joint reactions and the forces of the field at the present state, however few torsions move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers import proteins
+from tests.laws.test_haptics import felt_by_reactions
+
+import linkwork as lw
+
+proteins.need_packages()
+
+# ε times the condition of M along a chain of forty light bodies (some 1e6) and the forty sums of a reaction; 1e-13 is seen
+SAME = 1e-9
+
+
+def warm(molecule):
+    q = molecule.state.q
+    return lw.State(q, lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(4)))
+
+
+KINDS = {
+    "full": lambda mol, field: lw.FullDynamics(mol.model, warm(mol), field=field, integrator="kick_drift_kick"),
+    "all active": lambda mol, field: lw.AdaptiveDynamics(
+        mol.model, warm(mol), tolerance=0.0, field=field, integrator="kick_drift_kick"
+    ),
+    "8 active": lambda mol, field: lw.AdaptiveDynamics(
+        mol.model, warm(mol), active_joints=8, update_every=4, field=field, integrator="rk4"
+    ),
+}
+COUPLING = {"stiffness": 2000.0, "damping": 0.0, "force_limit": 1e6, "torque_limit": 1e6}  # [kJ/mol/nm²], ...
+
+
+@pytest.mark.parametrize("engine", ["numba", "openmm"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hand_feels_the_field_as_it_is_now(kind, engine):
+    molecule = proteins.helix()
+    options = {"engine": engine, **({"platform": "Reference"} if engine == "openmm" else {"cutoff": 0.9})}
+    sim, device = KINDS[kind](molecule, molecule.field(**options)), lw.haptics.Pointer()
+    grasp = lw.haptics.grasp(sim, "A:12:CB", device, **COUPLING)
+    session = grasp.session
+    for k in range(7):  # updates of the region after four steps; in between most torsions are frozen
+        device.move((0.02 * k, 0.05, -0.01 * k))
+        session.tick()
+        _, wrenches = molecule.field(**options).at(sim.state)
+        expected = felt_by_reactions(sim, [grasp], wrenches)
+        scale = np.abs(wrenches).max()
+        assert np.abs(grasp.wrench).max() > 10.0
+        assert np.abs(grasp.felt - expected).max() <= SAME * max(scale, np.abs(expected).max())
+        session.step(2e-3)
+    assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3  # something moved
+
+
+def test_looking_at_the_present_forces_changes_no_bit():
+    """Coefficients asked for between two updates, and a grasp without force: the path is that of nobody asking."""
+    molecule = proteins.helix()
+    ends = []
+    for looks in (False, True):
+        sim = lw.AdaptiveDynamics(
+            molecule.model, molecule.state, active_joints=8, field=molecule.field(), integrator="kick_drift_kick"
+        )
+        for _ in range(12):
+            sim.advance(2e-3, 3)
+            if looks:
+                sim._bring_up_to_date()
+        ends.append(sim.state)
+    assert (ends[0].q == ends[1].q).all()
+    assert (ends[0].v == ends[1].v).all()
