@@ -23,12 +23,14 @@ from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.simulation.motors import motor_law
-from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, LOADS, MOTORS, MU, moving_of
+from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, twist_to_child
 
-EXPLICIT, AT_END, AT_MIDPOINT = range(3)  # where in the step springs, dampers and motors are taken
+# Where in the step springs, dampers and motors are taken; FROM_REST: nowhere, but the momenta of a variational step act as
+# forces that give them to the linkage at rest within half a step.
+EXPLICIT, AT_END, AT_MIDPOINT, HALF_WAY, FROM_REST = range(5)
 
 
 # ------------------------------------------------------------------------------------------------------------------ joints
@@ -48,6 +50,13 @@ def motor_at(s, i, d, ahead):
 def joint_efforts(table, where, h):
     """Fills `drive` with all efforts on joints, and `resistance` with their armature, by equations (1) and (2)."""
     s = moving_of(table)
+    if where == FROM_REST:
+        for j in range(s.v.shape[0]):
+            s.drive[j] = s.effort[j] + s.stages[IMPULSE, j]
+            s.resistance[j, ARMATURE] = s.dof[j, ARMATURE]
+        return
+    if where == HALF_WAY:
+        h = s.numbers[SUBSTEP]
     ahead = h if where == AT_END else 0.0
     for i in range(s.tree.shape[0]):
         j = s.tree[i, V]
@@ -71,6 +80,9 @@ def joint_efforts(table, where, h):
             if where == AT_END:
                 armature += h * damping + h * h * stiffness
                 s.drive[d] -= h * stiffness * s.v[d]
+            elif where == HALF_WAY:
+                armature += 0.5 * h * damping + 0.25 * h * h * stiffness
+                s.drive[d] -= 0.5 * h * stiffness * s.v[d]
             elif where == AT_MIDPOINT:
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
                 s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
@@ -163,6 +175,9 @@ def articulate(table, where, h):
         s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
     )
     apply_loads(table)
+    if where == FROM_REST:
+        for i in range(s.tree.shape[0]):
+            add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.change, i, MOMENTUM)))
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     return bad
 

@@ -4,8 +4,9 @@ Where the integrator takes joint forces implicitly, they act as they are at the 
 
     spring  -k (q + h v⁺ - q₀)    damper  -d v⁺    with v⁺ = v + h q̈,    motors likewise                         (1)
 
-so that M q̈ + bias(q, v) is their sum with everything on bodies. The implicit midpoint rule takes them at the middle of the
-step; explicit methods of several stages have no one moment, and (1) is given for the state they reached, with h = 0.
+so that M q̈ + bias(q, v) is their sum with everything on bodies. The implicit midpoint rule and the variational integrator
+take them at the middle of the step; explicit methods of several stages have no one moment, and (1) is given for the state
+they reached, with h = 0.
 """
 
 from __future__ import annotations
@@ -21,8 +22,18 @@ from linkwork.model.joint_kernels import joint_passive_effort
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.implicit_midpoint import BASIS
+from linkwork.simulation.integrators.variational import MIDDLE
 from linkwork.simulation.motors import motor_law
-from linkwork.simulation.moving import EFFORT_PARTS, IMPLICIT, IMPLICIT_MIDPOINT, METHOD, SEMI_IMPLICIT_EULER, moving_of
+from linkwork.simulation.moving import (
+    EFFORT_PARTS,
+    IMPLICIT,
+    IMPLICIT_MIDPOINT,
+    METHOD,
+    SEMI_IMPLICIT_EULER,
+    SUBSTEP,
+    VARIATIONAL,
+    moving_of,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -89,6 +100,10 @@ def note_efforts(table, h):
     elif method == IMPLICIT_MIDPOINT:
         integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
         note_joints(table, s.stages[BASIS], s.u, 0.0)
+    elif method == VARIATIONAL:
+        for j in range(s.v.shape[0]):
+            s.u[j] /= s.numbers[SUBSTEP]
+        note_joints(table, s.stages[MIDDLE], s.u, 0.0)
     else:
         note_joints(table, s.q, s.v, 0.0)
 

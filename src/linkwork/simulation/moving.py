@@ -23,13 +23,17 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
-SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK = range(5)
-STAGE_ROWS = (0, 3, 16, 19, 1)
+SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
+STAGE_ROWS = (0, 3, 16, 19, 1, 4)
+CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 96, 32  # of `integrators.discrete_newton`
+MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
+IMPULSE = 1  # row of `stages`: what joints give to the same
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
 LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
 ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
+HALVINGS, UNBALANCED = 14, 15  # of steps that could not be solved; midpoint steps without balance of energy
 COUNTS = 16
 
 # Entries of `numbers`.
@@ -82,6 +86,8 @@ class Moving(NamedTuple):
     start_v: Float1  # (nv,)
     u: Float1  # (nv,) a stage is at start ⊕ u
     stages: Float2  # (rows of the integrator, nq + 1)
+    change: Float2  # (n, 96) of variational steps; no rows for others
+    change_dof: Float2  # (nv, 32)
     # momentum of floating trees
     base: Int1  # (t,) body on each free joint to the world
     tree_of: Int1  # (n,) floating tree of each body, or -1
@@ -140,6 +146,8 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         start_v=untouched(nv),
         u=untouched(nv),
         stages=untouched(STAGE_ROWS[method], nq + 1),
+        change=untouched(n if method == VARIATIONAL else 0, CHANGE_COLUMNS),
+        change_dof=untouched(nv if method == VARIATIONAL else 0, CHANGE_DOF_COLUMNS),
         base=bases,
         tree_of=tree_of,
         kept=np.zeros((bases.size, 6)),

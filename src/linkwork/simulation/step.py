@@ -7,9 +7,24 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, accelerate, place_and_move
+from linkwork.simulation.accelerate import (
+    AT_END,
+    AT_MIDPOINT,
+    EXPLICIT,
+    FROM_REST,
+    HALF_WAY,
+    accelerate,
+    place_and_move,
+)
 from linkwork.simulation.acting import note_efforts
-from linkwork.simulation.integrators import dormand_prince, euler, implicit_midpoint, kick_drift_kick, runge_kutta
+from linkwork.simulation.integrators import (
+    dormand_prince,
+    euler,
+    implicit_midpoint,
+    kick_drift_kick,
+    runge_kutta,
+    variational,
+)
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.momentum import correct_bases
@@ -25,8 +40,10 @@ from linkwork.simulation.moving import (
     OVERFLOW,
     RUNGE_KUTTA,
     SEMI_IMPLICIT_EULER,
+    STAGE,
     SUBSTEP_WISH,
     SUBSTEPS,
+    VARIATIONAL,
     WISH_BEFORE,
     moving_of,
 )
@@ -63,20 +80,18 @@ def advance_closed(table, h, n):
 @routine
 def one_step(table, h):
     """One step of h [s], or none: OK, or why it failed."""
-    where = where_joints_act(table)
     status = begin(table, h)
     while status == EVALUATE:
-        status = resume(table, h, accelerate(table, where, h))
+        status = resume(table, h, accelerate(table, where_joints_act(table), h))
     return finish(table, status)
 
 
 @routine
 def one_closed_step(table, h):
     """The same with loops: every evaluation meets their accelerations, and the end of the step is closed again."""
-    where = where_joints_act(table)
     status = begin(table, h)
     while status == EVALUATE:
-        status = resume(table, h, accelerate_closed(table, where, h))
+        status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
     if status == DONE:
         status = close_loops(table)
     return finish(table, status)
@@ -85,9 +100,12 @@ def one_closed_step(table, h):
 @inlined
 def where_joints_act(table):
     """Where in the step the integrator takes springs, dampers and motors."""
-    method = moving_of(table).counts[METHOD]
+    s = moving_of(table)
+    method = s.counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
         return AT_END
+    if method == VARIATIONAL:
+        return HALF_WAY if s.counts[STAGE] == variational.AT_START else FROM_REST
     return AT_MIDPOINT if method == IMPLICIT_MIDPOINT else EXPLICIT
 
 
@@ -112,6 +130,8 @@ def begin(table, h):
         return dormand_prince.begin(table, h)
     if method == KICK_DRIFT_KICK:
         return kick_drift_kick.begin(table, h)
+    if method == VARIATIONAL:
+        return variational.begin(table, h)
     return implicit_midpoint.begin(table, h)
 
 
@@ -128,6 +148,8 @@ def resume(table, h, bad):
         return dormand_prince.resume(table, h, bad)
     if method == KICK_DRIFT_KICK:
         return kick_drift_kick.resume(table, h, bad)
+    if method == VARIATIONAL:
+        return variational.resume(table, h, bad)
     return implicit_midpoint.resume(table, h, bad)
 
 

@@ -6,6 +6,7 @@ from linkwork.simulation.moving import (
     KICK_DRIFT_KICK,
     RUNGE_KUTTA,
     SEMI_IMPLICIT_EULER,
+    VARIATIONAL,
 )
 
 INTEGRATORS = {
@@ -14,6 +15,7 @@ INTEGRATORS = {
     "dormand_prince": DORMAND_PRINCE,
     "implicit_midpoint": IMPLICIT_MIDPOINT,
     "kick_drift_kick": KICK_DRIFT_KICK,
+    "variational": VARIATIONAL,
 }
 
 RTOL, ATOL = 1e-6, 1e-9  # error that substeps with error control may make, relative and absolute, by default
