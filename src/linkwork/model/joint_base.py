@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
@@ -40,6 +41,9 @@ class Joint:
     armature: inertia of the rotor, seen at the joint [kg·m² or kg]
     effort_limit [N·m or N]: of motors; velocity_limit [rad/s or m/s]: data for controllers; dynamics does not clamp
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     limits: Sequence[float] | Sequence[Sequence[float]] | None = None
     damping: PerDof = None
