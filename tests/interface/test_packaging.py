@@ -1,4 +1,4 @@
-"""What a package needs around its code: metadata, a wheel that installs, hints that work in any shell, runs without extras."""
+"""What a package needs around its code: metadata, a wheel that installs, hints for any shell, runs without extras."""
 
 import importlib.util
 import os
@@ -15,7 +15,15 @@ import linkwork as lw
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-WRITTEN = ("src/**/*.py", "benchmarks/**/*.py", "examples/**/*.py", "docs/**/*.md", "docs/**/*.py", "tests/**/*.py", "*.md")
+WRITTEN = (
+    "src/**/*.py",
+    "benchmarks/**/*.py",
+    "examples/**/*.py",
+    "docs/**/*.md",
+    "docs/**/*.py",
+    "tests/**/*.py",
+    "*.md",
+)
 BARE_EXTRA = re.compile(r"pip install (?:-\S+ )*[\w.]*\[")  # zsh takes brackets for a pattern
 
 # What stands where a package is not installed: importing it fails as it would there.
