@@ -92,7 +92,7 @@ class _ViewModel(models.PrimitiveModel):
 class _ViewAttributes(AttributeTemplate):
     key = View
 
-    def generic_resolve(self, view: Any, name: str) -> Any:
+    def generic_resolve(self, view: Any, name: str) -> Any:  # type: ignore[override]
         return view.fields.get(name)
 
 
