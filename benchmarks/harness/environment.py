@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("linkwork", "numpy", "numba", "llvmlite", "pin", "mujoco", "openmm", "jax")
+import linkwork
+
+PACKAGES = ("numpy", "numba", "llvmlite", "pin", "mujoco", "openmm", "jax")
 
 
 def environment() -> dict[str, Any]:
     """Where results come from: machine, versions, date."""
-    packages = {}
+    packages = {"linkwork": linkwork.__version__}  # of the code that runs, whatever was once installed
     for name in PACKAGES:
         try:
             packages[name] = importlib.metadata.version(name)

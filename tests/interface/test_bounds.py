@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import shutil
 import subprocess
 import sys
@@ -17,6 +15,7 @@ from tests.helpers.compiled_elsewhere import assert_same_results, environment, r
 import linkwork as lw
 from linkwork.core.jit import kernel
 from linkwork.core.kernel_cache import source_stamp
+from linkwork.core.notice import TEXT
 from linkwork.spatial.simd import prefetch, splat, vload, vstore
 
 
@@ -160,7 +159,7 @@ def hits_and_misses(env) -> tuple[int, int]:
         [sys.executable, "-c", COMPILE_ONE], env=env, capture_output=True, text=True, timeout=120, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""  # not a terminal: compiling stays silent
+    assert result.stderr.replace(TEXT, "").strip() == ""  # one small kernel: reported by slow machines only
     hits, misses = map(int, result.stdout.split())
     return hits, misses
 
@@ -208,33 +207,33 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
 # ------------------------------------------------------------------------------------------------------------ announcement
 
 
-def on_a_terminal(env) -> str:
-    """What a user sees on standard error when it is a terminal."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", COMPILE_ONE], env=env, stdout=subprocess.PIPE, stderr=follower)
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            chunk = os.read(leader, 4096)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not chunk:
-            break
-        seen += chunk
-    os.close(leader)
-    process.communicate(timeout=120)
-    assert process.returncode == 0, seen
-    return seen.decode()
+SLOWLY = """
+import sys, time
+from linkwork.core import notice
+notice.PATIENCE = 0.05
+for seconds in (0.0, float(sys.argv[1]), 0.3):  # the third is not reported again
+    with notice.notice_of_compiling():
+        time.sleep(seconds)
+"""
 
 
-def test_first_compilation_is_announced_on_a_terminal(tmp_path):
-    env = environment(tmp_path)
-    first = on_a_terminal(env)
-    assert "linkwork: compiling depth_first_order" in first
-    assert "kept for later runs" in first
-    assert on_a_terminal(env) == ""  # from the cache: nothing to say
+@pytest.mark.parametrize(("seconds", "times"), [(0.0, 1), (0.5, 1)])
+def test_long_compilation_is_reported_once(seconds, times):
+    """Wherever standard error goes: a terminal, a notebook, a file."""
+    done = subprocess.run(
+        [sys.executable, "-c", SLOWLY, str(seconds)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.count("linkwork: compiling kernels") == times
+    assert "kept for later runs" in done.stderr
 
 
-def test_compilation_is_silent_elsewhere(tmp_path):
+def test_short_compilation_is_not_reported():
+    from linkwork.core import notice
+
+    with notice.notice_of_compiling():
+        pass
+    assert notice.PATIENCE == 2.0  # [s] as promised in the docs
+
+
+def test_quick_compilation_is_silent(tmp_path):
     assert hits_and_misses(environment(tmp_path)) == (0, 1)  # which also checks that nothing was written

@@ -137,6 +137,7 @@ def plan_nodes(parent):
     joints = np.empty(n + 1, dtype=np.int64)  # the joint above each element
     heights = np.empty(n + 1)
     weights = np.empty(n + 1)
+    spare = np.empty(n + 1, dtype=np.int64)
     stack = np.empty((2 * 64 + 2 * n + 4, 5), dtype=np.int64)
     for top in range(n - 1, -2, -1):  # -1 is the world; light branches of a path have larger numbers than its top
         if top >= 0 and parent[top] >= 0 and heavy[parent[top]] == top:
@@ -144,7 +145,7 @@ def plan_nodes(parent):
         if top == -1:
             branches = gather_branches(first_light[n], next_light, hang, height, items, heights, 0)
             if branches > 0:
-                sort_tallest_first(items, heights, 0, branches)
+                sort_tallest_first(items, heights, 0, branches, spare, weights)
                 root, count, _ = halve(SUM, items, joints, heights, 0, branches, draft, count, weights, stack)
                 hang[n] = root
             continue
@@ -156,7 +157,7 @@ def plan_nodes(parent):
             branches = gather_branches(first_light[body], next_light, hang, height, items, heights, length)
             branch, h = -1, 0.0
             if branches > 0:
-                sort_tallest_first(items, heights, length, length + branches)
+                sort_tallest_first(items, heights, length, length + branches, spare, weights)
                 branch, count, h = halve(
                     SUM, items, joints, heights, length, length + branches, draft, count, weights, stack
                 )
@@ -215,13 +216,31 @@ def gather_branches(child, next_light, hang, height, items, heights, start):
     return count
 
 
-@routine(allocates=True)
-def sort_tallest_first(items, heights, lo, hi):
-    """Sorts items[lo:hi] by falling height; equals keep their order, so that a plan can be repeated."""
-    if hi - lo > 2:  # a pair has one tree only
-        order = np.argsort(-heights[lo:hi], kind="mergesort")
-        items[lo:hi] = items[lo:hi][order]
-        heights[lo:hi] = heights[lo:hi][order]
+@routine
+def sort_tallest_first(items, heights, lo, hi, spare_items, spare_heights):
+    """Sorts items[lo:hi] by falling height; equals keep their order, so that a plan can be repeated.
+
+    Runs of 1, 2, 4, ... are merged into spare space and copied back. (NumPy's sorts take Numba 3 s to compile.)
+    """
+    width = 1
+    while width < hi - lo and hi - lo > 2:  # a pair has one tree only
+        for start in range(lo, hi, 2 * width):
+            middle = min(start + width, hi)
+            end = min(start + 2 * width, hi)
+            left, right = start, middle
+            for k in range(start, end):
+                if left < middle and (right >= end or heights[left] >= heights[right]):
+                    take = left
+                    left += 1
+                else:
+                    take = right
+                    right += 1
+                spare_items[k] = items[take]
+                spare_heights[k] = heights[take]
+        for k in range(lo, hi):
+            items[k] = spare_items[k]
+            heights[k] = spare_heights[k]
+        width *= 2
 
 
 @routine

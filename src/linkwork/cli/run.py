@@ -3,6 +3,7 @@
 linkwork run --list
 linkwork run snake_robot
 linkwork run my_scene.toml --set method.tolerance=1e-4 --out out/fine
+linkwork run snake_robot --no-record         only the numbers; needs no extra
 linkwork run my_scene.toml --resume          after Ctrl-C, or after the machine went down
 """
 
@@ -23,6 +24,7 @@ from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
+    from linkwork.scene import Scene
 
 NAME = "run"
 SUMMARY = "run a scene and record it"
@@ -36,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the recording (out/NAME of the scene)")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    parser.add_argument("--no-record", action="store_true", help="keep nothing: run, and print what it came to")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
     parser.add_argument("--list", action="store_true", help="list the built-in scenes")
 
@@ -50,6 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise LinkworkError("--resume goes on with a recording and --force replaces it; choose one.")
     if arguments.scene is None and not (arguments.resume and arguments.out):
         raise LinkworkError("run needs a scene; `linkwork run --list` shows those that come with Linkwork.")
+    if arguments.no_record:
+        if arguments.resume or arguments.force or arguments.out is not None:
+            raise LinkworkError("--no-record keeps nothing: leave out --out, --resume and --force, or record.")
+        return _run_only(arguments)
     if arguments.out is not None:
         out = arguments.out
     elif arguments.resume and not _is_scene(arguments.scene):
@@ -76,10 +83,41 @@ def _start(arguments: argparse.Namespace, out: Path) -> int:
     refuse_existing(out, arguments.force)  # before anything is computed
     with working(f"reading {arguments.scene}"):
         scene = Scene.read(arguments.scene, arguments.set)
+    _announce(arguments, scene)
+    return _go(arguments, out, lambda progress: run_scene(scene, out, force=arguments.force, progress=progress))
+
+
+def _run_only(arguments: argparse.Namespace) -> int:
+    """Without a recording, and so without what recordings need."""
+    from linkwork.scene import Scene
+    from linkwork.simulation.run import RunInterrupted, run_simulation
+
+    with working(f"reading {arguments.scene}"):
+        scene = Scene.read(arguments.scene, arguments.set)
+    _announce(arguments, scene)
+    began = time.perf_counter()
+    sim = scene.build()
+    try:
+        run_simulation(sim, scene.h, scene.steps, every=scene.every, label=scene.name, progress=_progress(arguments))
+    except RunInterrupted as stop:
+        print(f"linkwork: stopped after step {count(stop.steps_done)}; nothing was recorded.", file=sys.stderr)
+        return INTERRUPTED
+    if not arguments.quiet:
+        took = seconds(time.perf_counter() - began)
+        print(f"{count(sim.steps_done)} steps, {sim.time:.6g} s simulated; this run took {took}")
+        for name, value in sim.scalars().items():
+            print(f"  {name.replace('_', ' ')}: {value:.6g}")
+    return DONE
+
+
+def _progress(arguments: argparse.Namespace) -> bool | None:
+    return False if arguments.quiet else None
+
+
+def _announce(arguments: argparse.Namespace, scene: Scene) -> None:
     if not arguments.quiet:
         joints = f"{count(scene.model.n_bodies)} bodies, {count(scene.model.nv)} degrees of freedom"
         print(f"{scene.title}: {joints}, {count(scene.steps)} steps of {scene.h:g} s")
-    return _go(arguments, out, lambda progress: run_scene(scene, out, force=arguments.force, progress=progress))
 
 
 def _resume(arguments: argparse.Namespace, out: Path) -> int:
@@ -104,7 +142,7 @@ def _go(arguments: argparse.Namespace, out: Path, work: Any) -> int:
 
     began = time.perf_counter()
     try:
-        recording = work(False if arguments.quiet else None)
+        recording = work(_progress(arguments))
     except RunInterrupted as stop:
         name = f"{arguments.scene} " if arguments.scene else ""
         print(

@@ -117,7 +117,8 @@ def hull_corners(corners: FloatArray, what: str) -> FloatArray:
         import coal
     except ImportError:
         raise MissingExtraError(
-            f"{what}: the hull of a moving mesh needs Coal; install linkwork[contact], or give the body simple shapes."
+            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install 'linkwork[contact]', "
+            "or give the body simple shapes."
         ) from None
     points, triangles = merged_corners(corners)
     model = coal.BVHModelOBBRSS()

@@ -26,6 +26,7 @@ from linkwork.contact.narrow_phase import (
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import kernel
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import ModelError, StateError
@@ -45,6 +46,9 @@ STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of L
 class Closest(NamedTuple):
     """Where two things come nearest."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     distance: float  # [m]; negative: depth of penetration
     point_a: FloatArray  # (3,) nearest point of a in the world [m]
     point_b: FloatArray  # (3,)
@@ -57,6 +61,12 @@ class Collisions:
 
     settings: which pairs count (`self_contact`, `ignore`); friction and the like do not matter here.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, model: Model, settings: Contact | None = None):
         self.model, self.settings = model, settings or Contact()

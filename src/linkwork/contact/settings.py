@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import StateError
 
 LAWS = ("coupled", "impacts")
@@ -29,6 +30,9 @@ class Contact:
     continuous: whether fast bodies are followed between steps, so that they do not pass through thin ones.
     ignore: pairs of names of bodies or obstacles that never touch, beside those of the model.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     friction: float = 0.5
     restitution: float = 0.0

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
 
 MOST_ROWS = 12
 LEFT = 'style="text-align:left"'
@@ -25,3 +29,46 @@ def quoted(names: Iterable[str], count: int, most: int = MOST_ROWS) -> str:
     first = [name for name, _ in zip(names, range(most), strict=False)]
     more = count - len(first)
     return ", ".join(first) + (f", ... ({more:,} more)" if more > 0 else "")
+
+
+# ------------------------------------------------------------------------------- for classes with nothing special to show
+
+
+def line_of_attributes(self: Any) -> str:
+    """`__repr__` of a class that holds more than it needs to show: its public attributes, arrays by shape."""
+    return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in _attributes(self))})"
+
+
+def table_of_attributes(self: Any) -> str:
+    """`_repr_html_` of a class: its public attributes in a small table."""
+    return html_table(type(self).__name__, _attributes(self))
+
+
+def _attributes(thing: Any) -> list[tuple[str, str]]:
+    """Public attributes and short texts of their values; what has no short text is left out."""
+    if is_dataclass(thing):
+        names = [field.name for field in fields(thing)]
+    else:
+        names = list(getattr(thing, "_fields", getattr(thing, "__dict__", ())))
+    found = ((name, _short(getattr(thing, name, None))) for name in names if not name.startswith("_"))
+    return [(name, text) for name, text in found if text is not None]
+
+
+LONGEST = 80  # characters of one value
+FEW = 8  # numbers that are shown one by one
+
+
+def _short(value: Any) -> str | None:
+    """A value on part of a line; None where it has no text that says anything."""
+    if isinstance(value, np.ndarray):
+        if value.ndim <= 1 and value.size <= FEW:
+            return np.array2string(value, precision=6, separator=", ")
+        return f"array of shape {value.shape}"
+    if isinstance(value, (list, tuple, set, frozenset, dict)) and len(value) > FEW:
+        return f"{len(value):,} entries"
+    if type(value).__repr__ is object.__repr__ or callable(value):
+        return None
+    text = f"{value:g}" if isinstance(value, float) else repr(value)
+    if " at 0x" in text or "array(" in text:
+        return type(value).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."

@@ -28,7 +28,7 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 from linkwork.core.kernel_cache import KernelCache
-from linkwork.core.linking import Piece, PieceCompiler
+from linkwork.core.linking import KernelCompiler, Piece, PieceCompiler
 
 FASTMATH = ("contract", "nsz", "arcp")
 CAN_OMIT_REFERENCE_COUNTS = hasattr(
@@ -52,7 +52,7 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = Fals
     """
     if function is None:
         return partial(kernel, allocates=allocates)
-    dispatcher = _compile(function, allocates)
+    dispatcher = _compile(function, allocates, pipeline_class=KernelCompiler)
     if isinstance(dispatcher, CPUDispatcher):  # not so when Numba is switched off for coverage or debugging
         dispatcher._cache = KernelCache(function)  # type: ignore[attr-defined]
     kernels.append(dispatcher)

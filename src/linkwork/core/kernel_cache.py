@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property, partial
@@ -101,7 +100,7 @@ class _StampedCache(caching.FunctionCache):
 
 
 class KernelCache:
-    """What a kernel's dispatcher asks for compiled code. Says on a terminal why a first call takes seconds."""
+    """What a kernel's dispatcher asks for compiled code."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -134,10 +133,7 @@ class KernelCache:
         return self.files.cache_path
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        found = self.files.load_overload(signature, target_context)
-        if found is None and sys.stderr.isatty():
-            print(f"linkwork: compiling {self.function.__name__} (once; kept for later runs) ...", file=sys.stderr)
-        return found
+        return self.files.load_overload(signature, target_context)
 
     def save_overload(self, signature: Any, data: Any) -> None:
         self.files.save_overload(signature, data)

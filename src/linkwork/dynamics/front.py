@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, refuse_memory, shown
+from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
@@ -361,6 +362,9 @@ def body_jacobian(
 class Energy(NamedTuple):
     """[J]; the potential counts gravity (zero at the world's origin) and joint springs, the kinetic part armature too."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     kinetic: float
     potential: float
 
@@ -377,6 +381,9 @@ def energy(model: Model, state: State) -> Energy:
 
 
 class Momentum(NamedTuple):
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     linear: FloatArray  # [kg·m/s], shape (3,)
     angular: FloatArray  # [kg·m²/s] about the chosen point, shape (3,)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
 from linkwork.dynamics.plastic_impact import plastic_velocities
@@ -30,6 +31,9 @@ TOLERANCE = 1e-9
 
 class ImpactLoss(NamedTuple):
     """What the new joint on the world could not carry over."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     angle: float  # [rad] between the pose before and after
     distance: float  # [m]
@@ -56,6 +60,9 @@ class Rerooted(_Pair):
     old_index: index each body had before, shape (n,): wrenches of shape (n, 6) become `wrenches[old_index]`.
     loss: what a projection took away; zeros without one.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     acceleration: FloatArray | None
     old_index: IntArray

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.core.checks import choice
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import is_delicate, refuse_lost_digits
@@ -33,6 +34,12 @@ class Response:
     Bodies are given by name (or index), joints by name. Twists, accelerations and wrenches refer to the body's own frame at
     its origin. `set_wrench` and `set_effort` change one load and update its path only.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, model: Model, state: State, effort: ArrayLike | None = None, wrenches: ArrayLike | None = None):
         refuse_loops(as_model(model, "Response"), "Response")

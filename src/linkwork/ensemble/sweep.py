@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import whole
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.ensemble import engine
 from linkwork.ensemble.design import Vary, make_points, run_seed
@@ -51,6 +52,12 @@ class Sweep:
     settings: overrides of the scene in all runs. seed_keys: keys of the scene that take the seed of each run.
     keep: "recordings", or "scalars" for the table only. results: which scalars, with .first, .last, .min, .max or .mean.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

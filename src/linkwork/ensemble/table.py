@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.describe import table_of_attributes
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
 from linkwork.ensemble.journal import read_journal
@@ -33,6 +34,9 @@ class SweepTable:
 
     len(table): finished runs. parameters, results: names of columns. `table["energy"]` is a column, `table.row(k)` a row.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)

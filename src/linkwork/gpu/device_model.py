@@ -10,6 +10,7 @@ import numpy as np
 from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble
 from linkwork.core.checks import positive, whole
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure, refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.gpu.arrays import Reader, like
@@ -27,6 +28,9 @@ WARP = 32  # slots of a level are aligned to it when there is one sample
 class DeviceEnergy(NamedTuple):
     """[J] of each sample, as arrays on the device; what counts is as in `lw.energy`."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     kinetic: Any
     potential: Any
 
@@ -42,6 +46,12 @@ class DeviceModel:
     and JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
     Not for use by two threads at once. Memory: see `bytes_needed`.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics.devices.device import Device
@@ -38,6 +39,9 @@ class CouplingSettings:
     implicit: take spring and damper where the body will be at the end of the simulation's step, so that no stiffness and no
     damping is too high for the body's mass.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     stiffness: float = 200.0
     damping: float = 2.0
@@ -87,6 +91,12 @@ SETTING_NAMES = tuple(field.name for field in fields(CouplingSettings))
 
 class Grasp:
     """One hand's hold on a point of a body; made by `grasp`, ended by `release`."""
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self, session: Session, slot: int, number: int, load: Load, device: Device, settings: CouplingSettings

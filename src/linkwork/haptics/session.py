@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics import virtual
@@ -51,6 +52,12 @@ def session_of(sim: LinkageSimulation) -> Session:
 
 class Session:
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, sim: LinkageSimulation):
         self._source = source_of(sim)

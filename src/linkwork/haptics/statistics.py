@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.haptics import layout as at
 
 IntArray = NDArray[np.int64]
@@ -22,6 +23,9 @@ class LoopStatistics:
     busy: what a tick takes. interval: from tick to tick. Each: (median, 99 %, 99.9 %, longest).
     missed: ticks that were due while an earlier one was under way or the processor was away.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     name: str
     ticks: int

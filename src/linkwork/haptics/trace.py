@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
+
 if TYPE_CHECKING:
     from linkwork.haptics.grasp import Grasp
     from linkwork.haptics.session import Session
@@ -20,6 +22,12 @@ class Trace:
     point: where the body is by the last snapshot. wrench: on the body; felt: by the hand, in the device's units.
     energy [J]: given to each hand by its device since its grasp.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, grasps: tuple[Grasp, ...]):
         self.grasps = grasps

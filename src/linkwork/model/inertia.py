@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
@@ -50,6 +51,9 @@ class Inertia:
     moments: principal moments, shape (3,), or a symmetric matrix, shape (3, 3).
     Values are checked when the linkage compiles, so that all faults are reported together; `faults()` checks one at once.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     mass: float
     com: Vector3

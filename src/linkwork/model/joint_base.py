@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
@@ -41,6 +42,9 @@ class Joint:
     effort_limit [N·m or N]: of motors. velocity_limit [rad/s or m/s]: speed above which a motor does not push; 0 counts as
     not given
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     limits: Sequence[float] | Sequence[Sequence[float]] | None = None
     damping: PerDof = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import shown
-from linkwork.core.describe import html_table, quoted
+from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.inertia import MASSLESS, Inertia
@@ -30,6 +30,9 @@ _WELD = Fixed()
 class Body:
     """One rigid body, its joint to its parent, and where the joint's zero frame stands in the parent."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     name: str
     parent: str
     joint: Joint
@@ -43,6 +46,9 @@ class Body:
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """A shape that stands in the world and never moves."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     name: str
     shape: Shape

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.joints import Free, Joint
 from linkwork.spatial.pose import Pose
 
@@ -17,6 +18,9 @@ class Loop:
 
     The joint's zero frame stands at `placement_a` in body a, its child frame at `placement_b` in body b.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     name: str
     joint: Joint
@@ -29,6 +33,9 @@ class Loop:
 
 class LoopClosure(NamedTuple):
     """A compiled loop: bodies by number, -1 for the world; frames as poses in those bodies."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     name: str
     joint: Joint

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import finite, numbers, shown
-from linkwork.core.describe import html_table, quoted
+from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
@@ -41,6 +41,9 @@ class ModelArrays(NamedTuple):
 
 class Frame(NamedTuple):
     """A named frame fixed in a body; body -1 is the world."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     body: int
     pose: Pose

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
+
 if TYPE_CHECKING:
     from linkwork.model.model import Model
 
@@ -21,6 +23,9 @@ class Motion:
     frame_time: between frames [s].
     joints: coordinates of each joint by its name, shape (frames, nq of the joint).
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     frame_time: float
     joints: dict[str, FloatArray]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Pose, Vector3
 
@@ -23,6 +24,9 @@ class Shape:
     visual_only: for display; never in contact.
     owner: the body of the linkage the shape came with, when compiling has welded that body to another.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     placement: Pose = field(default_factory=Pose, kw_only=True)
     friction: float | None = field(default=None, kw_only=True)

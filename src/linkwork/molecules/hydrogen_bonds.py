@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.state import State
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.molecule import Molecule
@@ -19,6 +20,9 @@ HELIX = 4  # residues from the carbonyl to the amide of an α-helix
 
 
 class HydrogenBond(NamedTuple):
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     acceptor: int  # number of the residue whose C=O takes part, in `molecule.atoms.residues`
     donor: int  # and of the one whose N-H does
     energy: float  # [kJ/mol]

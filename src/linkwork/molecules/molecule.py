@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
@@ -36,6 +37,9 @@ FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 class Torsion:
     """A joint of a molecule, by its name in the field."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     name: str  # "A:17:phi"
     joint: int  # number of the joint, and of the body it carries
     atoms: tuple[int, int, int, int]  # whose dihedral angle it is
@@ -48,6 +52,9 @@ class Molecule:
     counts the turn from it).
     report: every change that was made to the structure.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

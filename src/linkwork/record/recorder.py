@@ -15,6 +15,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import whole
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -62,6 +63,9 @@ class Recorder:
     every: steps between frames in `run`; 0 leaves the choice to the run.
     metadata: anything JSON can hold; scene: text the run was made from; settings: of the simulation, by name.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import FormatError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -39,6 +40,9 @@ class Scene:
     model, state: those of an earlier run of the scene, in place of what [model] and [state] would give.
     Raises FormatError with all faults at once, each with its line.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -31,6 +32,9 @@ ADAPTIVE_COST = 4  # of a joint in an adaptive solve, in joints of a full step; 
 class Report:
     """What a call of `step` did. Every simulation derives its own from this and adds its numbers."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     def note(self) -> str:
         """What matters most, in a few words, for the line of the progress bar."""
         return ""
@@ -47,6 +51,9 @@ class RunReport:
 
     What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     status: str
     h: float

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 
 Vector3 = tuple[float, float, float]
@@ -37,6 +38,9 @@ class Pose:
     matrix: a rotation matrix, shape (3, 3), or a homogeneous matrix, shape (4, 4), that replaces xyz too.
     `A @ B` is the pose of B's child in A's parent.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     __slots__ = ("rotation", "xyz")
     rotation: Matrix3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -27,6 +28,12 @@ class Loads(Loaded):
     loads.apply_spring("middle", target=(1, 0, 0), stiffness=200.0)
     rest = lw.settle(model, state, loads=loads)
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """They are read when something settles."""

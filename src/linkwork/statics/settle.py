@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
+from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_finite_state
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
@@ -28,6 +29,9 @@ OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of
 
 class SettleReport(NamedTuple):
     """How well a linkage is balanced, and how that was reached."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     unbalanced: float  # largest effort that nothing balances [N·m or N]
     unbalanced_part: float  # the same as a part of what loads and springs amount to
@@ -53,6 +57,9 @@ class SettleReport(NamedTuple):
 
 class Settled(NamedTuple):
     """A linkage at rest."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     state: State
     report: SettleReport

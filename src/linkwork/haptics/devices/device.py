@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +21,9 @@ class Reading(NamedTuple):
 
     position: [m], in the device's own axes, shape (3,). rotation: unit quaternion w, x, y, z. buttons: one bit each.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     position: Sequence[float]
     rotation: Sequence[float] = UPRIGHT
@@ -46,6 +50,12 @@ class Pointer:
 
     force, torque: last ones written [N, N·m], shape (3,).
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), rotation: Sequence[float] = UPRIGHT):
         self.force, self.torque = np.zeros(3), np.zeros(3)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.haptics.devices.device import Reading
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +26,12 @@ class HumanHand:
     delay: [s] from wanting to doing.
     A passive hand: whatever energy it brings comes from the target's motion.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

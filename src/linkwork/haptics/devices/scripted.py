@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import UPRIGHT, Reading, unit_quaternion
 
@@ -20,6 +21,12 @@ class ScriptedMotion:
     rotation: quaternion w, x, y, z as a function of time likewise; upright by default.
     force, torque: last ones written [N, N·m].
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
 
@@ -31,6 +32,12 @@ class UdpDevice:
     address: to listen at, ("127.0.0.1", 0) by default: reachable from this machine only, at a free port (`address` then
     says which). Before the first pose the device is at its origin.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, address: tuple[str, int] = ("127.0.0.1", 0)):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

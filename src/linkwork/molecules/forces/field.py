@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.front import inverse_dynamics
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
@@ -75,6 +76,12 @@ class CompiledField(FieldQuestions):
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.field import FieldQuestions, atom_positions, poses_of
@@ -30,6 +31,12 @@ class OpenMMField(FieldQuestions):
     Bonds, angles and torsions that cannot change are left out of the evaluation; their energy is counted once, so that
     `energy` is that of the whole System (to the precision of the platform: single on "CPU", double on "Reference").
     """
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(
         self,

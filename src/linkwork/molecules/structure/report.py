@@ -6,8 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from linkwork.core.describe import table_of_attributes
+
 
 class Change(NamedTuple):
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     kind: str  # "altloc", "ligand", "water", "ion", "hydrogens", "residue", "gap", "end", "atoms", "protonation", ...
     where: str  # chain:residue, a chain, or "" for the whole structure
     what: str
@@ -19,6 +24,9 @@ class Change(NamedTuple):
 @dataclass
 class PreparationReport:
     """Every change that was made, in the order it was made."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     source: str
     changes: list[Change] = field(default_factory=list)

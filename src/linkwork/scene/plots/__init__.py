@@ -37,7 +37,7 @@ def save_plot(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install linkwork[plots]") from None
+        raise MissingExtraError("drawing needs matplotlib; install it with: pip install 'linkwork[plots]'") from None
     if len(recording) < 2:
         raise LinkworkError(f"recording '{recording.path}' has {len(recording)} frame; a plot over time needs two.")
     panels = [

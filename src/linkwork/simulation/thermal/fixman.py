@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import kernel, routine
 from linkwork.dynamics.aba import (
     BODY_WORK,
@@ -168,6 +169,12 @@ def articulated(work, i, U, d_inverse, out):
 
 class FixmanPotential:
     """½ kT ln det M of a model, and the force that follows from it."""
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, model: Model, temperature: float, boltzmann: float = BOLTZMANN):
         kinds, parents = model.arrays.tree[:, KIND], model.parent

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
+from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.front import energy, forward_dynamics
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -26,6 +27,12 @@ BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps
 
 class RandomVelocities:
     """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model."""
+
+    def __repr__(self) -> str:
+        return line_of_attributes(self)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
         self.model = model
@@ -76,6 +83,9 @@ class Langevin:
     fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
     springs, not rigid.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     temperature: float
     friction: float = 1.0

@@ -17,6 +17,7 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
@@ -37,6 +38,9 @@ class ContactPoint:
     state: "apart", "sticking" or "sliding".
     """
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     body: str
     other: str
     point: tuple[float, float, float]
@@ -56,6 +60,9 @@ class ContactReport:
     sweeps: of all solves. not_converged: solves that stopped at max_sweeps above their tolerance.
     deepest: penetration that a step began with [m]. energy_lost: to friction and impacts [J].
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     contacts: int
     limits: int

@@ -1,0 +1,84 @@
+"""Compiles kernels ahead of their first use, on all cores, so that nothing waits later. The result is kept on disk.
+
+linkwork warm
+linkwork warm --workers 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
+from linkwork.cli.screen import seconds
+from linkwork.core.checks import whole
+from linkwork.core.progress import progress_bar
+
+NAME = "warm"
+SUMMARY = "compile kernels ahead of their first use"
+
+LOOK_EVERY = 0.1  # [s] at what the workers have done
+
+START = "import linkwork as lw; model = lw.library.{model}.compile(); state = model.state(); "
+CHAIN, LOOP = START.format(model="chain(20)"), START.format(model="four_bar()")
+INTEGRATORS = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "kick_drift_kick")
+
+# Independent programs, the longest first. Kernels that two of them share may be compiled twice, at the same time.
+PROGRAMS = {
+    "adaptive dynamics": CHAIN + "sim = lw.AdaptiveDynamics(model, state); sim.step(1e-3); sim.checkpoint()",
+    "adaptive dynamics with loops": LOOP + "lw.AdaptiveDynamics(model, lw.close_loops(model, state)).step(1e-3)",
+    "adaptive quasi-statics": CHAIN + "lw.QuasiStatics(model, state).solve()",
+    "full dynamics": CHAIN + f"[lw.FullDynamics(model, state, integrator=i).step(1e-3) for i in {INTEGRATORS}]",
+    "full dynamics with loops": LOOP + "lw.FullDynamics(model, lw.close_loops(model, state)).step(1e-3)",
+    "statics": CHAIN + "lw.settle(model, state)",
+    "algorithms of forward dynamics": CHAIN
+    + "from linkwork.dynamics.front import ALGORITHMS as every; "
+    + "[lw.forward_dynamics(model, state, algorithm=name) for name in every]",
+    "queries": CHAIN + "lw.inverse_dynamics(model, state, [0.0] * model.nv); lw.mass_matrix(model, state); "
+    "lw.body_poses(model, state); lw.energy(model, state); lw.momentum(model, state); lw.Response(model, state)",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workers", type=int, help="processes at a time (as many as there are cores)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    workers = whole(arguments.workers or os.cpu_count() or 1, 1, "--workers")
+    began = time.perf_counter()
+    waiting = list(PROGRAMS)
+    working: dict[str, subprocess.Popen[str]] = {}
+    failed: dict[str, str] = {}
+    try:
+        with progress_bar(len(PROGRAMS), "compiling") as move:
+            while waiting or working:
+                while waiting and len(working) < workers:
+                    name = waiting.pop(0)
+                    working[name] = subprocess.Popen(
+                        [sys.executable, "-c", PROGRAMS[name]],
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE,
+                        text=True,
+                    )
+                time.sleep(LOOK_EVERY)
+                for name in [name for name, process in working.items() if process.poll() is not None]:
+                    process = working.pop(name)
+                    if process.returncode != 0:
+                        failed[name] = (process.communicate()[1].strip().splitlines() or ["no message"])[-1]
+                move(len(PROGRAMS) - len(waiting) - len(working), ", ".join(working))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        for process in working.values():
+            process.terminate()
+    for name, message in failed.items():
+        print(f"linkwork: {name}: {message}", file=sys.stderr)
+    print(f"{len(PROGRAMS) - len(failed)} of {len(PROGRAMS)} sets of kernels are ready; this took {_took(began)}")
+    return REFUSED if failed else DONE
+
+
+def _took(began: float) -> str:
+    return seconds(time.perf_counter() - began)

@@ -1,0 +1,41 @@
+"""Equations of the theory pages: tagged blocks become MathML, everything else stays as it was written."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+spec = importlib.util.spec_from_file_location("equations", DOCS / "equations.py")
+equations = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(equations)
+
+
+def test_tagged_block_is_typeset():
+    made = equations.on_page_markdown("Text\n\n    Φ21 = Φ12ᵀ W₀⁻¹ (a + b)²      (1)\n\nmore\n")
+    assert "<msub><mi>Φ</mi><mn>21</mn></msub>" in made
+    assert "<msubsup><mi>Φ</mi><mn>12</mn><mi>T</mi></msubsup>" in made
+    assert "<msubsup><mi>W</mi><mn>0</mn><mi>−1</mi></msubsup>" in made
+    assert "<msup><mo>)</mo><mi>2</mi></msup>" in made
+    assert "<mtext>(1)</mtext>" in made
+    assert made.startswith("Text\n")
+    assert "\nmore" in made
+
+
+@pytest.mark.parametrize(
+    "text", ["    pip install this\n", "```\n    a = b     (1)\n```\n", "- item\n    goes on     (1)\n"]
+)
+def test_other_blocks_stay(text):
+    assert equations.on_page_markdown(f"{text}\nend").startswith(text)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("theory/*.md")), ids=lambda page: page.stem)
+def test_no_character_of_an_equation_is_lost(page):
+    """What is written between the tags of MathML is what stands in the page, spaces, underscores and raised letters aside."""
+    for block in re.findall(r"(?:^    .*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE):
+        rows = block.rstrip("\n").split("\n")
+        if any(equations.TAG.search(row) for row in rows):
+            shown = equations.html.unescape(re.sub(r"<[^>]*>", "", equations.typeset(rows)))
+            plain = "".join({**equations.RAISED, **equations.LOWERED}.get(c, c) for c in block)
+            assert sorted(re.sub(r"[\s_]", "", shown)) == sorted(re.sub(r"[\s_]", "", plain)), block

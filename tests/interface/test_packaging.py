@@ -1,0 +1,111 @@
+"""What a package needs around its code: metadata, a wheel that installs, hints for any shell, runs without extras."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from benchmarks.harness.environment import environment
+
+import linkwork as lw
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WRITTEN = (
+    "src/**/*.py",
+    "benchmarks/**/*.py",
+    "examples/**/*.py",
+    "docs/**/*.md",
+    "docs/**/*.py",
+    "tests/**/*.py",
+    "*.md",
+)
+BARE_EXTRA = re.compile(r"pip install (?:-\S+ )*[\w.]*\[")  # zsh takes brackets for a pattern
+
+# What stands where a package is not installed: importing it fails as it would there.
+WITHOUT_EXTRAS = """
+import sys
+for name in ("zarr", "matplotlib", "mujoco", "coal", "viser", "trimesh", "PIL", "distributed", "scipy", "gemmi", "openmm"):
+    sys.modules[name] = None
+from linkwork.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run(*command, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_metadata():
+    assert PROJECT["authors"] == [{"name": "Linkwork developers"}]
+    assert all(url.startswith("https://") for url in PROJECT["urls"].values())
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert "cff-version: 1.2.0" in citation
+    assert "Linkwork developers" in citation
+    assert f"version: {lw.__version__}\n" in citation
+    assert PROJECT["version"] == lw.__version__
+
+
+def test_results_name_the_version_that_ran():
+    assert environment()["packages"]["linkwork"] == lw.__version__
+
+
+@pytest.mark.parametrize("pattern", WRITTEN)
+def test_extras_are_quoted(pattern):
+    """`pip install linkwork[viewer]` fails in zsh; quoted it works everywhere."""
+    for path in ROOT.glob(pattern):
+        found = BARE_EXTRA.findall(path.read_text(encoding="utf-8"))
+        assert not found or path == Path(__file__), f"{path.relative_to(ROOT)}: quote {found[0]}...]"
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="hatchling is not installed (extra `dev`)")
+def test_wheel_installs_and_runs(tmp_path):
+    built = run("-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT), cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("linkwork-*.whl")
+    target = tmp_path / "installed"
+    options = ["--no-deps", "--no-index", "--no-compile", "--target", str(target)]
+    installed = run("-m", "pip", "install", *options, str(wheel), cwd=tmp_path)
+    assert installed.returncode == 0, installed.stderr
+    # -P, and only the target: what is tested is the wheel, not the sources beside the tests.
+    told = run("-P", "-m", "linkwork", "info", "pendulum", cwd=tmp_path, PYTHONPATH=str(target))
+    assert told.returncode == 0, told.stderr
+    assert "pendulum" in told.stdout
+    where = run("-P", "-c", "import linkwork; print(linkwork.__file__)", cwd=tmp_path, PYTHONPATH=str(target))
+    assert Path(where.stdout.strip()).is_relative_to(target)
+    kept = {path.suffix for path in (target / "linkwork").rglob("*") if path.is_file()}
+    assert {".py", ".toml"} <= kept  # built-in scenes travel with it
+    assert (target / "linkwork" / "_benchmarks" / "dynamics.py").is_file()
+
+
+def test_run_without_recording_needs_no_extra(tmp_path):
+    done = run("-c", WITHOUT_EXTRAS, "run", "snake_robot", "--no-record", "--set", "run.duration=0.01", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "simulated" in done.stdout
+    assert "energy" in done.stdout
+    assert not list(tmp_path.iterdir())  # nothing was kept
+    refused = run("-c", WITHOUT_EXTRAS, "run", "snake_robot", "--set", "run.duration=0.01", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert "pip install 'linkwork[record]'" in refused.stderr + refused.stdout
+
+
+@pytest.mark.parametrize("other", [["--out", "here"], ["--resume"], ["--force"]])
+def test_no_record_refuses_what_is_about_recordings(other, tmp_path, capsys, monkeypatch):
+    from linkwork.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "snake_robot", "--no-record", *other]) != 0
+    assert "--no-record" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
