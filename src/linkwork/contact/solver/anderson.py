@@ -5,6 +5,7 @@ The next point is the combination of the last eight whose residuals f = g - x ca
 
 import math
 
+from linkwork.contact.solver.products import dot, dot_with
 from linkwork.core.jit import routine
 
 MEMORY = 8
@@ -21,6 +22,10 @@ def push_history(system, rows, x, g, depth, used):
             system.history_f[slot, i] = f - system.last_f[i]
             system.history_g[slot, i] = g[i] - system.last_g[i]
         used = min(used + 1, MEMORY)
+        for k in range(used):
+            product = dot(system.history_f, slot, system.history_f, k, rows)
+            system.gram[slot, k] = product
+            system.gram[k, slot] = product
     for i in range(rows):
         system.last_f[i] = g[i] - x[i]
         system.last_g[i] = g[i]
@@ -34,15 +39,9 @@ def combine(system, rows, used, out):
     trace = 0.0
     for i in range(used):
         for j in range(i + 1):
-            total = 0.0
-            for k in range(rows):
-                total += F[i, k] * F[j, k]
-            A[i, j] = total
+            A[i, j] = system.gram[i, j]
         trace += A[i, i]
-        total = 0.0
-        for k in range(rows):
-            total += F[i, k] * system.last_f[k]
-        A[8, i] = total
+        A[8, i] = dot_with(F, i, system.last_f, rows)
     if not trace > 0.0:
         return False
     for i in range(used):
@@ -65,8 +64,8 @@ def combine(system, rows, used, out):
             A[8, i] -= A[k, i] * A[8, k]
         A[8, i] /= A[i, i]
     for k in range(rows):
-        value = system.last_g[k]
-        for i in range(used):
-            value -= A[8, i] * system.history_g[i, k]
-        out[k] = value
+        out[k] = system.last_g[k]
+    for i in range(used):
+        for k in range(rows):
+            out[k] -= A[8, i] * system.history_g[i, k]
     return True

@@ -7,7 +7,8 @@ Given u = K λ + b in the axes (normal, tangent, tangent), K symmetric positive 
     slide                   u_n = 0,  u_t = -κ λ_t,  |λ_t| = μ λ_n,  κ > 0
 
 Sliding has one unknown: with λ_n eliminated, (S + κ) λ_t = -c, S = K_tt - K_tn K_nt / K_nn; κ is the root of
-|λ_t(κ)| - μ λ_n(κ), which is positive at κ = 0 and negative for large κ.
+|λ_t(κ)| - μ λ_n(κ), which is positive at κ = 0 and negative for large κ. Newton's method finds it in a bracket, from the
+difference of the reciprocals, which is nearly a straight line.
 """
 
 import math
@@ -16,7 +17,7 @@ from linkwork.contact.solver.problem import FREE, SLIDE, STICK
 from linkwork.core.jit import inlined, routine
 
 MAX_ROUNDS = 80
-ROOT = 1e-15  # relative width of the bracket at which the root is found
+ROOT = 1e-14  # relative: how near the rim of the cone the root is
 
 
 @routine
@@ -34,44 +35,29 @@ def solve_cone(K, b, mu):
         return ln, l1, l2, STICK
     if mu == 0.0:
         return -bn / nn, 0.0, 0.0, SLIDE
-    low, high = 0.0, max(s11 + s22, 1e-300)
+    low, high, kappa = 0.0, math.inf, 0.0
     for _ in range(MAX_ROUNDS):
-        l1, l2 = solve_two(s11, s12, s22, high, c1, c2)
-        ln = -(bn + n1 * l1 + n2 * l2) / nn
-        if math.sqrt(l1 * l1 + l2 * l2) <= mu * ln:
-            break
-        low = high
-        high *= 4.0
-    for _ in range(MAX_ROUNDS):
-        middle = 0.5 * (low + high)
-        l1, l2 = solve_two(s11, s12, s22, middle, c1, c2)
+        l1, l2 = solve_two(s11, s12, s22, kappa, c1, c2)
         ln = -(bn + n1 * l1 + n2 * l2) / nn
         size = math.sqrt(l1 * l1 + l2 * l2)
         f = size - mu * ln
-        if f > 0.0:
-            low = middle
-        else:
-            high = middle
-        # Newton from the middle, where it stays in the bracket: dλ_t/dκ = -(S + κ)⁻¹ λ_t.
-        d1, d2 = solve_two(s11, s12, s22, middle, l1, l2)
-        slope = (l1 * d1 + l2 * d2) / max(size, 1e-300) + mu * (n1 * d1 + n2 * d2) / nn
-        if slope != 0.0:
-            guess = middle - f / slope
-            if low < guess < high:
-                g1, g2 = solve_two(s11, s12, s22, guess, c1, c2)
-                gn = -(bn + n1 * g1 + n2 * g2) / nn
-                g = math.sqrt(g1 * g1 + g2 * g2) - mu * gn
-                if g > 0.0:
-                    low = guess
-                else:
-                    high = guess
-                if abs(g) <= ROOT * mu * abs(gn):
-                    l1, l2, ln = g1, g2, gn
-                    break
-        if high - low <= ROOT * high:
-            l1, l2 = solve_two(s11, s12, s22, high, c1, c2)
-            ln = -(bn + n1 * l1 + n2 * l2) / nn
+        if abs(f) <= ROOT * (size + mu * abs(ln)):
             break
+        if f > 0.0:
+            low = kappa
+        else:
+            high = kappa
+        guess = -1.0
+        if ln > 0.0 and size > 0.0:
+            d1, d2 = solve_two(s11, s12, s22, kappa, l1, l2)  # dλ_t/dκ
+            slope = (n1 * d1 + n2 * d2) / (nn * mu * ln * ln) + (l1 * d1 + l2 * d2) / (size * size * size)
+            if slope != 0.0:
+                guess = kappa - (1.0 / (mu * ln) - 1.0 / size) / slope
+        if not low < guess < high:
+            guess = 0.5 * (low + high) if high < math.inf else max(4.0 * kappa, 1e-3 * (s11 + s22), 1e-300)
+        if abs(guess - kappa) <= 1e-16 * kappa:
+            break
+        kappa = guess
     ln = max(ln, 0.0)
     size = math.sqrt(l1 * l1 + l2 * l2)
     if size > 0.0:  # on the cone to the last bit

@@ -8,7 +8,7 @@ import math
 
 from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
 from linkwork.contact.solver.anderson import combine, push_history
-from linkwork.contact.solver.gauss_seidel import row_dot, solve_loop, sweep
+from linkwork.contact.solver.gauss_seidel import solve_loop, sweep
 from linkwork.contact.solver.newton import MAX_STEPS, newton_step
 from linkwork.contact.solver.problem import (
     CONTACTS,
@@ -20,12 +20,26 @@ from linkwork.contact.solver.problem import (
     RESIDUAL,
     SWEEPS,
 )
-from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, load_warm_start, store_impulses
+from linkwork.contact.solver.products import add_row, times_delassus
+from linkwork.contact.solver.rows import (
+    drop_directions_without_response,
+    fill_delassus,
+    fill_rows,
+    gather_impulses,
+    load_warm_start,
+    store_impulses,
+)
 from linkwork.core.jit import inlined, kernel, routine
 
 CALM = 3  # sweeps without a change of sets after which Newton is tried
 WAIT = 25  # sweeps until it is tried again; twice as many after every failure
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
+STALLED = (
+    8  # sweeps without progress after which longer steps are tried: impulses of redundant contacts can drift for long
+)
+PROGRESS = 0.9  # of the least residual: what counts as progress
+LONGEST = 1e4  # of the step of a sweep
+STRETCHED = 1.1  # and such a step is kept where the residual does not grow by more than this factor
 GROWTH = 1.0  # an accelerated step is kept only where the residual does not grow by more than this factor
 PUSH_SWEEPS = 50
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
@@ -43,6 +57,7 @@ def solve_coupled(contacts, problem, system, h, settings):
     rows = fill_rows(contacts, count, problem, system, h, rest_speed)
     fill_delassus(problem, system, rows)
     load_warm_start(contacts, count, problem, system.x)
+    drop_directions_without_response(system, count, rows, system.x)
     good = iterate(contacts, count, problem, system, rows, tolerance, most)
     energy = energy_change(system, rows, system.y)
     if energy > 0.0 and has_restitution(contacts, count, problem, system):
@@ -72,18 +87,26 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
     residual = relative(change, largest)
     sweeps, steps, depth, used, calm, next_try, wait = 1, 0, 0, 0, 0, 0, WAIT
     sets = fingerprint(system, count)
+    least, stalled, stretch = residual, 0, 2.0
     while residual > tolerance and sweeps < most:
         used = push_history(system, rows, x, y, depth, used)
         depth += 1
         copy(system.best, y, rows)
-        accelerated = used > 0 and combine(system, rows, used, x)
+        stretched = stalled >= STALLED
+        if stretched:
+            go_on(x, y, rows, stretch)
+        accelerated = stretched or (used > 0 and combine(system, rows, used, x))
         if not accelerated:
             copy(x, y, rows)
         copy(y, x, rows)
         change, largest = sweep(contacts, count, problem, system, rows, y)
         sweeps += 1
         new = relative(change, largest)
-        if accelerated and not new <= GROWTH * residual:
+        if stretched:
+            is_good = new <= STRETCHED * residual
+            stretch = min(2.0 * stretch, LONGEST) if is_good else 2.0
+            stalled, depth, used = STALLED - 2, 0, 0
+        if accelerated and not new <= (STRETCHED if stretched else GROWTH) * residual:
             copy(x, system.best, rows)
             copy(y, x, rows)
             change, largest = sweep(contacts, count, problem, system, rows, y)
@@ -91,6 +114,8 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
             new = relative(change, largest)
             depth, used = 0, 0
         residual = new
+        stalled = stalled + 1 if residual > PROGRESS * least else 0
+        least = min(least, residual)
         now = fingerprint(system, count)
         calm = calm + 1 if now == sets else 0
         sets = now
@@ -141,6 +166,13 @@ def copy(to, source, rows):
 
 
 @inlined
+def go_on(x, y, rows, stretch):
+    """x = y + stretch (y - x): so many times further along the way of the last sweep."""
+    for i in range(rows):
+        x[i] = y[i] + stretch * (y[i] - x[i])
+
+
+@inlined
 def fingerprint(system, count):
     """A number that changes when a contact changes between free, stick and slide."""
     total = 0
@@ -155,9 +187,10 @@ def fingerprint(system, count):
 @routine
 def energy_change(system, rows, x):
     """Change of kinetic energy by the impulses x [J]: xᵀ u_free + ½ xᵀ G x.   (13)"""
+    times_delassus(system.G, x, rows, system.u)
     total = 0.0
     for i in range(rows):
-        total += x[i] * (system.u_free[i] + 0.5 * row_dot(system.G, i, x, rows))
+        total += x[i] * (system.u_free[i] + 0.5 * system.u[i])
     return total
 
 
@@ -194,9 +227,12 @@ def blend(contacts, count, problem, system, rows, tolerance, most):
     slope, curve = 0.0, 0.0
     for i in range(rows):
         system.x[i] = keep[i] - system.y[i]
+    times_delassus(system.G, system.y, rows, system.u)
     for i in range(rows):
-        slope += system.x[i] * (system.u_free[i] + row_dot(system.G, i, system.y, rows))
-        curve += 0.5 * system.x[i] * row_dot(system.G, i, system.x, rows)
+        slope += system.x[i] * (system.u_free[i] + system.u[i])
+    times_delassus(system.G, system.x, rows, system.u)
+    for i in range(rows):
+        curve += 0.5 * system.x[i] * system.u[i]
     # dull + slope t + curve t² ≤ 0 for the largest t in [0, 1]
     t = 0.0
     root = slope * slope - 4.0 * curve * min(dull, 0.0)
@@ -229,7 +265,7 @@ def push_apart(contacts, count, problem, system, rows, h, part):
 
     u ≥ part · depth / h for what overlaps, u ≥ -gap / h for the rest; loops stand still.
     """
-    x, G = system.x, system.G
+    x, u, G = system.x, system.u, system.G
     deepest = 0.0
     for i in range(count):
         deepest = max(deepest, -contacts.data[i, GAP])
@@ -238,6 +274,7 @@ def push_apart(contacts, count, problem, system, rows, h, part):
         deepest = max(deepest, -problem.limit[i, LIMIT_GAP])
     for i in range(rows):
         x[i] = 0.0
+        u[i] = 0.0
     if deepest > 0.0 and part > 0.0:
         limits = problem.limit_at.shape[0]
         for _ in range(PUSH_SWEEPS):
@@ -246,10 +283,11 @@ def push_apart(contacts, count, problem, system, rows, h, part):
                 r = 3 * k if k < count else 2 * count + k
                 gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
                 want = -part * gap / h if gap < 0.0 else -gap / h
-                u = row_dot(G, r, x, rows) - want
-                y = max(x[r] - u / max(G[r, r], 1e-300), 0.0)
-                moved = max(moved, abs(y - x[r]) * G[r, r])
-                x[r] = y
+                y = max(x[r] - (u[r] - want) / max(G[r, r], 1e-300), 0.0)
+                if y != x[r]:
+                    moved = max(moved, abs(y - x[r]) * G[r, r])
+                    add_row(G, r, y - x[r], rows, u)
+                    x[r] = y
             for k in range(problem.loop_first.shape[0] - 1):
                 first = problem.loop_first[k]
                 moved = max(
@@ -263,10 +301,5 @@ def push_apart(contacts, count, problem, system, rows, h, part):
 @routine
 def hold_loop(system, row, size, rows):
     """A loop block of the pseudo impulses: no motion of its rows."""
-    for i in range(size):
-        system.last_g[i] = system.u_free[row + i] + system.bias[row + i]
-        system.bias[row + i] = -system.u_free[row + i]
     moved, _ = solve_loop(system, row, size, rows, system.x)
-    for i in range(size):
-        system.bias[row + i] = system.last_g[i] - system.u_free[row + i]
     return math.sqrt(moved) * system.G[row, row]

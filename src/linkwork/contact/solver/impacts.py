@@ -12,7 +12,7 @@ import math
 
 from linkwork.contact.contact_list import COUNT, FRICTION, GAP, RESTITUTION
 from linkwork.contact.solver.coupled import energy_change, push_apart
-from linkwork.contact.solver.gauss_seidel import row_dot, solve_loop
+from linkwork.contact.solver.gauss_seidel import solve_loop, velocities
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -23,6 +23,7 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
+from linkwork.contact.solver.products import row_dot
 from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, store_impulses
 from linkwork.core.jit import inlined, kernel, routine
 
@@ -51,6 +52,8 @@ def solve_impacts(contacts, problem, system, h, settings):
         scale = max(scale, abs(system.u_free[i]))
     speed, done = 0.0, 0
     while done < most * max(count + limits, 1):
+        if problem.loop_first.shape[0] > 1:
+            velocities(system, rows, x)
         for k in range(problem.loop_first.shape[0] - 1):
             first, last = problem.loop_first[k], problem.loop_first[k + 1]
             solve_loop(system, 3 * count + limits + first, last - first, rows, x)

@@ -7,7 +7,7 @@ limit   λ = 0 or u = 0                        loop    u = 0
 import math
 
 from linkwork.contact.contact_list import FRICTION
-from linkwork.contact.solver.gauss_seidel import SOFT, row_dot
+from linkwork.contact.solver.gauss_seidel import SOFT, block_softness, velocities
 from linkwork.core.jit import routine
 
 MAX_STEPS = 8
@@ -31,26 +31,26 @@ def newton_step(contacts, count, problem, system, rows, x):
 def fill_system(contacts, count, problem, system, rows, x):
     """Matrix and right side (in last_f) of the step."""
     G, M, f = system.G, system.matrix, system.last_f
+    velocities(system, rows, x)
     for i in range(count):
         r = 3 * i
         rho_n = 1.0 / max(G[r, r], 1e-300)
         rho_t = 2.0 / max(G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300)
-        un = system.u_free[r] + system.bias[r] + row_dot(G, r, x, rows)
-        u1 = system.u_free[r + 1] + row_dot(G, r + 1, x, rows)
-        u2 = system.u_free[r + 2] + row_dot(G, r + 2, x, rows)
+        un, u1, u2 = system.u[r], system.u[r + 1], system.u[r + 2]
+        soft = block_softness(G, r)
         if x[r] - rho_n * un <= 0.0:
             for k in range(3):
                 unit_row(M, r + k, rows)
                 f[r + k] = -x[r + k]
             continue
-        velocity_row(G, M, r, rows)
+        velocity_row(G, M, r, rows, soft)
         f[r] = -un
         s1, s2 = x[r + 1] - rho_t * u1, x[r + 2] - rho_t * u2
         size = math.sqrt(s1 * s1 + s2 * s2)
         mu = contacts.data[i, FRICTION]
         if size <= mu * x[r]:
-            velocity_row(G, M, r + 1, rows)
-            velocity_row(G, M, r + 2, rows)
+            velocity_row(G, M, r + 1, rows, soft)
+            velocity_row(G, M, r + 2, rows, soft)
             f[r + 1], f[r + 2] = -u1, -u2
             continue
         d1, d2 = s1 / size, s2 / size
@@ -69,12 +69,12 @@ def fill_system(contacts, count, problem, system, rows, x):
         f[r + 2] = -(x[r + 2] - mu * x[r] * d2)
     limits = problem.limit_at.shape[0]
     for r in range(3 * count, rows):
-        u = system.u_free[r] + system.bias[r] + row_dot(G, r, x, rows)
+        u = system.u[r]
         if r < 3 * count + limits and x[r] - u / max(G[r, r], 1e-300) <= 0.0:
             unit_row(M, r, rows)
             f[r] = -x[r]
         else:
-            velocity_row(G, M, r, rows)
+            velocity_row(G, M, r, rows, SOFT * G[r, r] + 1e-300)
             f[r] = -u
 
 
@@ -86,10 +86,10 @@ def unit_row(M, r, rows):
 
 
 @routine
-def velocity_row(G, M, r, rows):
+def velocity_row(G, M, r, rows, soft):
     for j in range(rows):
         M[r, j] = G[r, j]
-    M[r, r] += SOFT * G[r, r] + 1e-300
+    M[r, r] += soft
 
 
 @routine

@@ -60,6 +60,8 @@ class System(NamedTuple):
     x: Float1  # (R,)    impulses
     y: Float1  # (R,)    impulses after a sweep
     best: Float1  # (R,)    impulses kept aside
+    u: Float1  # (R,)    velocities with the impulses of a sweep, bias included
+    gram: Float2  # (8, 8)  products of the differences of residuals
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
     history_f: Float2  # (8, R)  differences of residuals, for Anderson acceleration
     history_g: Float2  # (8, R)  differences of sweeps
@@ -109,6 +111,8 @@ def make_system(rows: int, numbers: int) -> System:
         np.zeros(rows),
         np.zeros(rows),
         np.zeros(rows),
+        np.zeros(rows),
+        np.zeros((8, 8)),
         np.zeros(rows, dtype=np.int64),
         np.zeros((8, rows)),
         np.zeros((8, rows)),

@@ -1,11 +1,15 @@
 """Rows of all constraints over the velocities of what is touched, and the Delassus matrix G = J Λ Jᵀ.   (5), (6)"""
 
+import math
+
 from linkwork.contact.contact_list import GAP, NORMAL, POINT, RESTITUTION
 from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import cross3, dot3, scale3, sub3
+
+NO_RESPONSE = 1e-13  # of the response of a contact: what rounding leaves of a direction in which nothing moves
 
 
 @inlined
@@ -104,26 +108,83 @@ def row_velocity(system, row, v):
 def fill_delassus(problem, system, rows):
     """W = J Λ and G = W Jᵀ, symmetric.   (6)"""
     Lambda, W, G = problem.Lambda, system.W, system.G
-    s = Lambda.shape[0]
     for i in range(rows):
-        for k in range(s):
-            W[i, k] = 0.0
-        for side in range(2):
-            first = system.column[i, side]
-            if first >= 0:
-                for c in range(system.width[i]):
-                    f = system.J[i, 6 * side + c]
-                    for k in range(s):
-                        W[i, k] += f * Lambda[first + c, k]
+        times_answers(Lambda, system, i, W)
         for j in range(i + 1):
             g = 0.0
             for side in range(2):
                 first = system.column[j, side]
                 if first >= 0:
-                    for c in range(system.width[j]):
-                        g += W[i, first + c] * system.J[j, 6 * side + c]
+                    if system.width[j] == 6:
+                        g += six_products(W, i, first, system.J, j, 6 * side)
+                    else:
+                        g += W[i, first] * system.J[j, 6 * side]
             G[i, j] = g
             G[j, i] = g
+
+
+@inlined
+def times_answers(Lambda, system, i, W):
+    """Row i of W = J Λ, six rows of Λ at a time."""
+    s = W.shape[1]
+    written = False
+    for side in range(2):
+        first, o = system.column[i, side], 6 * side
+        if first < 0:
+            continue
+        J = system.J
+        if system.width[i] == 6:
+            a, b, c, d, e, f = J[i, o], J[i, o + 1], J[i, o + 2], J[i, o + 3], J[i, o + 4], J[i, o + 5]
+            for k in range(s):
+                w = a * Lambda[first, k] + b * Lambda[first + 1, k] + c * Lambda[first + 2, k]
+                w += d * Lambda[first + 3, k] + e * Lambda[first + 4, k] + f * Lambda[first + 5, k]
+                W[i, k] = W[i, k] + w if written else w
+        else:
+            for k in range(s):
+                w = J[i, o] * Lambda[first, k]
+                W[i, k] = W[i, k] + w if written else w
+        written = True
+    if not written:
+        for k in range(s):
+            W[i, k] = 0.0
+
+
+@inlined
+def six_products(W, i, at, J, j, o):
+    first = W[i, at] * J[j, o] + W[i, at + 1] * J[j, o + 1] + W[i, at + 2] * J[j, o + 2]
+    return first + (W[i, at + 3] * J[j, o + 3] + W[i, at + 4] * J[j, o + 4] + W[i, at + 5] * J[j, o + 5])
+
+
+@routine
+def drop_directions_without_response(system, count, rows, x):
+    """Takes out of G, u_free and x the tangential direction of each contact along which nothing can move.
+
+    Contacts of planar linkages have one: impulses along it do nothing, and would otherwise follow the rounding of u.
+    """
+    G, free = system.G, system.u_free
+    for i in range(count):
+        r = 3 * i
+        a, b, c = G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2]
+        middle, radius = 0.5 * (a + c), math.hypot(0.5 * (a - c), b)
+        least = NO_RESPONSE * (G[r, r] + a + c)
+        if middle - radius > least:
+            continue
+        # the unit vector (p, q) along the larger of the two; both directions are dropped where that is nothing as well
+        p, q = 0.0, 0.0
+        if middle + radius > least:
+            p, q = (a - c + 2.0 * radius, 2.0 * b) if a >= c else (2.0 * b, c - a + 2.0 * radius)
+            size = math.hypot(p, q)
+            p, q = p / size, q / size
+        for k in range(rows):
+            along = p * G[r + 1, k] + q * G[r + 2, k]
+            G[r + 1, k], G[r + 2, k] = p * along, q * along
+        for k in range(rows):
+            along = p * G[k, r + 1] + q * G[k, r + 2]
+            G[k, r + 1], G[k, r + 2] = p * along, q * along
+        along = p * free[r + 1] + q * free[r + 2]
+        free[r + 1], free[r + 2] = p * along, q * along
+        along = p * x[r + 1] + q * x[r + 2]
+        x[r + 1], x[r + 2] = p * along, q * along
 
 
 @routine

@@ -10,8 +10,8 @@ from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.responses import ABOVE, PUSHED, mark_paths, pull_down, push_up, unit6
-from linkwork.simulation.touching.arrays import SLOTS, touch_of
+from linkwork.simulation.responses import mark_paths, pull_down, push_up, unit6
+from linkwork.simulation.touching.arrays import FIRST_MARK, SLOTS, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, wrench_to_parent
@@ -51,58 +51,132 @@ def push_up_driven(tree, body, work, dof_work, i, p, drive, effort):
 def answer_matrix(table, limits, out):
     """Λ (6 m + l, 6 m + l): velocities of touched bodies and near limits' coordinates per impulse on each; symmetric.
 
-    Needs what `aba` left behind, and world poses. `drive` is zero before and after.
-    Cost: O(n), and O(bodies between touched ones and the world) per column.
+    Touched bodies are numbered parents first, and every body at which their paths to the world meet is one of them, so
+    that the path from each to the next one above, π, carries no other:
+
+        v_k = P v_π + Σ λ_k        Λ_ki = P Λ_πi  (i before k)        Λ_kk = P Λ_ππ Pᵀ + Σ                       (17)
+
+    P and Σ come from impulses on k that go up to π and no further. A coordinate at its limit is a row between the body
+    on its joint and the parent, which is touched as well.
+    Needs what `aba` left behind, world poses, and `mark` as `number_touched` leaves it, which is zero afterwards.
+    Cost: O(bodies between touched ones and the world), and 36 products per pair of touched bodies.
     """
     s = moving_of(table)
     x = constraints_of(table)
     t = touch_of(table)
     m = t.counts[SLOTS]
-    count = mark_paths(s, t.reached[: m + limits], x.mark, x.members)
-    for column in range(6 * m + limits):
-        start = t.reached[column // 6] if column < 6 * m else t.reached[m + column - 6 * m]
-        p = ZERO6
-        if column < 6 * m:
-            p = to_body(load9(s.world, start, 0), scale6(-1.0, unit6(column % 6)))
-            p = push_up(s.tree, s.body, s.work, s.dof_work, start, p, x.effort)
-        else:
-            t.drive[t.bound[column - 6 * m, 1]] = 1.0
-            p = push_up_driven(s.tree, s.body, s.work, s.dof_work, start, p, t.drive, x.effort)
-            t.drive[t.bound[column - 6 * m, 1]] = 0.0
-        x.mark[start] = PUSHED
-        i = s.tree[start, PARENT]
-        while i >= 0:
-            x.mark[i] = PUSHED
-            p = push_up(s.tree, s.body, s.work, s.dof_work, i, p, x.effort)
+    done = 0  # limits
+    for k in range(m):
+        b = t.reached[k]
+        parent = s.tree[b, PARENT]
+        above = x.mark[parent] - FIRST_MARK if parent >= 0 else -1  # number of π
+        base = t.reached[above] if above >= 0 else -1
+        first = done
+        while done < limits and t.bound[done, 0] == b:
+            write_limit_row(s, x, t, m, k, above, done, out)
+            done += 1
+        path = 0
+        i = b
+        while i != base:
+            x.members[path] = i
+            path += 1
             i = s.tree[i, PARENT]
-        for e in range(count):
-            i = x.members[e]
-            parent = s.tree[i, PARENT]
-            above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-            has_effort = x.mark[i] == PUSHED
-            a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, x.change, True)
-            store6(x.answer, i, 0, a)
-        write_column(s, x, t, m, limits, column, out)
-        i = start
-        while i >= 0:
-            x.mark[i] = ABOVE
+        for c in range(6):
+            p = to_body(load9(s.world, b, 0), scale6(-1.0, unit6(c)))
+            for e in range(path):
+                p = push_up(s.tree, s.body, s.work, s.dof_work, x.members[e], p, x.effort)
+            a = ZERO6
+            for e in range(path - 1, -1, -1):
+                a = pull_down(s.tree, s.body, s.work, s.dof_work, x.members[e], a, x.effort, True, x.change, False)
+            a = to_world(load9(s.world, b, 0), a)
+            for e in range(6):
+                t.own[c, e] = a[e]
+            if above >= 0:
+                store6(t.carry, c, 0, to_world(load9(s.world, base, 0), scale6(-1.0, p)))
+        write_body_rows(t, m, k, above, first, done, out)
+    for k in range(m):
+        i = t.reached[k]
+        while i >= 0 and x.mark[i] != 0:
+            x.mark[i] = 0
             i = s.tree[i, PARENT]
-    for e in range(count):
-        x.mark[x.members[e]] = 0
 
 
 @inlined
-def write_column(s, x, t, m, limits, column, out):
-    """Answers of the bodies and coordinates up to `column`, and their mirror image."""
-    for r in range(min(m, column // 6 + 1)):
-        i = t.reached[r]
-        a = to_world(load9(s.world, i, 0), load6(x.answer, i, 0))
-        for e in range(6):
-            out[6 * r + e, column] = a[e]
-            out[column, 6 * r + e] = a[e]
-    for k in range(min(limits, column - 6 * m + 1)):
-        out[6 * m + k, column] = x.change[t.bound[k, 1]]
-        out[column, 6 * m + k] = x.change[t.bound[k, 1]]
+def write_body_rows(t, m, k, above, first, done, out):
+    """Rows of touched body k: answers to bodies and limits before it, and to itself, and their mirror image.   (17)
+
+    first, done: limits of its own joint, whose answers stand in t.joint.
+    """
+    row, A = 6 * k, 6 * above
+    P = t.carry
+    for a in range(6):
+        if above >= 0:
+            p0, p1, p2, p3, p4, p5 = P[a, 0], P[a, 1], P[a, 2], P[a, 3], P[a, 4], P[a, 5]
+            for n in range(row):
+                upper = p0 * out[A, n] + p1 * out[A + 1, n] + p2 * out[A + 2, n]
+                out[row + a, n] = upper + (p3 * out[A + 3, n] + p4 * out[A + 4, n] + p5 * out[A + 5, n])
+            for n in range(6 * m, 6 * m + done):
+                upper = p0 * out[A, n] + p1 * out[A + 1, n] + p2 * out[A + 2, n]
+                out[row + a, n] = upper + (p3 * out[A + 3, n] + p4 * out[A + 4, n] + p5 * out[A + 5, n])
+        else:
+            for n in range(row):
+                out[row + a, n] = 0.0
+            for n in range(6 * m, 6 * m + done):
+                out[row + a, n] = 0.0
+        for n in range(first, done):
+            out[row + a, 6 * m + n] += t.joint[n - first, a]
+    for a in range(6):
+        for d in range(a + 1):
+            value = 0.5 * (t.own[a, d] + t.own[d, a])
+            if above >= 0:
+                for c in range(6):
+                    value += out[row + a, A + c] * P[d, c]
+            out[row + a, row + d] = value
+            out[row + d, row + a] = value
+    for n in range(row):
+        for a in range(6):
+            out[n, row + a] = out[row + a, n]
+    for n in range(6 * m, 6 * m + done):
+        for a in range(6):
+            out[n, row + a] = out[row + a, n]
+
+
+@inlined
+def write_limit_row(s, x, t, m, k, above, limit, out):
+    """The row of a coordinate at its limit, on the joint of touched body k, whose parent is touched too.   (17)"""
+    b, j = t.bound[limit, 0], t.bound[limit, 1]
+    row = 6 * m + limit
+    t.drive[j] = 1.0
+    p = push_up_driven(s.tree, s.body, s.work, s.dof_work, b, ZERO6, t.drive, x.effort)
+    t.drive[j] = 0.0
+    a = pull_down(s.tree, s.body, s.work, s.dof_work, b, ZERO6, x.effort, True, x.change, True)
+    first = limit
+    while first > 0 and t.bound[first - 1, 0] == b:
+        first -= 1
+    store6(t.joint, limit - first, 0, to_world(load9(s.world, b, 0), a))
+    A = 6 * above
+    r = to_world(load9(s.world, t.reached[above], 0), scale6(-1.0, p)) if above >= 0 else ZERO6
+    for n in range(6 * k):
+        value = 0.0
+        if above >= 0:
+            for c in range(6):
+                value += r[c] * out[A + c, n]
+        out[row, n] = value
+        out[n, row] = value
+    for other in range(limit):
+        value = 0.0
+        if above >= 0:
+            for c in range(6):
+                value += r[c] * out[A + c, 6 * m + other]
+        if other >= first:
+            value += x.change[t.bound[other, 1]]
+        out[row, 6 * m + other] = value
+        out[6 * m + other, row] = value
+    value = x.change[j]
+    if above >= 0:
+        for c in range(6):
+            value += r[c] * out[row, A + c]
+    out[row, row] = value
 
 
 @routine

@@ -33,6 +33,7 @@ LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = rang
 CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
+FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, TOTALS = range(7)
 
@@ -55,6 +56,11 @@ class Touch(NamedTuple):
     bound: Int2  # (l, 3) near limits: body on the joint, place of its velocity, side (0 lower, 1 upper)
     held: Float2  # (nv of the model, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
     drive: Float1  # (nv,) impulses of limits
+    carry: (
+        Float2  # (6, 6) velocity of a touched body per velocity of the next one above, world axes; scratch of `answers`
+    )
+    own: Float2  # (6, 6) and per impulse on it, were the one above held
+    joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     pushed: Int1  # (t,) floating trees whose coordinates were corrected in this step
     settings: Float1
     counts: Int1
@@ -151,6 +157,9 @@ def allocate_touch(bodies: int, freedoms: int, trees: int, nodes: int, contacts:
         bound=np.zeros((limits, 3), dtype=np.int64),
         held=np.zeros((freedoms, 2)),
         drive=np.zeros(freedoms),
+        carry=np.zeros((6, 6)),
+        own=np.zeros((6, 6)),
+        joint=np.zeros((12, 6)),
         pushed=np.zeros(trees, dtype=np.int64),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),

@@ -91,7 +91,7 @@ class Touching:
             self.finder = make_finder(table, volumes, assembly.depth, contacts)
             margin = contact.margin or 1e-3 * mean_size(table)
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
-        slots = FIRST_SLOTS + 2 * len(model.loops) if contact is not None else 2 * len(model.loops)
+        slots = FIRST_SLOTS + 2 * len(model.loops)
         self.touch = ta.allocate_touch(
             model.n_bodies, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )

@@ -22,7 +22,7 @@ from linkwork.contact.solver.problem import (
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, TWIST
 from linkwork.model.joint_kernels import quaternion_at
-from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, Q, V
+from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.accelerate import place_and_move
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import integrate
@@ -36,6 +36,7 @@ from linkwork.simulation.touching.arrays import (
     COUPLED,
     DEEPEST,
     ENERGY_LOST,
+    FIRST_MARK,
     LAW,
     LIMIT_BOUNCE,
     LIMITS,
@@ -112,45 +113,73 @@ def near_limits(table, h):
 
 
 @inlined
-def slot_for(t, body, slots):
-    """The slot of a body, and how many there are with it; bodies beyond the capacity are only counted."""
+def touch_body(t, mark, tree, body):
+    """Notes a touched body; the paths of touched bodies to the world are marked, and where two meet is touched as well."""
     if body < 0:
-        return -1, slots
-    if t.slot_of[body] < 0:
-        t.slot_of[body] = slots
-        if slots < t.counts[SLOT_CAPACITY]:
-            t.reached[slots] = body
-        slots += 1
-    return t.slot_of[body], slots
+        return
+    t.slot_of[body] = 0
+    if mark[body] != 0:
+        return
+    mark[body] = 1
+    i = tree[body, PARENT]
+    while i >= 0 and mark[i] == 0:
+        mark[i] = 1
+        i = tree[i, PARENT]
+    if i >= 0:
+        t.slot_of[i] = 0
 
 
 @routine
-def number_touched(table, count):
-    """Numbers the touched bodies; returns how many. Leaves `slot_of` empty again."""
+def number_touched(table, count, limits):
+    """Numbers the touched bodies, parents first; returns how many. A body beyond the capacity is only counted.
+
+    Bodies on joints at their limits, and their parents, count as touched. Leaves in `mark` of the bodies between touched
+    ones and the world FIRST_MARK + the number of the next touched one at or above, FIRST_MARK - 1 where there is none.
+    """
+    s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
-    slots = 0
     for c in range(count):
         for side in range(2):
-            _, slots = slot_for(t, t.carrier[c, side], slots)
+            touch_body(t, x.mark, s.tree, t.carrier[c, side])
     for k in range(x.ends.shape[0]):
         for side in range(2):
-            _, slots = slot_for(t, x.ends[k, side], slots)
+            touch_body(t, x.mark, s.tree, x.ends[k, side])
+    for k in range(min(limits, t.bound.shape[0])):
+        touch_body(t, x.mark, s.tree, t.bound[k, 0])
+        touch_body(t, x.mark, s.tree, s.tree[t.bound[k, 0], PARENT])
+    slots = 0
+    for i in range(s.tree.shape[0]):
+        if x.mark[i] == 0:
+            continue
+        if t.slot_of[i] >= 0:
+            t.slot_of[i] = slots
+            if slots < t.counts[SLOT_CAPACITY]:
+                t.reached[slots] = i
+            x.mark[i] = FIRST_MARK + slots
+            slots += 1
+        else:
+            parent = s.tree[i, PARENT]
+            x.mark[i] = x.mark[parent] if parent >= 0 else FIRST_MARK - 1
     return slots
 
 
 @routine
-def forget_slots(table, count):
+def forget_slots(table, slots):
+    """Empties `slot_of` again."""
+    t = touch_of(table)
+    for k in range(slots):
+        t.slot_of[t.reached[k]] = -1
+
+
+@routine
+def forget_all_slots(table):
+    """The same where there were more touched bodies than `reached` has room for; paths are unmarked too."""
     t = touch_of(table)
     x = constraints_of(table)
-    for c in range(count):
-        for side in range(2):
-            if t.carrier[c, side] >= 0:
-                t.slot_of[t.carrier[c, side]] = -1
-    for k in range(x.ends.shape[0]):
-        for side in range(2):
-            if x.ends[k, side] >= 0:
-                t.slot_of[x.ends[k, side]] = -1
+    for i in range(moving_of(table).tree.shape[0]):
+        t.slot_of[i] = -1
+        x.mark[i] = 0
 
 
 @routine
@@ -159,10 +188,10 @@ def pose_problem(table, count, limits):
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
-    slots = number_touched(table, count)
+    slots = number_touched(table, count, limits)
     t.counts[NEEDED_SLOTS], t.counts[NEEDED_LIMITS] = slots, limits
     if slots > t.counts[SLOT_CAPACITY] or limits > t.bound.shape[0]:
-        forget_slots(table, count)
+        forget_all_slots(table)
         return CONTACTS_GROW
     t.counts[SLOTS], t.counts[LIMITS] = slots, limits
     size_problem(table, slots, count, limits, x.row.shape[0])
@@ -182,7 +211,7 @@ def pose_problem(table, count, limits):
             problem.slot[c, side] = t.slot_of[body] if body >= 0 else -1
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
-    forget_slots(table, count)
+    forget_slots(table, slots)
     answer_matrix(table, limits, problem.Lambda)
     return OK
 

@@ -1,0 +1,202 @@
+"""Contact: the three scenes of Gayle, Lin and Manocha, with few joints active, with all, and in MuJoCo.
+
+Proven first: with all joints active the adaptive simulation and the full one come to the same state, contacts included.
+Times are processor times of steps in which bodies touch, updates of the active region included; loads that change with
+time are set from Python before every step, in all programs, and not counted. Contestants take turns, chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+
+from ..harness import Requirement, TableReport, duration, fill_in, progress
+from . import responses
+from .mujoco_twin import MujocoTwin
+from .plots import save_plot
+from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
+
+CHUNKS, CHUNK = 8, 10  # steps that are timed: so many chunks of so many
+QUICK_CHUNKS, QUICK_CHUNK = 2, 2
+ACTIVE = (10, 20, 40, 70, 100, 200)
+GROWN_REQUIRED, GROWN_GOAL = 10.0, 30.0
+MOST_TIME = 1e-3  # [s] of Λ of 70 contacts
+MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
+LINKS = (2, 20, 200)  # times the 500 links of the bridge: 10³, 10⁴, 10⁵
+PARTS = ("scenes", "grown", "active", "responses")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--case", choices=PARTS, help="which part (all)")
+    parser.add_argument("--scene", choices=[case.scene for case in CASES], help="which scene (all)")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="folder of the pictures (out)")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
+
+
+def run(options: argparse.Namespace) -> TableReport:
+    kept = {key: getattr(options, key) for key in ("case", "scene", "quick")}
+    report = TableReport("contact", kept, is_judged=not options.quick)
+    chosen = [case for case in CASES if options.scene in (None, case.scene)]
+    for name, part in (("scenes", of_size), ("grown", grown), ("active", by_active)):
+        if options.case in (None, name):
+            for case in chosen:
+                part(report, case, options)
+    if options.case in (None, "responses"):
+        of_responses(report, options)
+    if any(result["case"] == "active" for result in report.results):
+        report.notes.append(save_plot(report.results, options.out))
+    if options.page is not None:
+        fill_in(options.page, report)
+    return report
+
+
+def prove_all_active(case: Case, one: Contestant, other: Contestant) -> float:
+    """Largest difference of the states of two simulations with all joints active; stops where there is one."""
+    a, b = one.sim.state, other.sim.state
+    difference = float(max(np.abs(a.q - b.q).max(), np.abs(a.v - b.v).max()))
+    if difference > 0.0:
+        raise lw.LinkworkError(f"{case.scene}: all joints active differ from the full simulation by {difference:.3g}.")
+    return difference
+
+
+def turns(contestants: Mapping[str, Any], quick: bool) -> dict[str, list[float]]:
+    """Processor time per step, chunk by chunk [s]."""
+    chunks, steps = (QUICK_CHUNKS, QUICK_CHUNK) if quick else (CHUNKS, CHUNK)
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(chunks):
+        for name, contestant in contestants.items():
+            found[name].append(contestant.advance(steps) / steps)
+            contestant.note()
+    return found
+
+
+def warm_up(case: Case, contestants: Mapping[str, Any], h: float, quick: bool) -> None:
+    for contestant in contestants.values():
+        contestant.advance(5 if quick else round(case.begin / h), is_timed=False)
+
+
+def ratio(found: Mapping[str, list[float]], other: str, name: str) -> float:
+    return statistics.median(b / a for a, b in zip(found[name], found[other], strict=True))
+
+
+def of_size(report: TableReport, case: Case, options: argparse.Namespace) -> None:
+    """A scene as it is: few joints active, all, full dynamics, MuJoCo."""
+    progress(f"{case.scene}: with {case.active} active, all active, MuJoCo")
+    scene = read(case)
+    contestants: dict[str, Any] = {
+        f"{case.active} active": adaptive(scene),
+        "all active": adaptive(scene, -1),
+        "full": full(scene),
+    }
+    try:
+        contestants["mujoco"] = MujocoTwin(scene)
+    except ImportError:
+        report.notes.append("MuJoCo is not installed.")
+    warm_up(case, contestants, scene.h, options.quick)
+    prove_all_active(case, contestants["all active"], contestants["full"])
+    found = turns(contestants, options.quick)
+    few = f"{case.active} active"
+    rows = []
+    for name, contestant in contestants.items():
+        time = statistics.median(found[name])
+        report.results.append({
+            "case": "scenes", "scene": case.scene, "contestant": name, "per_step_s": time, "contacts": contestant.contacts,
+            "deepest_m": contestant.deepest, "friction_beyond": contestant.slip, "samples_s": found[name],
+        })  # fmt: skip
+        rows.append([
+            name, duration(time), f"{ratio(found, name, few):.2f}", str(contestant.contacts),
+            f"{contestant.deepest:.1e} m", f"{max(contestant.slip, 0.0):.1e}",
+        ])  # fmt: skip
+    columns = ["", "step", "times the first", "contacts", "deepest penetration", "friction beyond μ"]
+    title = f"{case.scene}: {case.joints} joints, h = {scene.h:g} s, from {case.begin:g} s on"
+    report.add_table("scenes", title, columns, rows)
+    best = min("all active", "full", key=lambda name: statistics.median(found[name]))
+    reached = ratio(found, best, few)
+    require(report, f"{case.scene}, {few} vs {best}", reached, case.required, case.goal)
+    if "mujoco" in contestants:
+        require(report, f"{case.scene}, {few} vs MuJoCo", ratio(found, "mujoco", few), 1.0)
+
+
+def require(report: TableReport, name: str, reached: float, required: float, goal: float | None = None) -> None:
+    report.requirements.append(
+        Requirement(
+            name, reached, "times faster", f"≥ {required:g} times", reached >= required,
+            f"{goal:g} times" if goal else "", reached >= goal if goal else None,
+        )
+    )  # fmt: skip
+
+
+def grown(report: TableReport, case: Case, options: argparse.Namespace) -> None:
+    """Ten times the joints, the same number active."""
+    progress(f"{case.scene}: {GROWN} times the joints")
+    scene = read(case, 2 if options.quick else GROWN)
+    few = f"{case.active} active"
+    contestants = {few: adaptive(scene), "full": full(scene)}
+    begin = 5 if options.quick else min(round(case.begin / scene.h), 400)
+    for contestant in contestants.values():
+        contestant.advance(begin, is_timed=False)
+    found = turns(contestants, options.quick)
+    rows = [
+        [name, duration(statistics.median(found[name])), f"{ratio(found, name, few):.1f}", str(contestant.contacts)]
+        for name, contestant in contestants.items()
+    ]
+    report.add_table(
+        "grown", f"{case.scene}: {scene.model.n_bodies:,} links", ["", "step", "times the first", "contacts"], rows
+    )
+    for name in contestants:
+        report.results.append({"case": "grown", "scene": case.scene, "contestant": name, "samples_s": found[name]})
+    require(
+        report,
+        f"{case.scene}, {GROWN} times the joints, {few} vs full",
+        ratio(found, "full", few),
+        GROWN_REQUIRED,
+        GROWN_GOAL,
+    )
+
+
+def by_active(report: TableReport, case: Case, options: argparse.Namespace) -> None:
+    """Time of a step over the number of active joints: the paper's figure 7."""
+    scene = read(case)
+    counts = [k for k in ((10, 40) if options.quick else ACTIVE) if k < case.joints]
+    contestants = {str(k): adaptive(scene, k) for k in counts} | {"all": adaptive(scene, -1)}
+    progress(f"{case.scene}: {', '.join(contestants)} active")
+    warm_up(case, contestants, scene.h, options.quick)
+    found = turns(contestants, options.quick)
+    rows = []
+    for name, contestant in contestants.items():
+        time = statistics.median(found[name])
+        active = case.joints if name == "all" else int(name)
+        report.results.append({"case": "active", "scene": case.scene, "active": active, "per_step_s": time})
+        rows.append([name, duration(time), str(contestant.contacts)])
+    report.add_table("active", f"{case.scene}: time of a step by active joints", ["active", "step", "contacts"], rows)
+
+
+def of_responses(report: TableReport, options: argparse.Namespace) -> None:
+    """Λ of all contacts on the bridge, and what one more costs in longer linkages."""
+    progress("responses of touched bodies")
+    here = responses.measured(1)
+    rows = [[f"{here['links']:,}", str(here["contacts"]), duration(here["time_s"]), duration(here["one_more_s"])]]
+    detail = f"{here['contacts']} contacts on {here['links']} links"
+    passed = here["time_s"] <= MOST_TIME
+    report.requirements.append(
+        Requirement("Λ, 70 active", here["time_s"] * 1e3, "ms", f"≤ {MOST_TIME * 1e3:g} ms", passed, detail=detail)
+    )
+    costs = []
+    for times in () if options.quick else LINKS:
+        found = responses.measured(times)
+        costs.append(found["one_more_s"])
+        rows.append([f"{found['links']:,}", str(found["contacts"]), duration(found["time_s"]), duration(costs[-1])])
+        report.results.append({"case": "responses", **found})
+    report.add_table("responses", "Λ, 70 joints active", ["links", "contacts", "Λ", "one more contact"], rows)
+    if costs:
+        growth = max(costs) / max(min(costs), 1e-12)
+        passed = growth <= MOST_GROWTH
+        name = "one more contact, 10³ to 10⁵ links, most over least"
+        report.requirements.append(Requirement(name, growth, "times", f"≤ {MOST_GROWTH:g} times", passed))

@@ -1,0 +1,112 @@
+"""The three scenes of the benchmark, in every size and with every simulation that takes part."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+
+GROWN = 10  # times the joints, of a tenth of the length and mass
+
+
+@dataclass(frozen=True)
+class Case:
+    """A built-in scene, how many joints of it are active, and what must be reached against all joints active."""
+
+    scene: str
+    joints: int
+    active: int
+    begin: float  # [s] when timing begins: bodies touch by then
+    required: float
+    goal: float
+
+
+CASES = (
+    Case("pendulum_pegs", 200, 40, 0.4, 3.0, 5.0),
+    Case("threading", 300, 60, 1.9, 3.0, 5.0),
+    Case("bridge", 500, 70, 0.1, 5.0, 8.0),
+)
+
+
+def read(case: Case, times: int = 1) -> lw.Scene:
+    """The scene, or one of `times` as many joints in a linkage of the same length, mass and radius."""
+    if times == 1:
+        return lw.Scene.read(case.scene)
+    given = lw.Scene.read(case.scene).given["model"]["parameters"]
+    extra = given["joints"] - case.joints  # the free joint of a base
+    changes = {"joints": times * case.joints + extra, "length": given["length"] / times, "mass": given["mass"] / times}
+    return lw.Scene.read(case.scene, {f"model.parameters.{key}": value for key, value in changes.items()})
+
+
+def contact_of(scene: lw.Scene) -> lw.Contact:
+    return lw.Contact(**scene.given["contact"])
+
+
+class Contestant:
+    """A simulation of a scene with its loads; only steps are timed, not the setting of loads from Python."""
+
+    def __init__(self, scene: lw.Scene, make: Any):
+        self.scene = scene.build()
+        self.sim = self.scene.sim if make is None else make(self.scene)
+        self.scene.sim = self.sim
+        self.h = scene.h
+        self.spent = 0.0
+        self.contacts = 0
+        self.steps = 0
+        self.deepest = 0.0
+        self.slip = 0.0
+        self.not_converged = 0
+
+    def advance(self, steps: int, is_timed: bool = True) -> float:
+        """So many steps; their processor time [s]."""
+        spent = 0.0
+        for _ in range(steps):
+            self.scene._set_loads_for(self.h)
+            start = time.thread_time()
+            self.sim.advance(self.h)
+            spent += time.thread_time() - start
+        if is_timed:
+            self.spent += spent
+            self.steps += steps
+        return spent
+
+    def note(self) -> None:
+        """Contacts, penetration and friction of the present moment."""
+        found = self.sim.contacts
+        self.contacts = max(self.contacts, len(found))
+        self.deepest = max([self.deepest, *(-point.gap for point in found)])
+        for point in found:
+            normal, force = np.array(point.normal), np.array(point.force)
+            pressed = float(normal @ force)
+            if pressed > 0.0:
+                beyond = float(np.linalg.norm(force - pressed * normal)) / pressed - self.sim.contact.friction
+                self.slip = max(self.slip, beyond)
+
+    @property
+    def per_step(self) -> float:
+        return self.spent / max(1, self.steps)
+
+
+def adaptive(scene: lw.Scene, active: int | None = None) -> Contestant:
+    """With the active joints of the scene, or another number, or all (-1)."""
+    if active is None:
+        return Contestant(scene, None)
+    limit: dict[str, Any] = {"tolerance": 0.0} if active < 0 else {"active_joints": active}
+    return Contestant(scene, lambda built: with_loads(scene, built, lw.AdaptiveDynamics, update_every=5, **limit))
+
+
+def full(scene: lw.Scene) -> Contestant:
+    return Contestant(scene, lambda built: with_loads(scene, built, lw.FullDynamics))
+
+
+def with_loads(scene: lw.Scene, built: Any, kind: Any, **options: Any) -> Any:
+    """A simulation of another kind under the loads of the scene."""
+    sim = kind(scene.model, scene.state, contact=contact_of(scene), **options)
+    for acting in built._acting:
+        acting.is_on, acting.load = False, None
+        acting.set(sim, acting.value)
+    return sim
