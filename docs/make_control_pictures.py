@@ -21,7 +21,7 @@ TARGET = np.array([0.6, -0.4, 0.3, 0.2, -0.2, 0.1])
 
 
 def arm() -> lw.Model:
-    joint = lw.Revolute((0, 1, 0), damping=0.02, effort_limit=40.0, velocity_limit=3.0)
+    joint = lw.Revolute((0, 1, 0), armature=0.1, effort_limit=20.0, velocity_limit=1.0)
     return lw.library.chain(6, joint=joint, length=0.2, mass=0.5, radius=0.02).compile()
 
 
@@ -41,7 +41,7 @@ def lines(axes, times, values, ylabel: str) -> None:  # type: ignore[no-untyped-
 def pd_picture() -> None:
     model = arm()
     sim = lw.FullDynamics(model, model.neutral())
-    sim.motors.stiffness, sim.motors.damping = 400.0, 20.0
+    sim.motors.stiffness, sim.motors.damping = 150.0, 15.0
     sim.motors.position = TARGET
     times, q, v, tau = [], [], [], []
     for _ in range(1200):
@@ -54,10 +54,11 @@ def pd_picture() -> None:
     lines(axes[0], times, q, "coordinate [rad]")
     for k, color in enumerate(COLORS):
         axes[0].axhline(TARGET[k], color=color, linewidth=0.7, linestyle=":")
-    axes[0].legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
+    axes[0].set_ylim(-0.5, 0.95)
+    axes[0].legend(fontsize=8, frameon=False, ncols=3, loc="upper left")
     lines(axes[1], times, v, "velocity [rad/s]")
     lines(axes[2], times, tau, "effort of the motor [N·m]")
-    for limit, where in ((3.0, axes[1]), (40.0, axes[2])):
+    for limit, where in ((1.0, axes[1]), (20.0, axes[2])):
         for sign in (-1, 1):
             where.axhline(sign * limit, color="0.4", linewidth=0.8, linestyle="--")
     figure.savefig(PICTURES / "control_pd.png", dpi=130)
@@ -75,7 +76,7 @@ def trajectory_picture() -> None:
     model = arm()
     sim = lw.FullDynamics(model, model.neutral())
     h, kp, kd = 1e-3, 100.0, 20.0
-    times, q, error, tau, energy, work, lost = [], [], [], [], [], [0.0], [0.0]
+    times, q, error, tau, energy, work = [], [], [], [], [], [0.0]
     first = sim.energy.total
     for _ in range(4000):
         place, speed, acceleration = wanted(sim.time, model.nv)
@@ -90,7 +91,6 @@ def trajectory_picture() -> None:
         mean = 0.5 * (now.v + sim.state.v)
         energy.append(sim.energy.total - first)
         work.append(work[-1] + h * effort @ mean)
-        lost.append(lost[-1] - h * sim.efforts.dampers @ mean)
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 5.8), layout="constrained")
     lines(axes[0, 0], times, q, "coordinate [rad]")
     axes[0, 0].legend(fontsize=8, frameon=False, ncols=3, loc="upper left")
@@ -99,7 +99,6 @@ def trajectory_picture() -> None:
     lines(axes[1, 0], times, tau, "effort [N·m]")
     axes[1, 1].plot(times, work[1:], color=COLORS[0], label="work of the efforts")
     axes[1, 1].plot(times, energy, color=COLORS[1], label="energy")
-    axes[1, 1].plot(times, lost[1:], color=COLORS[2], label="taken by dampers")
     axes[1, 1].legend(fontsize=8, frameon=False)
     finish(axes[1, 1], "[J]")
     figure.savefig(PICTURES / "control_trajectory.png", dpi=130)

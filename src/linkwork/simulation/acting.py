@@ -22,7 +22,15 @@ from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNE
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.implicit_midpoint import BASIS
 from linkwork.simulation.motors import motor_law
-from linkwork.simulation.moving import EFFORT_PARTS, IMPLICIT, IMPLICIT_MIDPOINT, METHOD, SEMI_IMPLICIT_EULER, moving_of
+from linkwork.simulation.moving import (
+    EFFORT_PARTS,
+    IMPLICIT,
+    IMPLICIT_MIDPOINT,
+    METHOD,
+    MOTORS,
+    SEMI_IMPLICIT_EULER,
+    moving_of,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -50,7 +58,7 @@ _forces_of = reader(JointForces)
 
 
 @inlined
-def note_joint(s, i, q, v, h):
+def note_joint(s, i, q, v, h, judged):
     """Parts of the efforts on joint i by equation (1), into `acted`; uses `drive`."""
     kind = s.tree[i, KIND]
     first = s.tree[i, V]
@@ -64,7 +72,9 @@ def note_joint(s, i, q, v, h):
         damper = -s.dof[j, DAMPING] * v[j]
         effort, stiffness, damping = 0.0, 0.0, 0.0
         if kind == HELICAL or kind == COMPOUND:
-            effort, stiffness, damping = motor_law(s.motor, s.strength, s.top_speed, j, q[s.tree[i, Q] + d], v[j], h)
+            effort, stiffness, damping = motor_law(
+                s.motor, s.strength, s.top_speed, j, q[s.tree[i, Q] + d], v[j], h, judged[j]
+            )
         s.acted[j, BY_GIVEN] = s.effort[j]
         s.acted[j, BY_MOTOR] = effort - stiffness * farther - damping * faster
         s.acted[j, BY_SPRING] = s.drive[j] - damper - s.dof[j, STIFFNESS] * farther
@@ -73,10 +83,10 @@ def note_joint(s, i, q, v, h):
 
 
 @routine
-def note_joints(table, q, v, h):
+def note_joints(table, q, v, h, judged):
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, q, v, h)
+        note_joint(s, i, q, v, h, judged)
 
 
 @routine
@@ -85,12 +95,15 @@ def note_efforts(table, h):
     s = moving_of(table)
     method = s.counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
-        note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0)
+        if s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
+            note_joints(table, s.start_q, s.start_v, h, s.judged)
+        else:
+            note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0, s.start_v)
     elif method == IMPLICIT_MIDPOINT:
         integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
-        note_joints(table, s.stages[BASIS], s.u, 0.0)
+        note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
     else:
-        note_joints(table, s.q, s.v, 0.0)
+        note_joints(table, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -104,7 +117,7 @@ def efforts_now(table):
     """Parts of the efforts on all joints of `JointForces` as they are at (q, v)."""
     s = _forces_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, s.q, s.v, 0.0)
+        note_joint(s, i, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -118,7 +131,7 @@ def motor_laws(table, h, out):
             effort, stiffness, damping = 0.0, 0.0, 0.0
             if kind == HELICAL or kind == COMPOUND:
                 effort, stiffness, damping = motor_law(
-                    s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h
+                    s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, s.v[j]
                 )
             out[j, 0], out[j, 1], out[j, 2] = effort, stiffness, damping
 

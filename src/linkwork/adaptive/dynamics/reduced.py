@@ -71,6 +71,7 @@ VELOCITY_ROWS = tuple(
         "top_speed",
         "v",
         "qdd",
+        "judged",
         "drive",
         "acted",
         "resistance",
