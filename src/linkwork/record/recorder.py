@@ -222,7 +222,8 @@ class Recorder:
         self._ends.append(self._changes["index"].length)
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
-        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"], self._efforts))
+        waiting = sum(a.waiting_bytes for a in (*self._changes.values(), self._keys["state"]))
+        waiting += self._efforts.waiting_bytes
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 
