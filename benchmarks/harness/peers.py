@@ -27,6 +27,7 @@ class Peer:
     acceleration: Callable[[], np.ndarray]  # of the last `forward`, in Linkwork's order, shape (nv,)
     inverse: Call | None = None
     effort: Callable[[], np.ndarray] | None = None  # of the last `inverse`
+    engine: Any = None  # model and data, where a benchmark makes steps of its own
 
 
 # Pinocchio reserves memory that grows steeply with the depth of a chain: 300 joints take little, 1,000 more than 20 GB.
@@ -97,6 +98,7 @@ def mujoco_peer(model: lw.Model, state: lw.State, effort: np.ndarray) -> Peer | 
         "mujoco",
         forward=lambda: mujoco.mj_forward(compiled, data),
         acceleration=lambda: np.array(data.qacc)[order],
+        engine=(compiled, data),
     )
 
 

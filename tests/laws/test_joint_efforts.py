@@ -229,3 +229,17 @@ def test_quasi_statics_keeps_limits_of_effort():
     sim.solve()
     assert sim.acceleration[0] == pytest.approx(5.0 / 0.5, rel=1e-12)
     assert sim.effort[0] == 5.0
+
+
+def test_motors_at_their_limits_bring_light_links_to_rest():
+    """d h far above the inertia of the links: judged where the step ends, motors at their limits do not go on to chatter."""
+    joint = lw.Revolute((0, 1, 0), damping=0.02, effort_limit=40.0, velocity_limit=3.0)
+    model = lw.library.chain(6, joint=joint, length=0.2, mass=0.5, radius=0.02).compile()
+    target = np.array([0.6, -0.4, 0.3, 0.2, -0.2, 0.1])
+    sim = lw.FullDynamics(model, model.neutral())
+    sim.motors.stiffness, sim.motors.damping = 400.0, 20.0
+    sim.motors.position = target
+    sim.advance(1e-3, 1200)
+    assert np.abs(sim.efforts.motors).max() <= 40.0
+    assert np.abs(sim.state.q - target).max() < 0.05
+    assert np.abs(sim.state.v).max() < 0.1

@@ -82,7 +82,7 @@ def refresh_joint(table, i):
         k = tree[i, Q]
         for d in range(tree[i, DOF]):
             effort, _, _ = motor_law(
-                run.motor, mechanism.strength, mechanism.top_speed, j + d, run.q[k + d], run.v[j + d], 0.0
+                run.motor, mechanism.strength, mechanism.top_speed, j + d, run.q[k + d], run.v[j + d], 0.0, run.v[j + d]
             )
             c.effort_sum[j + d] += effort
     return VJ, cJ

@@ -162,6 +162,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         self._moving.strength[:], self._moving.top_speed[:] = model.effort_limit, model.velocity_limit
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
+        counts[mv.LIMITED] = mv.has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
         if self._touching is not None:
@@ -289,6 +290,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         moving = self._moving
         for _ in range(n):
             moving.start_q[:], moving.start_v[:] = moving.q, moving.v
+            moving.judged[:] = moving.v
             motor_laws(self._table, h, self._laws)
             status = rule.step(moving.q, moving.v, h, self, self._laws)
             if status != mv.OK:

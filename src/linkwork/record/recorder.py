@@ -248,9 +248,8 @@ class Recorder:
         self._ends.append(self._changes["index"].length)
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
-        waiting = sum(
-            a.waiting_bytes for a in (*self._changes.values(), self._keys["state"], *self._efforts.arrays.values())
-        )
+        large = (*self._changes.values(), self._keys["state"], *self._efforts.arrays.values())
+        waiting = sum(array.waiting_bytes for array in large)
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
 

@@ -15,8 +15,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.errors import LinkworkError, StateError
 
@@ -130,6 +133,8 @@ def _tokens(text: str) -> list[Token]:
 
 class _Parser:
     """Recursive descent: a method for each line of the grammar."""
+
+    calls: ClassVar[Mapping[str, Callable[..., Any]]] = {}  # other functions for the same names
 
     def __init__(self, text: str, variables: Collection[str]):
         self.text, self.variables = text, variables
@@ -256,7 +261,7 @@ class _Parser:
         if token.text == "if":
             condition, yes, no = arguments
             return lambda env: yes(env) if condition(env) else no(env)  # the other side may be undefined
-        call = function.call
+        call = self.calls.get(token.text, function.call)
         if len(arguments) == 1:
             (only,) = arguments
             return lambda env: call(only(env))
@@ -274,7 +279,7 @@ def _sum_of(parts: list[tuple[float, Node]]) -> Node:
     def node(env: Variables) -> float:
         total = parts[0][1](env)
         for sign, part in parts[1:]:
-            total += sign * part(env)
+            total = total + sign * part(env)
         return total
 
     return node
@@ -287,6 +292,57 @@ def _product_of(parts: list[tuple[str, Node]]) -> Node:
             total = total * part(env) if sign == "*" else total / part(env)
         return total
 
+    return node
+
+
+# ----------------------------------------------------------------------------------------------------- many at one moment
+
+
+def _smoothsteps(x: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    s = np.clip((x - start) / (end - start), 0.0, 1.0)
+    return np.asarray(np.where(start >= end, x >= start, s * s * (3.0 - 2.0 * s)))
+
+
+VECTOR_CALLS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs")},
+    "floor": np.floor,
+    "clamp": lambda x, low, high: np.minimum(high, np.maximum(low, x)),
+    "smoothstep": _smoothsteps,
+}
+
+
+class _VectorParser(_Parser):
+    """The same grammar for variables that are arrays; NotImplementedError for the parts that have no such form."""
+
+    calls = VECTOR_CALLS
+
+    def comparison(self) -> Node:
+        node = self.sum()
+        if self.token.text in COMPARISONS:
+            raise NotImplementedError
+        return node
+
+    def power(self) -> Node:
+        base = self.atom()
+        if self.take("^"):
+            raise NotImplementedError
+        return base
+
+    def call(self, token: Token) -> Node:
+        if token.text not in VECTOR_CALLS:
+            raise NotImplementedError
+        return super().call(token)
+
+
+def vector_form(text: str, variables: Collection[str]) -> Callable[[Mapping[str, Any]], Any] | None:
+    """An expression that is known to be sound as a function of arrays, evaluated at once; None where it has no such form.
+
+    Where it is not defined the result is not finite.
+    """
+    try:
+        node = _VectorParser(text, variables).whole()
+    except NotImplementedError:
+        return None
     return node
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.scene.expression import Expression
+from linkwork.scene.expression import Expression, vector_form
 
 
 class Signal:
@@ -16,6 +16,8 @@ class Signal:
 
     is_constant: whether asking once is enough.
     """
+
+    formula: tuple[str, float, float] | None = None  # text of a single expression, and its i and n
 
     def __init__(self, parts: Sequence[Callable[[float], float]], is_constant: bool):
         self._parts = tuple(parts)
@@ -46,7 +48,36 @@ def make_signal(value: Any, index: int = 0, count: int = 1) -> Signal:
         parts = [_part({"times": value["times"], "values": column.tolist()}, index, count) for column in columns]
     else:
         parts = [_part(part, index, count) for part in (value if isinstance(value, list) else [value])]
-    return Signal([call for call, _ in parts], all(constant for _, constant in parts))
+    signal = Signal([call for call, _ in parts], all(constant for _, constant in parts))
+    if isinstance(value, str):
+        signal.formula = (value, float(index), float(count))
+    return signal
+
+
+def values_of(signals: Sequence[Signal]) -> Callable[[float], FloatArray]:
+    """The values of several signals one after the other, as a function of time [s].
+
+    Where all are one expression for different i they are found at once, and one by one only where that is not finite.
+    """
+
+    def one_by_one(t: float) -> FloatArray:
+        return np.array([x for signal in signals for x in signal.at(t)])
+
+    formulas = [signal.formula for signal in signals]
+    if not formulas or formulas[0] is None or any(x is None or x[0] != formulas[0][0] for x in formulas):
+        return one_by_one
+    form = vector_form(formulas[0][0], ("t", "i", "n"))
+    if form is None or not any(not signal.is_constant for signal in signals):
+        return one_by_one
+    known = {name: np.array([x[k] for x in formulas if x is not None]) for k, name in ((1, "i"), (2, "n"))}
+    size = len(signals)
+
+    def at_once(t: float) -> FloatArray:
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(form({"t": t, **known}), size)
+        return found if np.isfinite(found).all() else one_by_one(t)
+
+    return at_once
 
 
 def constant(values: Sequence[float]) -> Signal:

@@ -18,8 +18,10 @@ from linkwork.core.checks import positive, whole
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.actions import Action, Values
+from linkwork.scene.actions import Action, Motor, Values
+from linkwork.scene.signals import values_of
 from linkwork.simulation.loads import Load
+from linkwork.simulation.motors import M_POSITION, M_VELOCITY
 from linkwork.simulation.protocol import LoadedSimulation, Report, Setting
 from linkwork.simulation.run import Runnable
 
@@ -56,6 +58,25 @@ class _Acting:
         self.load = self.action.start(sim, value)
 
 
+class _Targets:
+    """Positions or velocities that motors follow, all set in one call; gains were set when the motors began."""
+
+    def __init__(self, sim: Any, motors: Sequence[Motor], column: int):
+        self._sim, self._column = sim, column
+        parts = [(motor, motor.position if column == M_POSITION else motor.velocity) for motor in motors]
+        self._values = values_of([signal for _, signal in parts if signal is not None])
+        joints = [motor.joint for motor, signal in parts if signal is not None]
+        rows = [np.arange(sim.model.nv)[sim.model.v_slice(joint)] for joint in joints]
+        self._rows = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        self._bodies = np.unique(np.array([sim.model.joint(joint) for joint in joints], dtype=np.int64))
+
+    def set(self, t: float) -> None:
+        """Sets all to their values at the time t [s]."""
+        if self._rows.size:
+            self._sim._motor[self._rows, self._column] = self._values(t)
+            self._sim._joints_changed(self._bodies)
+
+
 class SceneSimulation(Runnable):
     """A simulation with the loads of its scene, which change with time.
 
@@ -68,7 +89,10 @@ class SceneSimulation(Runnable):
         self.sim = sim
         self._at = sim.time + 0.5 * h
         self._acting = [_Acting(action, sim, self._at) for action in actions]
-        self._varying = [acting for acting in self._acting if not acting.action.is_constant]
+        varying = [acting for acting in self._acting if not acting.action.is_constant]
+        motors = [acting.action for acting in varying if isinstance(acting.action, Motor)]
+        self._targets = [_Targets(sim, motors, column) for column in (M_POSITION, M_VELOCITY)] if motors else []
+        self._varying = [acting for acting in varying if not isinstance(acting.action, Motor)]
 
     @property
     def model(self) -> Model:
@@ -94,7 +118,7 @@ class SceneSimulation(Runnable):
     @property
     def is_varying(self) -> bool:
         """Whether anything that acts changes with time."""
-        return bool(self._varying)
+        return bool(self._varying or self._targets)
 
     def set_loads(self, t: float) -> None:
         """Sets everything that changes to its value at the time t [s]."""
@@ -103,10 +127,12 @@ class SceneSimulation(Runnable):
             value = acting.action.value(t)
             if value != acting.value:
                 acting.set(self.sim, value)
+        for targets in self._targets:
+            targets.set(t)
 
     def step(self, h: float, n: int = 1) -> Report:
         """n steps of h seconds; returns the report of the last."""
-        if not self._varying:
+        if not self.is_varying:
             return self.sim.step(h, n)
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         if n > 1:
@@ -116,7 +142,7 @@ class SceneSimulation(Runnable):
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report."""
-        if not self._varying:
+        if not self.is_varying:
             self.sim.advance(h, n)
             return
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")

@@ -8,6 +8,8 @@ A spring, damper or motor pulls with τ = -k (q - q₀) - d v. Taken where the s
 which is the same equation of motion with more armature on each joint and one more effort: no gain is too stiff for it.
 """
 
+import math
+
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import (
     P_,
@@ -28,6 +30,8 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, twist_to_child
 
+SAME_LINE = 1e-3  # relative change of the slope of equation (2) of `motors` that is not worth another evaluation
+
 # Where in the step springs, dampers and motors are taken; FROM_REST: nowhere, but the momenta of a variational step act as
 # forces that give them to the linkage at rest within half a step.
 EXPLICIT, AT_END, AT_MIDPOINT, HALF_WAY, FROM_REST = range(5)
@@ -42,7 +46,8 @@ def motor_at(s, i, d, ahead):
     kind = s.tree[i, KIND]
     if kind == HELICAL or kind == COMPOUND:
         j = s.tree[i, V] + d
-        return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead)
+        u = s.judged[j] if ahead > 0.0 else s.v[j]
+        return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
     return 0.0, 0.0, 0.0
 
 
@@ -87,6 +92,38 @@ def joint_efforts(table, where, h):
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
                 s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
             s.resistance[d, ARMATURE] = armature
+
+
+@inlined
+def acts_otherwise(s, i, d, h, u):
+    """Whether the motor of coordinate d of joint i, judged at the velocity u, acts otherwise than judged as it is."""
+    j = s.tree[i, V] + d
+    kind = s.tree[i, KIND]
+    if (kind != HELICAL and kind != COMPOUND) or (s.strength[j] == math.inf and s.top_speed[j] == math.inf):
+        return False
+    effort, stiffness, damping = motor_at(s, i, d, h)
+    other, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    at_strength = k == 0.0 and c == 0.0 and other != effort
+    return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength
+
+
+@routine
+def judge_motors(table, h, share):
+    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
+
+    share: of the way from where they were judged before to there.
+    """
+    s = moving_of(table)
+    changed = False
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, DOF]):
+            j = s.tree[i, V] + d
+            changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
+    if changed:
+        for j in range(s.v.shape[0]):
+            end = s.v[j] + h * s.qdd[j]
+            s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
+    return changed
 
 
 # ------------------------------------------------------------------------------------------------------------------- loads

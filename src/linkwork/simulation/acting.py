@@ -29,6 +29,7 @@ from linkwork.simulation.moving import (
     IMPLICIT,
     IMPLICIT_MIDPOINT,
     METHOD,
+    MOTORS,
     SEMI_IMPLICIT_EULER,
     SUBSTEP,
     VARIATIONAL,
@@ -61,7 +62,7 @@ _forces_of = reader(JointForces)
 
 
 @inlined
-def note_joint(s, i, q, v, h):
+def note_joint(s, i, q, v, h, judged):
     """Parts of the efforts on joint i by equation (1), into `acted`; uses `drive`."""
     kind = s.tree[i, KIND]
     first = s.tree[i, V]
@@ -75,7 +76,9 @@ def note_joint(s, i, q, v, h):
         damper = -s.dof[j, DAMPING] * v[j]
         effort, stiffness, damping = 0.0, 0.0, 0.0
         if kind == HELICAL or kind == COMPOUND:
-            effort, stiffness, damping = motor_law(s.motor, s.strength, s.top_speed, j, q[s.tree[i, Q] + d], v[j], h)
+            effort, stiffness, damping = motor_law(
+                s.motor, s.strength, s.top_speed, j, q[s.tree[i, Q] + d], v[j], h, judged[j]
+            )
         s.acted[j, BY_GIVEN] = s.effort[j]
         s.acted[j, BY_MOTOR] = effort - stiffness * farther - damping * faster
         s.acted[j, BY_SPRING] = s.drive[j] - damper - s.dof[j, STIFFNESS] * farther
@@ -84,10 +87,10 @@ def note_joint(s, i, q, v, h):
 
 
 @routine
-def note_joints(table, q, v, h):
+def note_joints(table, q, v, h, judged):
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, q, v, h)
+        note_joint(s, i, q, v, h, judged)
 
 
 @routine
@@ -96,16 +99,19 @@ def note_efforts(table, h):
     s = moving_of(table)
     method = s.counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
-        note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0)
+        if s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
+            note_joints(table, s.start_q, s.start_v, h, s.judged)
+        else:
+            note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0, s.start_v)
     elif method == IMPLICIT_MIDPOINT:
         integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
-        note_joints(table, s.stages[BASIS], s.u, 0.0)
+        note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
     elif method == VARIATIONAL:
         for j in range(s.v.shape[0]):
             s.u[j] /= s.numbers[SUBSTEP]
-        note_joints(table, s.stages[MIDDLE], s.u, 0.0)
+        note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)
     else:
-        note_joints(table, s.q, s.v, 0.0)
+        note_joints(table, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -119,7 +125,7 @@ def efforts_now(table):
     """Parts of the efforts on all joints of `JointForces` as they are at (q, v)."""
     s = _forces_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, s.q, s.v, 0.0)
+        note_joint(s, i, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -133,7 +139,7 @@ def motor_laws(table, h, out):
             effort, stiffness, damping = 0.0, 0.0, 0.0
             if kind == HELICAL or kind == COMPOUND:
                 effort, stiffness, damping = motor_law(
-                    s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h
+                    s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, s.v[j]
                 )
             out[j, 0], out[j, 1], out[j, 2] = effort, stiffness, damping
 

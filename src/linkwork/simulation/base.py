@@ -22,7 +22,7 @@ from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motor_view import Motors
-from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
+from linkwork.simulation.motors import M_DAMPING, MOTOR_COLUMNS, joint_numbers, motor_rows
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
 from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
@@ -194,10 +194,13 @@ class Loaded:
         It pulls with at most the joint's `effort_limit`, and pushes no faster than its `velocity_limit` (docs/control.md).
         For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
         """
-        self._motor[self.model.v_slice(joint)] = motor_rows(self.model, joint, position, velocity, stiffness, damping)
+        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
+        part = self.model.v_slice(joint)
+        if not np.array_equal(self._motor[part, : M_DAMPING + 1], rows[:, : M_DAMPING + 1]):  # other gains
+            self._gains_version += 1
+            self._steps_judged.clear()
+        self._motor[part] = rows
         self._driven.add(joint)
-        self._gains_version += 1
-        self._steps_judged.clear()
         self._joint_changed(self.model.joint(joint))
 
     def clear_motor(self, joint: str) -> None:

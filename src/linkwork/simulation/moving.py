@@ -34,7 +34,8 @@ METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
 LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
 ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
 HALVINGS, UNBALANCED = 14, 15  # of steps that could not be solved; midpoint steps without balance of energy
-COUNTS = 16
+LIMITED = 16  # whether motors of any joint have limits
+COUNTS = 20
 
 # Entries of `numbers`.
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
@@ -75,6 +76,7 @@ class Moving(NamedTuple):
     v: Float1  # (nv,)
     qdd: Float1  # (nv,) of the last evaluation
     # an evaluation of the accelerations
+    judged: Float1  # (nv,) velocities at which implicit motors are judged against their limits
     drive: Float1  # (nv,) effort on each joint: given, motor, spring, damper
     acted: Float2  # (nv, 5) what each of them did in the last step, and limits: `simulation.acting`
     resistance: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
@@ -136,6 +138,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         q=untouched(nq),
         v=untouched(nv),
         qdd=untouched(nv),
+        judged=untouched(nv),
         drive=untouched(nv),
         acted=untouched(nv, EFFORT_PARTS),
         resistance=untouched(nv, DOF_COLUMNS),
@@ -156,6 +159,11 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         counts=np.zeros(COUNTS, dtype=np.int64),
         numbers=np.zeros(NUMBERS),
     )
+
+
+def has_limited_motors(model: Model) -> bool:
+    """Whether motors of any joint have a limit of effort or speed."""
+    return bool(np.isfinite(model.effort_limit).any() or np.isfinite(model.velocity_limit).any())
 
 
 def floating_trees(model: Model) -> tuple[IntArray, IntArray]:

@@ -47,6 +47,7 @@ class RunReport:
     status: "finished", or "stopped" by the callback.
     h: time step [s]. steps_asked, steps: that were to be taken, and that were taken, by this call. time: they simulate [s].
     wall_time: they took [s]. path: folder of the recording, None without one.
+    advice: what would make the run faster, where an adaptive one cost more than a full one; empty otherwise.
     first, last: reports of the first and the last call of `step` in the run; None where no step was left to take.
 
     What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
@@ -64,6 +65,7 @@ class RunReport:
     path: Path | None
     first: Report | None
     last: Report | None
+    advice: str = ""
 
     def __getattr__(self, name: str) -> Any:
         """Fields of the last report."""

@@ -10,6 +10,8 @@ import re
 import signal
 import threading
 import time
+import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 
 from linkwork.core.checks import positive, whole
 from linkwork.core.progress import progress_bar
-from linkwork.errors import StateError
+from linkwork.errors import LinkworkWarning, StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.protocol import Callback, Report, RunReport, Simulation
 
@@ -28,6 +30,7 @@ PIECE_JOINT_STEPS = 2_000_000  # joints times steps in such a piece: half a seco
 CHECKPOINT_EVERY = 10.0  # [s] of the wall clock
 
 OnStep = Callable[[Any], object]
+_advised: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # simulations whose cost was told
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -219,7 +222,17 @@ class _Loop:
             path=self.recorder.path if self.recorder else None,
             first=self.first,
             last=self.last,
+            advice=self._advice(),
         )
+
+    def _advice(self) -> str:
+        """What would make the run faster, said once per simulation where that is much."""
+        found = getattr(self.sim, "advice_on_cost", None)
+        words = str(found()) if found is not None else ""
+        if words and id(self.sim) not in _advised:
+            _advised[id(self.sim)] = self.sim
+            warnings.warn(words, LinkworkWarning, stacklevel=5)
+        return words
 
     def _steps(self, interrupted: list[bool], bar: Callable[[int, str], None]) -> str:
         sim, start, target = self.sim, self.run["start"], self.run["target"]

@@ -5,6 +5,8 @@ good step. Accelerations by other algorithms than `aba` come from outside: `begi
 evaluation for as long as it says EVALUATE, then `finish_step`.
 """
 
+import math
+
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import (
@@ -14,6 +16,7 @@ from linkwork.simulation.accelerate import (
     FROM_REST,
     HALF_WAY,
     accelerate,
+    judge_motors,
     place_and_move,
 )
 from linkwork.simulation.acting import note_efforts
@@ -31,11 +34,14 @@ from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
     DORMAND_PRINCE,
+    IMPLICIT,
     IMPLICIT_MIDPOINT,
     ITERATIONS,
     KEEPS_MOMENTUM,
     KICK_DRIFT_KICK,
+    LIMITED,
     METHOD,
+    MOTORS,
     OK,
     OVERFLOW,
     RUNGE_KUTTA,
@@ -47,6 +53,9 @@ from linkwork.simulation.moving import (
     WISH_BEFORE,
     moving_of,
 )
+
+MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
+BOLD_JUDGEMENTS = 4  # of them as Newton's method would; from then on half the way, which does not go round in circles
 
 
 @kernel
@@ -82,7 +91,7 @@ def one_step(table, h):
     """One step of h [s], or none: OK, or why it failed."""
     status = begin(table, h)
     while status == EVALUATE:
-        status = resume(table, h, accelerate(table, where_joints_act(table), h))
+        status = resume(table, h, accelerate_driven(table, where_joints_act(table), h))
     return finish(table, status)
 
 
@@ -91,7 +100,7 @@ def one_closed_step(table, h):
     """The same with loops: every evaluation meets their accelerations, and the end of the step is closed again."""
     status = begin(table, h)
     while status == EVALUATE:
-        status = resume(table, h, accelerate_closed(table, where_joints_act(table), h))
+        status = resume(table, h, accelerate_driven_closed(table, where_joints_act(table), h))
     if status == DONE:
         status = close_loops(table)
     return finish(table, status)
@@ -110,6 +119,32 @@ def where_joints_act(table):
 
 
 @routine
+def accelerate_driven(table, where, h):
+    """`accelerate`, repeated until the limits of implicit motors hold where the step ends; as Newton's method would."""
+    s = moving_of(table)
+    bad = accelerate(table, where, h)
+    if where == AT_END and s.counts[MOTORS] > 0 and s.counts[LIMITED] != 0 and s.counts[IMPLICIT] != 0:
+        for k in range(MOST_JUDGEMENTS):
+            if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
+                break
+            bad = accelerate(table, where, h)
+    return bad
+
+
+@routine
+def accelerate_driven_closed(table, where, h):
+    """The same with loops."""
+    s = moving_of(table)
+    bad = accelerate_closed(table, where, h)
+    if where == AT_END and s.counts[MOTORS] > 0 and s.counts[LIMITED] != 0 and s.counts[IMPLICIT] != 0:
+        for k in range(MOST_JUDGEMENTS):
+            if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
+                break
+            bad = accelerate_closed(table, where, h)
+    return bad
+
+
+@routine
 def begin(table, h):
     """Remembers where the step begins, and asks for the first evaluation."""
     s = moving_of(table)
@@ -121,6 +156,9 @@ def begin(table, h):
         for k in range(6):
             s.start_kept[t, k] = s.kept[t, k]
     s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
+    if s.counts[MOTORS] > 0:
+        for k in range(s.v.shape[0]):
+            s.judged[k] = math.nan  # at first as without limits
     method = s.counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
         return euler.begin(table, h)

@@ -57,6 +57,7 @@ VELOCITY_ROWS = tuple(
         "top_speed",
         "v",
         "qdd",
+        "judged",
         "drive",
         "acted",
         "resistance",

@@ -67,6 +67,7 @@ class RegionSimulation(Touched, PieceForces):
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, self.implicit_joints
         counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
+        counts[mv.LIMITED] = mv.has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
         if self._touching is not None:

@@ -201,7 +201,7 @@ def power_of_joints(table, h):
             given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
             if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
                 q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
-                given += motor_law(s.motor, s.strength, s.top_speed, j, q, s.u[j], 0.0)[0]
+                given += motor_law(s.motor, s.strength, s.top_speed, j, q, s.u[j], 0.0, s.u[j])[0]
             total += given * s.u[j]
     return total
 

@@ -239,7 +239,7 @@ def joint_forces(table, i, h):
         damping = s.dof[j + d, DAMPING]
         if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
             effort, k_motor, d_motor = motor_law(
-                s.motor, s.strength, s.top_speed, j + d, middle[k + d], s.v[j + d], 0.0
+                s.motor, s.strength, s.top_speed, j + d, middle[k + d], s.v[j + d], 0.0, s.v[j + d]
             )
             s.drive[j + d] += effort
             stiffness += k_motor

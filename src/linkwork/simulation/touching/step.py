@@ -4,7 +4,8 @@ from linkwork.contact.broad_phase import find_contacts
 from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.simulation.accelerate import AT_END, accelerate
+from linkwork.model.layout import DOF, V
+from linkwork.simulation.accelerate import AT_END, accelerate, acts_otherwise
 from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
@@ -14,11 +15,13 @@ from linkwork.simulation.moving import (
     CONTACTS_CHANGED,
     CONTACTS_GROW,
     KEEPS_MOMENTUM,
+    LIMITED,
+    MOTORS,
     OK,
     SEARCH_TOO_DEEP,
     moving_of,
 )
-from linkwork.simulation.step import begin, finish
+from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish
 from linkwork.simulation.touching.arrays import (
     CHANGED,
     CONTINUOUS,
@@ -104,9 +107,9 @@ def begin_touching(table, h):
     x = constraints_of(table)
     begin(table, h)
     if x.ends.shape[0] > 0:
-        bad = accelerate_closed(table, AT_END, h)
+        bad = accelerate_driven_closed(table, AT_END, h)
     else:
-        bad = accelerate(table, AT_END, h)
+        bad = accelerate_driven(table, AT_END, h)
     if bad != OK:
         return bad
     if s.counts[KEEPS_MOMENTUM] != 0:
@@ -151,6 +154,10 @@ def end_touching(table, h, status, count):
         t = touch_of(table)
         limits = near_limits(table, h)
         if count + limits > 0:
+            status = judge_motors_at_start(table, h)
+        if status != OK:
+            pass
+        elif count + limits > 0:
             status = pose_problem(table, count, limits)
             if status == OK:
                 resolve(table, h, limits)
@@ -169,6 +176,33 @@ def end_touching(table, h, status, count):
     elif count > 0:
         take_back_contacts(contacts_of(table))
     return status
+
+
+@routine
+def judge_motors_at_start(table, h):
+    """Limits of motors as the velocities before the step have them: where something touches, those without contact mislead.
+
+    A motor that presses against a contact would be judged by the motion that the contact forbids. OK or a failure.
+    """
+    s = moving_of(table)
+    if s.counts[MOTORS] == 0 or s.counts[LIMITED] == 0:
+        return OK
+    differs = False
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, DOF]):
+            differs = differs or acts_otherwise(s, i, d, h, s.start_v[s.tree[i, V] + d])
+    if not differs:
+        return OK
+    for k in range(s.v.shape[0]):
+        s.judged[k] = s.start_v[k]
+        s.v[k] = s.start_v[k]
+    if constraints_of(table).ends.shape[0] > 0:
+        bad = accelerate_closed(table, AT_END, h)
+    else:
+        bad = accelerate(table, AT_END, h)
+    if bad == OK:
+        free_motion(table, h)
+    return bad
 
 
 @inlined
