@@ -6,7 +6,15 @@ evaluation for as long as it says EVALUATE, then `finish_step`.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.simulation.accelerate import AT_END, AT_MIDPOINT, EXPLICIT, FROM_REST, HALF_WAY, accelerate, place_and_move
+from linkwork.simulation.accelerate import (
+    AT_END,
+    AT_MIDPOINT,
+    EXPLICIT,
+    FROM_REST,
+    HALF_WAY,
+    accelerate,
+    place_and_move,
+)
 from linkwork.simulation.integrators import (
     dormand_prince,
     euler,

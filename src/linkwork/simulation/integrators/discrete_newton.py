@@ -53,6 +53,7 @@ from linkwork.spatial.vectors import (
 R_0, P_0, R_1, P_1, R_D, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
+FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
@@ -413,4 +414,3 @@ def momenta_at_end(table, h):
         spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
         f = scale3(m / h, tmatvec3(R, sub3(add3(matvec3(R, c), d), c)))
         store6(s.change, i, MISSING, join(add3(cross3(c, f), scale3(1.0 / h, spin)), f))
-
