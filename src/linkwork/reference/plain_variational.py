@@ -1,7 +1,7 @@
 """The variational step from its discrete Lagrangian alone, by differences: what the sweeps of the product must agree with.
 
-Kinetic energy of a step from q to q⁺: every body turns by cay(x), its centre of mass moves straight on. Potential: half of that
-at both ends; springs of joints at the middle. Nothing is eliminated and nothing is differentiated by hand.
+Kinetic energy of a step from q to q⁺: every body turns by cay(x), its centre of mass moves straight on. Potential: half of
+that at both ends; springs of joints at the middle. Nothing is eliminated and nothing is differentiated by hand.
 """
 
 from __future__ import annotations

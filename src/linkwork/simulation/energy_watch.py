@@ -41,8 +41,8 @@ class EnergyWatch:
         else:
             advice = "Take shorter steps, or integrator='variational', which is made for this."
         warnings.warn(
-            f"energy grows without a source: it is {gain:.3g} J above its start, with at most {self.largest_kinetic:.3g} J in "
-            f"motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}",
+            f"energy grows without a source: it is {gain:.3g} J above its start, with at most {self.largest_kinetic:.3g} J "
+            f"in motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}",
             LinkworkWarning,
             stacklevel=STACK_LEVEL,
         )

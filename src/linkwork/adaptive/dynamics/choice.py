@@ -201,8 +201,8 @@ def choose(plan, mechanism, c, run, settings):
 def measure_again(plan, mechanism, c, run, settings):
     """The bound of the region that was chosen, at the velocities it has now; returns a body that failed, OVERFLOW or -1.
 
-    Joints that were stopped have lost their velocities, and dampers and centrifugal forces with them: what they hide at rest
-    is not what they hid while they moved.
+    Joints that were stopped have lost their velocities, and dampers and centrifugal forces with them: what they hide at
+    rest is not what they hid while they moved.
     """
     measure = int(settings[MEASURE])
     bad = assemble_opened(plan, mechanism, c, run)

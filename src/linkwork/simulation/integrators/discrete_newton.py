@@ -3,7 +3,7 @@
 Within a step every body has one momentum, constant in space. With Rd, d the body's displacement (its frame at the end, seen
 from its frame at the start), c its centre of mass, J its inertia there and x = 2 tan(θ/2) times the axis of Rd,
 
-    f = m (Rd c + d - c) / h,     π = (J x + ½ x x J x + ¼ x (x·J x)) / h,     n = c x f + π             (6)  docs/integrators.md
+    f = m (Rd c + d - c) / h,     π = (J x + ½ x x J x + ¼ x (x·J x)) / h,     n = c x f + π        (6)  docs/integrators.md
 
 in the frame at the start. A variation η = [w; v] of the frame at the end changes it by K η,
 

@@ -1,14 +1,14 @@
 """A variational integrator: the motion of least discrete action, for long runs of linkages that whip. Order 2, symmetric.
 
-Each body's discrete Lagrangian is that of a body that turns by cay(x) and whose centre of mass moves straight on. With Λ(q, q⁺)
-the momenta of the bodies within the step (`discrete_newton`), J the Jacobian of their poses, τ forces of the coordinates alone
-and τ̄ those of springs, dampers and motors of joints at the middle of the step,
+Each body's discrete Lagrangian is that of a body that turns by cay(x) and whose centre of mass moves straight on. With
+Λ(q, q⁺) the momenta of the bodies within the step (`discrete_newton`), J the Jacobian of their poses, τ forces of the
+coordinates alone and τ̄ those of springs, dampers and motors of joints at the middle of the step,
 
-    M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)  docs/integrators.md
+    M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)
 
-The first is an equation for q⁺, solved by Newton's method; the second gives v⁺, by `aba` from rest with all momenta as impulses.
-Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps that cannot be
-solved, or whose energy jumps (the crack of a whip), are halved.
+The first is an equation for q⁺, solved by Newton's method; the second gives v⁺, by `aba` from rest with all momenta as
+impulses. Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps that
+cannot be solved, or whose energy jumps (the crack of a whip), are halved. Theory: docs/integrators.md.
 """
 
 import math
@@ -240,7 +240,7 @@ def outside_wrenches(table):
 def balances(table, h):
     """Whether kinetic energy changed by the work of all forces, but for a small part of it.
 
-    Work is that of the mean wrench along the displacement of each body, and of joint forces along that of their coordinates.
+    Work is that of the mean wrench along the displacement of each body, and of joint forces along their coordinates.
     """
     s = moving_of(table)
     work = 0.0
@@ -281,7 +281,7 @@ def balances(table, h):
 
 @inlined
 def joint_forces(table, i, h):
-    """Springs, dampers and motor of joint i at the middle of the step into `drive`, and what they resist into `resistance`."""
+    """Springs, dampers and motor of joint i at the middle of the step into `drive`; what they resist into `resistance`."""
     s = moving_of(table)
     start = s.stages[SUB_Q]
     middle = s.stages[MIDDLE]
