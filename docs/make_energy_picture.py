@@ -1,4 +1,4 @@
-"""The picture of docs/integrators.md: energy of a chain of 100 links let go from the horizontal, by each integrator at 1e-3 s."""
+"""The picture of docs/integrators.md: energy of a chain of 100 links let go from the horizontal, h = 1e-3 s."""
 
 from __future__ import annotations
 

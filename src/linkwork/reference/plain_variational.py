@@ -84,4 +84,5 @@ def plain_variational_step(model: Model, state: State, h: float) -> State:
     u = solved.x
     q_next = model.integrate(q, u)
     end = slope(model, lambda x: kinetic_action(model, q, x, h) - 0.5 * h * weight_energy(model, x), q_next)
-    return State(q_next, np.linalg.solve(mass_matrix(model, State(q_next, v)), end + 0.5 * h * joint_forces(u)))
+    v_next = np.linalg.solve(mass_matrix(model, State(q_next, v)), end + 0.5 * h * joint_forces(u))
+    return State(q_next, np.asarray(v_next, dtype=np.float64))

@@ -7,8 +7,8 @@ coordinates alone and τ̄ those of springs, dampers and motors of joints at the
     M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)
 
 The first is an equation for q⁺, solved by Newton's method; the second gives v⁺, by `aba` from rest with all momenta as
-impulses. Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps that
-cannot be solved, or whose energy jumps (the crack of a whip), are halved. Theory: docs/integrators.md.
+impulses. Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps
+that cannot be solved, or whose energy jumps (the crack of a whip), are halved. Theory: docs/integrators.md.
 """
 
 import math
