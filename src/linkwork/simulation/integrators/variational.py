@@ -23,6 +23,7 @@ from linkwork.model.layout import (
     COMPOUND,
     DAMPING,
     DOF,
+    FREE,
     HELICAL,
     INERTIA,
     KIND,
@@ -73,10 +74,10 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE = 1e-9  # of the displacements in a step
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-9, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
-ROUNDING_FLOOR = 1e-7  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 5e-4  # part of the energies involved that a step may make or lose before it is halved
+ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
+LARGEST_GAP = 2e-4  # part of the energies involved that a step may make or lose before it is halved
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
@@ -160,6 +161,10 @@ def solve(table, h):
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
+    tolerance = SOLVE_TOLERANCE
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE:
+            tolerance = FLOATING_TOLERANCE
     s.counts[ITERATIONS] = 0
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
@@ -181,7 +186,7 @@ def solve(table, h):
         # Newton's steps shrink as squares: the next change would be smaller than this one by the last ratio squared.
         after = change * min(1.0, (change / before) ** 2) if s.counts[ITERATIONS] > 1 else min(change, change * change)
         s.numbers[RESIDUAL] = after / h
-        allowed = SOLVE_TOLERANCE * size + EPS * (1.0 + largest_q)
+        allowed = tolerance * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
         if after <= allowed:
             return True
