@@ -13,7 +13,14 @@ import linkwork as lw
 from linkwork.simulation.integrators.names import INTEGRATORS
 
 G = 9.81
-ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2, "kick_drift_kick": 2}
+ORDERS = {
+    "semi_implicit_euler": 1,
+    "rk4": 4,
+    "dormand_prince": 5,
+    "implicit_midpoint": 2,
+    "kick_drift_kick": 2,
+    "variational": 2,
+}
 BAND = 0.3  # the next order is one away; what is measured lies within 0.2
 
 

@@ -276,7 +276,7 @@ def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]
     m = lw.library.chain(6, joint=lw.Revolute((0, 1, 0))).compile()
     state = m.state(0.1 * rng.normal(size=m.nq), SMALL * rng.normal(size=m.nv))
     bath = {"field": Strings(), "thermostat": lw.Langevin(300.0, 1.0, seed=1, boltzmann=1e-6, fixman=True)}
-    for integrator in ("rk4", "kick_drift_kick"):
+    for integrator in ("rk4", "kick_drift_kick", "variational"):
         full = lw.FullDynamics(m, state, integrator=integrator, **bath)
         adaptive = lw.AdaptiveDynamics(m, state, active_joints=3, update_every=2, integrator=integrator, **bath)
         for sim in (full, adaptive):

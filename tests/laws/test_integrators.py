@@ -20,7 +20,14 @@ from tests.helpers.stepping import (
 import linkwork as lw
 from linkwork.errors import StateError
 
-ORDERS = {"semi_implicit_euler": 1, "rk4": 4, "dormand_prince": 5, "implicit_midpoint": 2, "kick_drift_kick": 2}
+ORDERS = {
+    "semi_implicit_euler": 1,
+    "rk4": 4,
+    "dormand_prince": 5,
+    "implicit_midpoint": 2,
+    "kick_drift_kick": 2,
+    "variational": 2,
+}
 # The next lower order is one away. Upwards there is more room: where the first term of the error happens to be small, the
 # next one shows at these steps (5.6 is measured for order 5).
 BELOW, ABOVE = 0.3, 0.8

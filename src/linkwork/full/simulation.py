@@ -25,6 +25,7 @@ from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, 
 from linkwork.simulation.base import IntArray, LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
+from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
@@ -55,6 +56,8 @@ class FullReport(Report):
     energy: kinetic and potential (gravity, joint springs, field) at the end [J].
     field_energy: that of the field alone [J]; zero without one.
     contact: what contact and joint limits did; None where neither acts.
+    halvings: times a step or substep of "variational" was halved, since it could not be solved or its energy jumped.
+    unbalanced: steps of "implicit_midpoint" that could only be made without the balance of energy.
     """
 
     steps_taken: int
@@ -63,6 +66,8 @@ class FullReport(Report):
     energy: float
     field_energy: float = 0.0
     contact: ContactReport | None = None
+    halvings: int = 0
+    unbalanced: int = 0
 
 
 class FullDynamics(Touched, OutsideForces, LinkageSimulation):
@@ -70,7 +75,8 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
     integrator: "semi_implicit_euler" (order 1), "rk4", "dormand_prince" (order 5, substeps within rtol and atol) or
-    "implicit_midpoint" (order 2, keeps energy over long runs), "kick_drift_kick" (order 2, asks a field once per step); or
+    "implicit_midpoint" (order 2, keeps energy over long runs), "kick_drift_kick" (order 2, asks a field once per step),
+    "variational" (order 2, for long runs of linkages that whip: momentum kept, energy without drift); or
     "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
     momentum is not kept).
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
@@ -133,6 +139,8 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             raise StateError(
                 "implicit_euler is for trees, by its own sweeps, with implicit joints; leave the rest out."
             )
+        if integrator == "variational" and (algorithm != "aba" or implicit_joints is False):
+            raise StateError("variational works with the algorithm 'aba' and implicit joints; leave the rest out.")
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
@@ -170,6 +178,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
 
             self._advance = advance_touching if contact is not None else advance_limited
         self._load_table_grew()
+        self._energy_watch = EnergyWatch()
         read_momentum(self._table)
         if self._touching is not None:
             self._touching.warn_of_overlaps(self._moving.world)
@@ -243,20 +252,34 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         stays at its last good state.
         """
         counts, numbers = self._moving.counts, self._moving.numbers
-        counts[[mv.SUBSTEPS, mv.EVALUATIONS]] = 0
+        counts[[mv.SUBSTEPS, mv.EVALUATIONS, mv.HALVINGS, mv.UNBALANCED]] = 0
         if self._touching is not None:
             self._touching.clear_totals()
         numbers[mv.ERROR] = 0.0
+        if self._energy_watch.is_new:
+            self._watch_energy(self.energy)
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
+        energy = self.energy
+        self._watch_energy(energy)
         return FullReport(
             int(counts[mv.SUBSTEPS]),
             int(counts[mv.EVALUATIONS]),
             error,
-            self.energy.total,
+            energy.total,
             self._field_energy,
             self.contact_report,
+            int(counts[mv.HALVINGS]),
+            int(counts[mv.UNBALANCED]),
         )
+
+    def _watch_energy(self, energy: Energy) -> None:
+        """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""
+        driven = bool(self.loads) or bool(self._driven) or bool(self._effort.any()) or self._is_stepped_outside
+        if driven or self._touching is not None:
+            self._energy_watch.forget()
+        else:
+            self._energy_watch.look(energy.kinetic, energy.total, self.integrator)
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
@@ -429,5 +452,6 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             self._touching.restore(saved)
             self._load_table_grew()
         self._moving.counts[mv.COMPOSITES_READY] = 0
+        self._energy_watch.forget()
         self._joint_changed(-1)
         self._outside_restored()

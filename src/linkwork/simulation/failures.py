@@ -17,7 +17,9 @@ def explain_step(
     """The error for a status of the compiled step; the failing body's number in `model` where it differs from `status`."""
     numbers = moving.numbers
     if status == mv.NOT_CONVERGED:
-        name = "kick_drift_kick" if moving.counts[mv.METHOD] == mv.KICK_DRIFT_KICK else "implicit midpoint"
+        name = {mv.KICK_DRIFT_KICK: "kick_drift_kick", mv.VARIATIONAL: "variational"}.get(
+            int(moving.counts[mv.METHOD]), "implicit midpoint"
+        )
         return StateError(
             f"{name} did not converge: after {moving.counts[mv.ITERATIONS]} evaluations its equation is open by "
             f"{numbers[mv.RESIDUAL]:.2g} rad/s or m/s, and {numbers[mv.ALLOWED]:.2g} was to be reached."

@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
 STAGE_ROWS = (0, 3, 16, 19, 1, 4)
-CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 96, 32  # of `integrators.discrete_newton`
+CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 104, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
 
@@ -88,7 +88,7 @@ class Moving(NamedTuple):
     start_v: Float1  # (nv,)
     u: Float1  # (nv,) a stage is at start ⊕ u
     stages: Float2  # (rows of the integrator, nq + 1)
-    change: Float2  # (n, 96) of variational steps; no rows for others
+    change: Float2  # (n, 104) of variational steps; no rows for others
     change_dof: Float2  # (nv, 32)
     # momentum of floating trees
     base: Int1  # (t,) body on each free joint to the world

@@ -198,6 +198,29 @@ def choose(plan, mechanism, c, run, settings):
 
 
 @routine
+def measure_again(plan, mechanism, c, run, settings):
+    """The bound of the region that was chosen, at the velocities it has now; returns a body that failed, OVERFLOW or -1.
+
+    Joints that were stopped have lost their velocities, and dampers and centrifugal forces with them: what they hide at
+    rest is not what they hid while they moved.
+    """
+    measure = int(settings[MEASURE])
+    bad = assemble_opened(plan, mechanism, c, run)
+    if bad >= 0:
+        return bad
+    solve_opened(plan, mechanism, c, run, run.metric_qdd)
+    expand_metric(
+        plan, mechanism, c, run, run.metric_qdd, measure, settings[TOLERANCE], run.counts[JOINT_COUNT], NO_LIMIT
+    )
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    sum_over_subtrees(plan, mechanism, run, settings[HORIZON])
+    sum_up_hidden(plan, run)
+    return -1
+
+
+@routine
 def choose_all(plan, mechanism, run):
     """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
     count = plan.nodes.shape[0]

@@ -7,7 +7,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
-from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted
+from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted, measure_again
 from linkwork.adaptive.dynamics.gather import express_loop_forces, gather
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
@@ -92,7 +92,10 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         bad = choose(plan, mechanism, c, run, settings)
         if bad != OK:
             return bad
-    bad = stop_leaving(moving, plan, mechanism, run, reduced)
+    bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
+    if bad == OK and has_stopped and settings[WANTS_ALL] == 0.0:
+        refresh_active(table, plan, c, run)
+        bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
         apply_choice(table, plan, mechanism, c, run)
     return bad
@@ -103,7 +106,10 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
 
 @routine
 def stop_leaving(moving, plan, mechanism, run, reduced):
-    """Stops active joints that are not CHOSEN, or frozen, by impulses; returns OK or a body that failed."""
+    """Stops active joints that are not CHOSEN, or frozen, by impulses.
+
+    Returns OK or a body that failed, and whether any of them moved.
+    """
     s = moving_of(moving)
     stopping = False
     for r in range(reduced.counts[PIECES]):
@@ -117,9 +123,9 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
     if stopping:
         bad = stop_joints(moving, reduced.stops, reduced.at_rest)
         if bad >= 0:
-            return reduced.joint[bad]
+            return reduced.joint[bad], True
     write_back(moving, mechanism, run, reduced)
-    return OK
+    return OK, stopping
 
 
 @routine
@@ -164,7 +170,7 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
     run.frozen[i] = 1
     for k in range(run.counts[ACTIVE_COUNT]):
         run.flag[run.active[k]] |= CHOSEN
-    bad = stop_leaving(moving, plan, mechanism, run, reduced)
+    bad, _ = stop_leaving(moving, plan, mechanism, run, reduced)
     for k in range(run.counts[ACTIVE_COUNT]):
         run.flag[run.active[k]] &= 255 - CHOSEN
     mechanism.tree[i, KIND] = FIXED

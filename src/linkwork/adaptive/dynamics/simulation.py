@@ -108,6 +108,8 @@ class AdaptiveDynamics(RegionSimulation):
             raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
         if integrator not in INTEGRATORS:
             raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
+        if integrator == "variational" and not implicit_joints:
+            raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, outside=outside)
         if tolerance is None and active_joints is None:

@@ -3,7 +3,7 @@
 Within a step every body has one momentum, constant in space. With Rd, d the body's displacement (its frame at the end, seen
 from its frame at the start), c its centre of mass, J its inertia there and x = 2 tan(θ/2) times the axis of Rd,
 
-    f = m (Rd c + d - c) / h,     π = (J x + ½ x x J x + ¼ x (x·J x)) / h,     n = c x f + π             (6)  docs/integrators.md
+    f = m (Rd c + d - c) / h,     π = (J x + ½ x x J x + ¼ x (x·J x)) / h,     n = c x f + π        (6)  docs/integrators.md
 
 in the frame at the start. A variation η = [w; v] of the frame at the end changes it by K η,
 
@@ -53,6 +53,7 @@ from linkwork.spatial.vectors import (
 R_0, P_0, R_1, P_1, R_D, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
+FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.

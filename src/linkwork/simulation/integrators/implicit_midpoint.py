@@ -36,6 +36,7 @@ from linkwork.simulation.moving import (
     REMEMBERED,
     RESIDUAL,
     SMALL_MATRIX,
+    UNBALANCED,
     WEIGHT,
     moving_of,
 )
@@ -94,6 +95,7 @@ def give_up(table):
     if s.counts[BALANCED] == 0:
         return NOT_CONVERGED
     s.counts[BALANCED] = 0
+    s.counts[UNBALANCED] += 1
     for k in range(s.q.shape[0]):
         s.q[k] = s.start_q[k]
     for k in range(s.v.shape[0]):

@@ -1,13 +1,14 @@
 """A variational integrator: the motion of least discrete action, for long runs of linkages that whip. Order 2, symmetric.
 
-Each body's discrete Lagrangian is that of a body that turns by cay(x) and whose centre of mass moves straight on. With Λ(q, q⁺)
-the momenta of the bodies within the step (`discrete_newton`), J the Jacobian of their poses, τ forces of the coordinates alone
-and τ̄ those of springs, dampers and motors of joints at the middle of the step,
+Each body's discrete Lagrangian is that of a body that turns by cay(x) and whose centre of mass moves straight on. With
+Λ(q, q⁺) the momenta of the bodies within the step (`discrete_newton`), J the Jacobian of their poses, τ forces of the
+coordinates alone and τ̄ those of springs, dampers and motors of joints at the middle of the step,
 
-    M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)  docs/integrators.md
+    M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)
 
-The first is an equation for q⁺, solved by Newton's method; the second gives v⁺, by `aba` from rest with all momenta as impulses.
-Momentum of floating trees is kept to rounding, energy swings and does not drift. Steps that cannot be solved are halved.
+The first is an equation for q⁺, solved by Newton's method; the second gives v⁺, by `aba` from rest with all momenta as
+impulses. Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps
+that cannot be solved, or whose energy jumps (the crack of a whip), are halved. Theory: docs/integrators.md.
 """
 
 import math
@@ -16,12 +17,13 @@ import numpy as np
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D, TWIST
-from linkwork.model.joint_kernels import joint_difference, joint_integrate, joint_passive_effort
+from linkwork.model.joint_kernels import helical_twist, joint_difference, joint_integrate, joint_passive_effort
 from linkwork.model.layout import (
     ARMATURE,
     COMPOUND,
     DAMPING,
     DOF,
+    FREE,
     HELICAL,
     INERTIA,
     KIND,
@@ -34,11 +36,15 @@ from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_newton import (
+    FORCE,
     GIVEN,
-    MISSING,
     P_0,
+    P_D,
     R_0,
+    R_D,
     S_0,
+    WEIGHT,
+    cayley_vector,
     displacements_root_to_leaf,
     eliminate_leaf_to_root,
     momenta_at_end,
@@ -51,6 +57,7 @@ from linkwork.simulation.moving import (
     HALVINGS,
     IMPULSE,
     ITERATIONS,
+    KINETIC_START,
     LOADS,
     MOTORS,
     NOT_CONVERGED,
@@ -64,13 +71,14 @@ from linkwork.simulation.moving import (
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import cross3, scale3, tmatvec3
-from linkwork.spatial.vectors import add6, join, scale6
+from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE = 1e-12  # of the displacements in a step
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-9, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
-ROUNDING_FLOOR = 1e-9  # a change that no longer falls, but lies below this part of the displacements, is rounding
-MOST_HALVINGS = 12  # of a step that cannot be solved
+ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
+LARGEST_GAP = 2e-4  # part of the energies involved that a step may make or lose before it is halved
+SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
 MIDDLE, SUB_Q, SUB_V = 0, 2, 3  # rows of `stages` beside IMPULSE: q half way, state before the substep
@@ -118,6 +126,8 @@ def resume(table, h, bad):
     for k in range(n):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
+    if span > h * SHORTEST and not balances(table, span):
+        return halve(table, h)
     left = h - s.numbers[PASSED]
     if span >= left:
         return DONE
@@ -132,7 +142,7 @@ def halve(table, h):
     """Back to where the substep began, and on with one of half the length."""
     s = moving_of(table)
     s.counts[HALVINGS] += 1
-    if s.numbers[SUBSTEP] < h * 0.5**MOST_HALVINGS:
+    if s.numbers[SUBSTEP] <= h * SHORTEST:
         return NOT_CONVERGED
     s.numbers[SUBSTEP] *= 0.5
     for k in range(s.q.shape[0]):
@@ -147,10 +157,14 @@ def halve(table, h):
 def solve(table, h):
     """Newton's method for q⁺ from the guess in q; whether it converged."""
     s = moving_of(table)
-    before = 1.0
+    before = math.inf
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
+    tolerance = SOLVE_TOLERANCE
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE:
+            tolerance = FLOATING_TOLERANCE
     s.counts[ITERATIONS] = 0
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
@@ -169,15 +183,15 @@ def solve(table, h):
         if not math.isfinite(change):
             return False
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
-        # Newton's steps shrink faster and faster: the next one would be smaller than this by at least the last ratio.
-        after = change * min(1.0, change / before)
+        # Newton's steps shrink as squares: the next change would be smaller than this one by the last ratio squared.
+        after = change * min(1.0, (change / before) ** 2) if s.counts[ITERATIONS] > 1 else min(change, change * change)
         s.numbers[RESIDUAL] = after / h
-        allowed = SOLVE_TOLERANCE * size + EPS * (1.0 + largest_q)
+        allowed = tolerance * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
         if after <= allowed:
             return True
         if change > 0.5 * before:
-            return change <= ROUNDING_FLOOR * (size + EPS * (1.0 + largest_q) / SOLVE_TOLERANCE)
+            return change <= ROUNDING_FLOOR * size
         before = change
     return False
 
@@ -187,37 +201,92 @@ def solve(table, h):
 
 @routine
 def keep_start(table, h):
-    """Poses, motion subspaces, and momenta with half the impulses of the step, at the start."""
+    """Poses, motion subspaces, kinetic energy, and momenta with half the impulses of the step, at the start."""
     s = moving_of(table)
     x = constraints_of(table)
-    for i in range(s.tree.shape[0]):
-        R = load9(s.work, i, R_)
-        parent = s.tree[i, PARENT]
-        g = (s.gravity[0], s.gravity[1], s.gravity[2])
-        if parent >= 0:
-            g = load3(s.change, parent, MISSING)
-        g = tmatvec3(R, g)
-        store3(s.change, i, MISSING, g)
-        store9(s.change, i, R_0, R)
-        store3(s.change, i, P_0, load3(s.work, i, P_))
-        inertia = load10(s.body, i, INERTIA)
-        momentum = rigid_times_twist(inertia, load6(s.work, i, TWIST))
-        weight = join(cross3((inertia[1], inertia[2], inertia[3]), g), scale3(inertia[0], g))
-        momentum = add6(momentum, scale6(0.5 * h, weight))
-        if s.wrench.shape[0] > 0:
-            momentum = add6(momentum, scale6(0.5 * h, load6(s.wrench, i, 0)))
-        store6(s.change, i, GIVEN, momentum)
-    for k in range(s.counts[LOADS]):
-        add_to6(s.change, s.load_body[k], GIVEN, scale6(0.5 * h, load_wrench(s, k)))
+    outside_wrenches(table)
     for m in range(x.touched.shape[0]):
-        add_to6(s.change, x.touched[m], GIVEN, scale6(0.5 * h, load6(x.wrenches, m, 0)))
+        add_to6(s.change, x.touched[m], FORCE, load6(x.wrenches, m, 0))
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        store9(s.change, i, R_0, load9(s.work, i, R_))
+        store3(s.change, i, P_0, load3(s.work, i, P_))
+        twist = load6(s.work, i, TWIST)
+        momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
+        kinetic += 0.5 * dot6(twist, momentum)
+        store6(s.change, i, GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, FORCE))))
     for j in range(s.v.shape[0]):
+        kinetic += 0.5 * s.dof[j, ARMATURE] * s.v[j] * s.v[j]
         store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
+    s.numbers[KINETIC_START] = kinetic
 
 
 @routine
+def outside_wrenches(table):
+    """Gravity and loads on each body in its frame into FORCE, at the evaluation that was just made."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        g = (s.gravity[0], s.gravity[1], s.gravity[2])
+        if parent >= 0:
+            g = load3(s.change, parent, WEIGHT)
+        g = tmatvec3(load9(s.work, i, R_), g)
+        store3(s.change, i, WEIGHT, g)
+        mass, x, y, z = s.body[i, INERTIA], s.body[i, INERTIA + 1], s.body[i, INERTIA + 2], s.body[i, INERTIA + 3]
+        wrench = join(cross3((x, y, z), g), scale3(mass, g))
+        if s.wrench.shape[0] > 0:
+            wrench = add6(wrench, load6(s.wrench, i, 0))
+        store6(s.change, i, FORCE, wrench)
+    for k in range(s.counts[LOADS]):
+        add_to6(s.change, s.load_body[k], FORCE, load_wrench(s, k))
+
+
+@routine
+def balances(table, h):
+    """Whether kinetic energy changed by the work of all forces, but for a small part of it.
+
+    Work is that of the mean wrench along the displacement of each body, and of joint forces along their coordinates.
+    """
+    s = moving_of(table)
+    work = 0.0
+    for i in range(s.tree.shape[0]):
+        R = load9(s.change, i, R_D)
+        d = load3(s.change, i, P_D)
+        turn = cayley_vector(R)
+        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, d))
+    outside_wrenches(table)
+    kinetic = 0.0
+    involved = 0.0
+    for i in range(s.tree.shape[0]):
+        R = load9(s.change, i, R_D)
+        d = load3(s.change, i, P_D)
+        turn = cayley_vector(R)
+        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, tmatvec3(R, d)))
+        twist = ZERO6
+        if s.tree[i, PARENT] >= 0:
+            twist = load6(s.work, s.tree[i, PARENT], TWIST)
+            twist = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), twist)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            twist = add6(twist, scale6(s.v[j], helical_twist(s.body, i)))
+        else:
+            for k in range(s.tree[i, DOF]):
+                twist = add6(twist, scale6(s.v[j + k], load6(s.dof_work, j + k, S_D)))
+        store6(s.work, i, TWIST, twist)
+        kinetic += 0.5 * dot6(twist, rigid_times_twist(load10(s.body, i, INERTIA), twist))
+    for j in range(s.v.shape[0]):
+        armature = s.dof[j, ARMATURE]
+        kinetic += 0.5 * armature * s.v[j] * s.v[j]
+        joint = s.u[j] * (s.effort[j] + s.stages[IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j])
+        work += joint
+        involved += abs(joint)
+    before = s.numbers[KINETIC_START]
+    return abs(kinetic - before - work) <= LARGEST_GAP * (kinetic + before + involved)
+
+
+@inlined
 def joint_forces(table, i, h):
-    """Springs, dampers and motor of joint i at the middle of the step into `drive`, and what they resist into `resistance`."""
+    """Springs, dampers and motor of joint i at the middle of the step into `drive`; what they resist into `resistance`."""
     s = moving_of(table)
     start = s.stages[SUB_Q]
     middle = s.stages[MIDDLE]
@@ -225,14 +294,19 @@ def joint_forces(table, i, h):
     j = s.tree[i, V]
     k = s.tree[i, Q]
     n = s.tree[i, DOF]
+    if kind == HELICAL and s.counts[MOTORS] == 0:  # the hot path
+        u = s.q[k] - start[k]
+        s.u[j] = u
+        s.v[j] = u / h
+        spring = s.dof[j, STIFFNESS]
+        s.drive[j] = -spring * (start[k] + 0.5 * u - s.rest[k]) - s.dof[j, DAMPING] * s.v[j]
+        s.resistance[j, ARMATURE] = s.dof[j, ARMATURE] / h + 0.5 * s.dof[j, DAMPING] + 0.25 * h * spring
+        return
     joint_difference(s.tree, i, start, s.q, s.u)
     for d in range(n):
         s.drive[j + d] = 0.0
         s.v[j + d] = s.u[j + d] / h
-    if kind == HELICAL:
-        middle[k] = start[k] + 0.5 * s.u[j]
-    else:
-        joint_integrate(s.tree, i, start, s.u, 0.5, middle)
+    joint_integrate(s.tree, i, start, s.u, 0.5, middle)
     joint_passive_effort(s.tree, s.dof, s.rest, i, middle, s.v, s.drive)
     for d in range(n):
         stiffness = s.dof[j + d, STIFFNESS]

@@ -1,0 +1,48 @@
+"""A warning of energy that grows without a source: what an integrator makes where its step is too long."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from linkwork.errors import LinkworkWarning
+
+LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
+STACK_LEVEL = 5  # to the caller of `step`
+
+
+class EnergyWatch:
+    """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
+
+    def __init__(self) -> None:
+        self.start, self.largest_kinetic, self.has_told = math.nan, 0.0, False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it does not know yet where the energy began."""
+        return math.isnan(self.start)
+
+    def forget(self) -> None:
+        """Begins anew: energy may have come in."""
+        self.start, self.largest_kinetic = math.nan, 0.0
+
+    def look(self, kinetic: float, total: float, integrator: str) -> None:
+        """kinetic, total: energy now [J]. Warns once, where it lies too far above the start."""
+        if self.is_new:
+            self.start = total
+        self.largest_kinetic = max(self.largest_kinetic, kinetic)
+        gain = total - self.start
+        # What was gained is in the kinetic energy seen: compare with what it would be without.
+        if self.has_told or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
+            return
+        self.has_told = True
+        if integrator == "variational":
+            advice = "Take shorter steps."
+        else:
+            advice = "Take shorter steps, or integrator='variational', which is made for this."
+        warnings.warn(
+            f"energy grows without a source: it is {gain:.3g} J above its start, with at most {self.largest_kinetic:.3g} J "
+            f"in motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}",
+            LinkworkWarning,
+            stacklevel=STACK_LEVEL,
+        )

@@ -1,0 +1,141 @@
+"""The variational integrator: least discrete action, momentum, reversal in time, energy of chains that whip."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import LinkworkWarning, StateError
+from linkwork.reference.plain_variational import plain_variational_step
+
+EPS = np.finfo(float).eps
+
+
+def whip(links: int) -> tuple[lw.Model, lw.State]:
+    """A chain that is let go from the horizontal."""
+    model = lw.library.chain(links).compile()
+    start = model.neutral()
+    q = start.q.copy()
+    q[0] = 0.5 * np.pi
+    return model, model.state(q, start.v)
+
+
+@pytest.mark.parametrize("joint", ["hinges", "balls", "springs", "floating"])
+def test_a_step_is_that_of_the_discrete_lagrangian(joint):
+    """Against the derivatives of the discrete action by differences, solved by another program."""
+    if joint == "balls":
+        model = lw.library.chain(3, joint=lw.Spherical((0.02, 0.01, 0.0))).compile()
+    elif joint == "springs":
+        model = lw.library.chain(3, joint=lw.Revolute((0.6, 0.8, 0.0), stiffness=0.3, damping=0.01)).compile()
+    elif joint == "floating":
+        model = lw.library.molecule(4, floating=True).compile()
+    else:
+        model = lw.library.chain(4).compile()
+    start, h = model.random_state(3, speed=5.0), 0.002
+    sim = lw.FullDynamics(model, start, integrator="variational")
+    report = sim.step(h)
+    assert report.halvings == 0
+    plain = plain_variational_step(model, start, h)
+    # Differences of the action: rounding of the action over the difference, relative to the smallest momenta met (1e-4),
+    # through the inverse of the mass matrix (thin rods: 1e5 times).
+    q_error = np.abs(model.difference(plain.q, sim.state.q)).max()
+    assert q_error <= 2e-7
+    assert np.abs(plain.v - sim.state.v).max() <= 2e-7 / h
+
+
+def test_momentum_of_a_floating_tree_is_kept():
+    model = lw.library.molecule(60, floating=True).compile()
+    start = model.random_state(2, speed=1.0)
+    sim = lw.FullDynamics(model, start, integrator="variational")
+    before, h, steps = sim.momentum, 1e-3, 400
+    report = sim.step(h, steps)
+    assert report.halvings == 0
+    after = sim.momentum
+    # Displacements are differences of coordinates: eps of lengths (10 m) over h as velocities, for all mass, per step.
+    mass = model.arrays.body[:, 12].sum()
+    allowed = 10.0 * EPS * 10.0 / h * mass * steps
+    assert np.abs(after.linear - before.linear).max() <= allowed
+    assert np.abs(after.angular - before.angular).max() <= 10.0 * allowed  # lever of 10 m
+
+
+def test_a_run_is_its_own_mirror_image_in_time():
+    model, start = whip(8)
+    there = lw.FullDynamics(model, start, integrator="variational")
+    there.step(2e-3, 200)
+    turned = there.state
+    back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator="variational")
+    back.step(2e-3, 200)
+    assert there._moving.counts[14] == back._moving.counts[14] == 0  # nothing was halved
+    # Solved to 1e-9 of the displacements at worst, to rounding where Newton's last step was smaller; motion magnifies.
+    assert np.abs(back.state.q - start.q).max() <= 1e-8
+    assert np.abs(back.state.v + start.v).max() <= 1e-6
+
+
+def test_the_chain_that_other_integrators_lose(recwarn):
+    """100 links let go from the horizontal: two cracks of the whip within eight seconds at h = 1e-3."""
+    model, start = whip(100)
+    sim = lw.FullDynamics(model, start, integrator="variational")
+    first = sim.energy.total
+    largest, evaluations, worst = 0.0, 0, 0.0
+    for _ in range(80):
+        evaluations += sim.step(1e-3, 100).evaluations
+        energy = sim.energy
+        largest = max(largest, energy.kinetic)
+        worst = max(worst, abs(energy.total - first))
+    assert worst < 0.01 * largest
+    assert evaluations <= 5 * 8000
+    assert not any(issubclass(w.category, LinkworkWarning) for w in recwarn)
+
+
+def test_adaptive_runs_take_the_same_steps():
+    model, start = whip(12)
+    full = lw.FullDynamics(model, start, integrator="variational")
+    adaptive = lw.AdaptiveDynamics(model, start, tolerance=0.0, integrator="variational")
+    full.step(1e-3, 100)
+    adaptive.step(1e-3, 100)
+    assert np.abs(full.state.q - adaptive.state.q).max() <= 1e-9  # equal equations; roundings grow with the motion
+    some = lw.AdaptiveDynamics(model, start, active_joints=4, integrator="variational")
+    before = some.energy.total
+    some.step(1e-3, 300)
+    assert some.energy.total <= before + 1e-4 * some.energy.kinetic  # stops take energy, steps make none
+
+
+def test_energy_without_a_source_is_told_once():
+    model, start = whip(20)
+    sim = lw.FullDynamics(model, start, integrator="semi_implicit_euler")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with contextlib.suppress(StateError):  # in the end it overflows
+            for _ in range(400):
+                sim.step(2e-3, 10)
+    assert [str(w.message).startswith("energy grows without a source") for w in told] == [True]
+    driven = lw.FullDynamics(model, start, integrator="semi_implicit_euler")
+    driven.set_effort("link_0", 500.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        driven.step(1e-5, 100)
+
+
+def test_loops_stay_closed():
+    model = lw.library.four_bar().compile()
+    sim = lw.FullDynamics(model, model.neutral(), integrator="variational")
+    before = sim.energy
+    sim.step(1e-3, 500)
+    gaps = lw.loop_gaps(model, sim.state)
+    assert gaps.worst_gap <= 1e-9
+    assert gaps.worst_slip <= 1e-9
+    assert sim.energy.total == pytest.approx(before.total, abs=1e-4 * max(sim.energy.kinetic, abs(before.potential)))
+
+
+def test_what_it_cannot_do_is_refused():
+    model = lw.library.chain(3).compile()
+    with pytest.raises(StateError, match="variational works with the algorithm 'aba'"):
+        lw.FullDynamics(model, model.neutral(), algorithm="dca", integrator="variational")
+    with pytest.raises(StateError, match="implicit joints"):
+        lw.FullDynamics(model, model.neutral(), implicit_joints=False, integrator="variational")
+    with pytest.raises(StateError, match="implicit joints"):
+        lw.AdaptiveDynamics(model, model.neutral(), implicit_joints=False, integrator="variational")
