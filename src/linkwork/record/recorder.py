@@ -15,6 +15,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import whole
+from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -54,7 +55,7 @@ FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
-class Recorder:
+class Recorder(Uncopied):
     """Writes frames of a simulation into a folder.
 
     path: the folder; parents are made. An existing recording is refused, or with `force` replaced once the new one stands.
@@ -402,6 +403,7 @@ class Recorder:
             recorder._write_frames()  # shortens what lies beyond the checkpoint
         return recorder
 
+    _INSTEAD = "a recording has one writer"
     saved: dict[str, object]
     run: dict[str, object]
 

@@ -17,6 +17,7 @@ from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.copying import Copied
 from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motors import MOTOR_COLUMNS, joint_numbers, motor_rows
 from linkwork.simulation.protocol import Setting
@@ -169,7 +170,7 @@ class Loaded:
         self._joint_changed(i)
 
 
-class LinkageSimulation(Loaded, Runnable):
+class LinkageSimulation(Copied, Loaded, Runnable):
     """A linkage on which loads, efforts and motors act, at some time after so many steps."""
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -196,6 +196,19 @@ class LoadTable:
         else:
             self._add_rows(copy, other.table[load.rows].copy())
         return copy
+
+    def adopt(self, loads: Sequence[Load], table: FloatArray) -> None:
+        """Loads that were copied from another table become this one's, handles and all. table: the rows of that other."""
+        for load in loads:
+            if load.is_fixed:
+                self._add_fixed(load)
+            else:
+                self._add_rows(load, table[load.rows])
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        """Copied loads have other identities."""
+        self.__dict__.update(values)
+        self._all = {id(load): load for load in self._all.values()}
 
     def _refuse_unknown(self, load: Load) -> None:
         if self._all.get(id(load)) is not load:

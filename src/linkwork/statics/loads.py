@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,10 @@ class Loads(Loaded):
     loads.apply_spring("middle", target=(1, 0, 0), stiffness=200.0)
     rest = lw.settle(model, state, loads=loads)
     """
+
+    def __copy__(self) -> Loads:
+        """Nothing is shared: a copy has loads of its own."""
+        return copy.deepcopy(self)
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """They are read when something settles."""
