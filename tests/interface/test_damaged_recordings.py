@@ -19,7 +19,7 @@ pytest.importorskip("zarr", reason="recordings need the extra record")
 
 MODEL = lw.library.chain(joints=8).compile()
 STEPS = 60
-EVERY = 13  # of some 400 damages one is tried here; `linkwork bench adversary --border recordings` tries as many as one likes
+EVERY = 13  # of some 400 damages one is tried here; `linkwork bench adversary` tries as many as one likes
 
 
 def simulation():

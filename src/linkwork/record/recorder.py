@@ -172,7 +172,8 @@ class Recorder(Uncopied):
         self._changes = {x: self._growing(f"changes/{x}", done["changes"], done) for x in ("index", "value")}
         self._keys = {x: self._growing(f"keys/{x}", done["keys"], done) for x in ("frame", "state")}
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
-        self._described: dict[str, int] = dict(root["descriptions"])
+        fixed = (*GROUPS, *GROWING, *root["contents"], *self._scalars.arrays)  # others will be made anew
+        self._described = {name: root["descriptions"][name] for name in fixed}
         self._times: list[float] = []
         self._steps: list[int] = []
         self._ends: list[int] = []
