@@ -1,7 +1,7 @@
 """Hostile inputs over all borders: files, scenes, the Python interface, checkpoints, recordings, commands.
 
-Every case follows from the seed, the border and its number. Batches run in processes of their own, so that a crash or a case
-that does not come back is counted and named; the number of a case is enough to try it again:
+Every case follows from seed, border and number. Batches run in processes of their own, so that a crash or a case that does
+not come back is counted and named; the number of a case is enough to try it again:
 `python -m benchmarks.adversary.batch BORDER SEED NUMBER 1`.
 """
 

@@ -61,7 +61,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Response": lambda x: lw.Response(MODEL, x) and None,
     "Response.acceleration": lambda x: RESPONSE.acceleration(x),
     "Response.set_wrench": lambda x: RESPONSE.set_wrench(1, x),
-    "closest": lambda x: lw.closest(MODEL, x) and None,
+    "closest": lambda x: lw.closest(MODEL, x, 0, 3) and None,
     "clearance": lambda x: lw.clearance(MODEL, x) and None,
     "in_collision": lambda x: lw.in_collision(MODEL, x) and None,
     "Collisions": lambda x: lw.Collisions(x) and None,
@@ -117,7 +117,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Model.frame": lambda x: MODEL.frame(x) and None,
     "Sweep": lambda x: lw.Sweep(x) and None,
     "resume_run": lambda x: lw.resume_run(FULL, x) and None,
-    "run_scene": lambda x: lw.run_scene(x) and None,
+    "run_scene": lambda x: lw.run_scene(x, "never") and None,
 }
 for _name, _sim in (("full", FULL), ("adaptive", ADAPTIVE), ("quasi", QUASI), ("loads", lw.Loads(CHAIN))):
     _calls: dict[str, Callable[[Any, Any], Any]] = {
