@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -56,7 +58,8 @@ def driven_freedoms(model: Model, joint: str) -> int:
 def joint_numbers(model: Model, joint: str, what: str, value: ArrayLike, size: int) -> FloatArray:
     """One finite number for all degrees of freedom of a joint, or one for each, shape (size,)."""
     same = dimensions(value) == 0 and size > 1
-    array = as_array(value if dimensions(value) else [value], (1 if same else size,), f"{what} of '{joint}'", model)
+    given: Any = value if dimensions(value) else [value]
+    array = as_array(given, (1 if same else size,), f"{what} of '{joint}'", model)
     if not np.isfinite(array).all():
         raise StateError(f"{what} of '{joint}' is {array.tolist()}; give finite numbers.")
     return np.full(size, array[0]) if same else array
