@@ -26,9 +26,10 @@ from linkwork.contact.narrow_phase import (
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
+from linkwork.core.checks import shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import kernel
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import body_pose
 from linkwork.model.layout import PARENT
@@ -69,6 +70,9 @@ class Collisions:
         return table_of_attributes(self)
 
     def __init__(self, model: Model, settings: Contact | None = None):
+        as_model(model, "Collisions")
+        if settings is not None and not isinstance(settings, Contact):
+            raise StateError(f"settings must be lw.Contact(...), not {shown(settings)}.")
         self.model, self.settings = model, settings or Contact()
         self.table = shape_table(model, self.settings)
         assembly = assemble(model.parent)

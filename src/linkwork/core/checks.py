@@ -89,10 +89,25 @@ def numbers(value: Any, shape: tuple[int, ...], what: str, owner: str) -> NDArra
     return array
 
 
+def dimensions(value: Any) -> int:
+    """Of what may become an array; -1 where it cannot."""
+    try:
+        return np.ndim(value)
+    except (TypeError, ValueError, OverflowError):
+        return -1
+
+
 def choice(value: Any, known: Iterable[str], what: str) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in known:
         raise StateError(f"{what} must be {' or '.join(map(repr, known))}, not {shown(value)}.")
+    return value
+
+
+def one_of(value: Any, known: Iterable[str], what: str) -> str:
+    """One of many words: the message lists them."""
+    if not isinstance(value, str) or value not in known:
+        raise StateError(f"there is no {what} {shown(value)}; choose one of {', '.join(known)}.")
     return value
 
 

@@ -76,16 +76,16 @@ def kernel_digest() -> str:
         if KERNEL.search(text):
             digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    digest.update(f"bounds {checked}, linked {int(linking_wanted())}, optimized {config.OPT}".encode())
+    digest.update(f"bounds {checked}, linked {int(linking_wanted())}, optimized {getattr(config, 'OPT', '')}".encode())
     return digest.hexdigest()[:16]
 
 
 def processor() -> str:
     """The processor that kernels are compiled for, as LLVM names it, with a digest of its features."""
-    name = config.CPU_NAME or llvm.get_host_cpu_name()
-    features = config.CPU_FEATURES
+    chosen, features = getattr(config, "CPU_NAME", None), getattr(config, "CPU_FEATURES", None)
+    name = chosen or llvm.get_host_cpu_name()
     if features is None:
-        features = "" if config.CPU_NAME else llvm.get_host_cpu_features().flatten()
+        features = "" if chosen else llvm.get_host_cpu_features().flatten()
     return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]})"
 
 

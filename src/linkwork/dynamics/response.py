@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.bundles import describe
 from linkwork.core.checks import choice
 from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.uncopied import Uncopied
 from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import is_delicate, refuse_lost_digits
@@ -28,7 +29,7 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 
-class Response:
+class Response(Uncopied):
     """A linkage at one state, assembled once in O(n), that answers questions about single bodies and joints in O(log n).
 
     Bodies are given by name (or index), joints by name. Twists, accelerations and wrenches refer to the body's own frame at

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import one_of, positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler
 from linkwork.model.model import Model
@@ -123,16 +123,14 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         contact: Contact | None = None,
         limits: bool | None = None,
     ):
-        if device not in DEVICES:
-            raise StateError(f"there is no device {device!r}; choose one of {', '.join(DEVICES)}.")
+        as_model(model, "FullDynamics")
+        one_of(device, DEVICES, "device")
+        one_of(algorithm, ALGORITHMS, "algorithm")
+        one_of(integrator, FULL_INTEGRATORS, "integrator")
         if device == "gpu":
             if algorithm not in ("aba", "gpu"):
                 raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
             algorithm = "gpu"
-        if algorithm not in ALGORITHMS:
-            raise StateError(f"there is no algorithm '{algorithm}'; choose one of {', '.join(ALGORITHMS)}.")
-        if integrator not in FULL_INTEGRATORS:
-            raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(FULL_INTEGRATORS)}.")
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics import virtual
@@ -50,7 +51,7 @@ def session_of(sim: LinkageSimulation) -> Session:
     return _sessions[sim]
 
 
-class Session:
+class Session(Uncopied):
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
 
     def __repr__(self) -> str:

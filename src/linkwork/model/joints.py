@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.joint_base import (
     MAX_DOF,
@@ -209,6 +210,8 @@ class Compound(_Screws):
         super().__init__(**options)  # type: ignore[arg-type]
         screws: list[Screw3] = []
         own_options = []
+        if isinstance(parts, str) or not isinstance(parts, Iterable):
+            raise ModelError(f"the parts of a Compound are joints, not {shown(parts)}.")
         for part in parts:
             if isinstance(part, Screw3):
                 screws.append(part)

@@ -88,6 +88,13 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "workspaces"}
 
+    def __copy__(self) -> Model:
+        """Itself: a model is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self
+
     def __setstate__(self, values: dict[str, Any]) -> None:
         """Copies and pickles are as protected from writing as the model itself."""
         self.__dict__.update(values)

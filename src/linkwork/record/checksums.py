@@ -29,7 +29,7 @@ def bytes_sum(data: bytes | memoryview) -> int:
 
 
 def array_sum(values: NDArray[Any]) -> int:
-    return zlib.crc32(memoryview(np.ascontiguousarray(values)).cast("B") if values.size else b"")
+    return zlib.crc32(np.ascontiguousarray(values).tobytes())
 
 
 def document_sum(document: object) -> int:

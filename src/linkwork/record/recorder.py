@@ -16,6 +16,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import whole
 from linkwork.core.describe import table_of_attributes
+from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -56,7 +57,7 @@ FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
-class Recorder:
+class Recorder(Uncopied):
     """Writes frames of a simulation into a folder.
 
     path: the folder; parents are made. An existing recording is refused, or with `force` replaced once the new one stands.
@@ -177,7 +178,8 @@ class Recorder:
         self._keys = {x: self._growing(f"keys/{x}", done["keys"], done) for x in ("frame", "state")}
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
         self._efforts = EffortLines(group, folder, done)
-        self._described: dict[str, int] = dict(root["descriptions"])
+        fixed = (*GROUPS, *GROWING, *root["contents"], *self._scalars.arrays, *self._efforts.arrays)
+        self._described = {name: root["descriptions"][name] for name in fixed}  # others will be made anew
         self._times: list[float] = []
         self._steps: list[int] = []
         self._ends: list[int] = []
@@ -413,6 +415,7 @@ class Recorder:
             recorder._write_frames()  # shortens what lies beyond the checkpoint
         return recorder
 
+    _INSTEAD = "a recording has one writer"
     saved: dict[str, object]
     run: dict[str, object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -407,6 +407,10 @@ class Recording:
             raise
         except Exception as error:  # Zarr, its codecs and JSON raise what they like
             raise self._explain(error) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies open the same folder anew."""
+        return partial(type(self), frames=self._most), (self.path,)
 
     def __enter__(self) -> Recording:
         return self

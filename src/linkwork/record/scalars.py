@@ -72,6 +72,7 @@ class Scalars:
         if not name or "/" in name or name.startswith((".", "__")):
             raise StateError(f"'{name}' cannot name a scalar in a recording; use letters, digits and underscores.")
         folder = self._group[kind]
+        self._sums.pop(f"{kind}/{name}", None)  # of frames after the checkpoint that this run goes on from
         if name in folder:  # left by a run that was killed before it was committed
             del folder[name]
         unit = layout.scalar_unit(name, self._settings)

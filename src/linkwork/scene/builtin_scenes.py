@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean
 from linkwork.errors import FormatError
 
@@ -26,9 +27,14 @@ def scene_titles() -> dict[str, str]:
 
 def find_scene(scene: str | Path) -> Path:
     """The file of a scene: a path, or the name of a built-in scene."""
-    path = Path(scene)
-    if path.is_file():
-        return path
+    try:
+        path = Path(scene)
+        if path.is_file():
+            return path
+    except (TypeError, ValueError):
+        raise FormatError(f"a scene is a file or the name of a built-in scene, not {shown(scene)}.") from None
+    except OSError as error:
+        raise FormatError(f"{shown(scene)}: {error.strerror or error}.") from None
     known = builtin_scenes()
     name = str(scene).replace("-", "_")
     if name in known:

@@ -22,7 +22,7 @@ from linkwork.model.joint_kernels import joint_passive_effort
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.implicit_midpoint import BASIS
-from linkwork.simulation.integrators.variational import MIDDLE
+from linkwork.simulation.integrators.variational import MIDDLE, SUB_Q
 from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     EFFORT_PARTS,
@@ -107,6 +107,7 @@ def note_efforts(table, h):
         integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
         note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
     elif method == VARIATIONAL:
+        integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in the last part of the step
         for j in range(s.v.shape[0]):
             s.u[j] /= s.numbers[SUBSTEP]
         note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)

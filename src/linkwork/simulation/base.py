@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import dimensions, numbers, shown
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_finite, as_finite_state
@@ -20,6 +21,7 @@ from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
+from linkwork.simulation.copying import Copied
 from linkwork.simulation.loads import Load, LoadTable, Vector
 from linkwork.simulation.motor_view import Motors
 from linkwork.simulation.motors import M_DAMPING, MOTOR_COLUMNS, joint_numbers, motor_rows
@@ -32,6 +34,7 @@ IntArray = NDArray[np.int64]
 
 
 MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
+LARGEST_COUNT = 2**62  # steps and seconds beyond this are none
 
 
 class Loaded:
@@ -113,19 +116,17 @@ class Loaded:
 
     def set_wrenches(self, load: Load, wrenches: ArrayLike) -> None:
         """Replaces the wrenches [torque; force] of a load made by `apply_wrenches`, shape (k, 6). Cost: O(k log(n/k))."""
+        self._loads.refuse_unknown(load)
         torque, force = self._split(load.bodies, wrenches)
         self._loads.change(load, force, torque)
 
     @staticmethod
     def _split(bodies: Sequence[str | int] | IntArray, wrenches: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        try:
-            array = np.asarray(wrenches, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise StateError(f"wrenches must be numbers of shape ({len(bodies)}, 6).") from error
-        if array.size == 0 and len(bodies) == 0:
-            array = array.reshape(0, 6)
-        if array.shape != (len(bodies), 6):
-            raise StateError(f"wrenches must have shape ({len(bodies)}, 6), not {array.shape}.")
+        if isinstance(bodies, str) or not isinstance(bodies, Sequence | np.ndarray) or dimensions(bodies) != 1:
+            raise StateError(f"bodies must be a list of names or numbers of bodies, not {shown(bodies)}.")
+        if len(bodies) == 0 and dimensions(wrenches) == 1 and len(wrenches) == 0:  # type: ignore[arg-type]
+            wrenches = np.zeros((0, 6))
+        array = numbers(wrenches, (len(bodies), 6), "wrenches", f"{len(bodies)} bodies")
         return array[:, :3], array[:, 3:]
 
     def apply_spring(self, body: str | int, target: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
@@ -157,7 +158,8 @@ class Loaded:
         Cost: at most O(log n).
         """
         rows = self.model.v_slice(joint)
-        self._effort[rows] = joint_numbers(self.model, joint, "effort", np.atleast_1d(effort), rows.stop - rows.start)
+        values = effort if dimensions(effort) else [effort]
+        self._effort[rows] = joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start)
         self._joint_changed(self.model.joint(joint))
 
     def set_efforts(self, effort: ArrayLike) -> None:
@@ -221,7 +223,7 @@ def _other(name: str) -> str:
     return f"other {words}" if words.endswith("s") else f"another {words}"
 
 
-class LinkageSimulation(Loaded, Runnable):
+class LinkageSimulation(Copied, Loaded, Runnable):
     """A linkage on which loads, efforts and motors act, at some time after so many steps."""
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
@@ -383,11 +385,17 @@ class LinkageSimulation(Loaded, Runnable):
     def _refuse_other(self, saved: dict[str, Any]) -> None:
         """Refuses a checkpoint of another simulation or model, one made with other settings, and a damaged one."""
         kind = type(self).__name__
-        if saved.get("simulation") != kind:
-            raise StateError(f"this is a checkpoint of {saved.get('simulation')!r}, not of {kind}.")
-        missing = [name for name in self.checkpoint() if name not in saved]
+        if not isinstance(saved, dict):
+            raise StateError(f"a checkpoint is what sim.checkpoint() gives, not {shown(saved)}.")
+        if not isinstance(saved.get("simulation"), str) or saved["simulation"] != kind:
+            raise StateError(f"this is a checkpoint of {shown(saved.get('simulation'))}, not of {kind}.")
+        own = self.checkpoint()
+        missing = [name for name in own if name not in saved]
         if missing:
             raise StateError(f"this checkpoint lacks {', '.join(missing)}.")
+        for name, mine in own.items():
+            if not _is_alike(mine, saved[name]):
+                raise StateError(f"the checkpoint is damaged: its {name} is {shown(saved[name])}.")
         for name, array in self._all_kept().items():
             other = np.asarray(saved[name])
             if other.shape != array.shape:
@@ -399,13 +407,28 @@ class LinkageSimulation(Loaded, Runnable):
         for name in self._SETTINGS:
             mine, other = getattr(self, name), saved[name.lstrip("_")]
             if not np.array_equal(mine, other):
-                shown = "" if np.ndim(mine) else f" ({other!r}, not {mine!r})"
+                both = "" if np.ndim(mine) else f" ({shown(other)}, not {mine!r})"
                 raise StateError(
-                    f"the checkpoint was made with {_other(name)}{shown}; make the simulation with the same "
+                    f"the checkpoint was made with {_other(name)}{both}; make the simulation with the same "
                     "arguments, or it would take another course."
                 )
+        for name in ("effort", "motor"):
+            if not np.isfinite(saved[name]).all():
+                raise StateError(f"the checkpoint is damaged: its {name} holds numbers that are not finite.")
         driven = np.asarray(saved["driven"])
         if driven.ndim != 1 or not ((driven >= 0) & (driven < self.model.n_bodies)).all():
             raise StateError("the checkpoint is damaged: it names motors of joints that do not exist.")
         if "q" in saved and "v" in saved:
             as_finite_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))
+
+
+def _is_alike(mine: object, other: object) -> bool:
+    """Whether an entry of a checkpoint is of the kind that it must be, whatever its numbers; plain ones are finite."""
+    if isinstance(mine, np.ndarray):
+        return isinstance(other, np.ndarray) and (other.dtype.kind, other.ndim) == (mine.dtype.kind, mine.ndim)
+    if isinstance(mine, bool | np.bool_ | str):
+        return isinstance(other, str if isinstance(mine, str) else bool | np.bool_) or other is None
+    if mine is None or other is None:
+        return isinstance(other, bool | int | float | str | None)
+    number = isinstance(other, int | float | np.integer | np.floating) and not isinstance(other, bool)
+    return number and abs(other) < LARGEST_COUNT and (other >= 0 or not isinstance(mine, int))  # type: ignore[operator]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive
+from linkwork.core.checks import choice, dimensions, positive
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -95,8 +95,7 @@ class LoadTable:
         self, bodies: Sequence[str | int] | IntArray, at: Vector, force: Vector, torque: Vector, frame: str
     ) -> Load:
         """One load on each of some bodies; at, force, torque: of shape (3,) for all, or (k, 3)."""
-        if frame not in FRAMES:
-            raise StateError(f"frame must be 'world' or 'body', not {frame!r}.")
+        choice(frame, FRAMES, "frame")
         index, axes, point = self.resolve(bodies, at)
         f, n = self._vectors(force, index.size, "force"), self._vectors(torque, index.size, "torque")
         load = Load(index, np.zeros(0, dtype=np.int64), axes, point, f, n)
@@ -120,7 +119,7 @@ class LoadTable:
         return load
 
     def change(self, load: Load, force: Vector | None, torque: Vector | None) -> None:
-        self._refuse_unknown(load)
+        self.refuse_unknown(load)
         f = load.force if force is None else self._vectors(force, load.bodies.size, "force")
         n = load.torque if torque is None else self._vectors(torque, load.bodies.size, "torque")
         load.force, load.torque = f, n
@@ -132,14 +131,14 @@ class LoadTable:
         self._listener._loads_changed(load.bodies, 0)
 
     def move_target(self, load: Load, target: Vector) -> None:
-        self._refuse_unknown(load)
+        self.refuse_unknown(load)
         if load.is_fixed or not (self.table[load.rows, LOAD_STIFFNESS] > 0.0).all():
             raise StateError("this load is not a spring; only what apply_spring() made has a target.")
         self.table[load.rows, LOAD_TARGET : LOAD_TARGET + 3] = self._vectors(target, load.bodies.size, "target")
         self._listener._loads_changed(load.bodies, 0)
 
     def clear(self, load: Load) -> None:
-        self._refuse_unknown(load)
+        self.refuse_unknown(load)
         del self._all[id(load)]
         if load.is_fixed:
             for body in load.bodies.tolist():
@@ -197,8 +196,21 @@ class LoadTable:
             self._add_rows(copy, other.table[load.rows].copy())
         return copy
 
-    def _refuse_unknown(self, load: Load) -> None:
-        if self._all.get(id(load)) is not load:
+    def adopt(self, loads: Sequence[Load], table: FloatArray) -> None:
+        """Loads that were copied from another table become this one's, handles and all. table: the rows of that other."""
+        for load in loads:
+            if load.is_fixed:
+                self._add_fixed(load)
+            else:
+                self._add_rows(load, table[load.rows])
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        """Copied loads have other identities."""
+        self.__dict__.update(values)
+        self._all = {id(load): load for load in self._all.values()}
+
+    def refuse_unknown(self, load: Load) -> None:
+        if not isinstance(load, Load) or self._all.get(id(load)) is not load:
             raise StateError("this load is not, or no longer, part of the simulation.")
 
     def resolve(self, bodies: Sequence[str | int] | IntArray, at: Vector) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -227,7 +239,7 @@ class LoadTable:
 
     def _vectors(self, value: Vector, count: int, what: str) -> FloatArray:
         """Finite numbers of shape (count, 3), from that or from one vector for all."""
-        many = np.ndim(value) == 2
+        many = dimensions(value) == 2
         array = as_array(value, (count, 3) if many else (3,), what, self.model)
         if not np.isfinite(array).all():
             raise StateError(f"{what} is {array.tolist()}; give finite numbers.")

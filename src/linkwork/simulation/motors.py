@@ -9,10 +9,12 @@ with W what (1) gives at 0.9 v_max. So the push falls to zero at the limit v_max
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import dimensions
 from linkwork.core.jit import inlined
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
@@ -104,8 +106,9 @@ def driven_freedoms(model: Model, joint: str) -> int:
 
 def joint_numbers(model: Model, joint: str, what: str, value: ArrayLike, size: int) -> FloatArray:
     """One finite number for all degrees of freedom of a joint, or one for each, shape (size,)."""
-    same = np.ndim(value) == 0 and size > 1
-    array = as_array(np.atleast_1d(value), (1 if same else size,), f"{what} of '{joint}'", model)
+    same = dimensions(value) == 0 and size > 1
+    given: Any = value if dimensions(value) else [value]
+    array = as_array(given, (1 if same else size,), f"{what} of '{joint}'", model)
     if not np.isfinite(array).all():
         raise StateError(f"{what} of '{joint}' is {array.tolist()}; give finite numbers.")
     return np.full(size, array[0]) if same else array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,10 @@ class Loads(Loaded):
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
+
+    def __copy__(self) -> Loads:
+        """Nothing is shared: a copy has loads of its own."""
+        return copy.deepcopy(self)
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """They are read when something settles."""

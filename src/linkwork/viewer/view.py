@@ -10,6 +10,7 @@ from typing import Any
 
 from linkwork.core.checks import positive
 from linkwork.core.progress import in_notebook
+from linkwork.core.uncopied import Uncopied
 from linkwork.errors import LinkworkError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
@@ -26,7 +27,7 @@ STEP = 1e-3  # [s] where nothing says what suits the simulation
 Subject = Model | Linkage | Recording | Scene | Any
 
 
-class Viewer:
+class Viewer(Uncopied):
     """An open page. Closes with `close()`, at the end of a `with` block, or with the program.
 
     url: where it is. page: what it shows (Live, Playback or Still). server: the viser server, for scenes of your own.

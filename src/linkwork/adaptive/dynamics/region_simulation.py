@@ -13,7 +13,19 @@ from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES
 from linkwork.adaptive.nodes import touch_bodies
 from linkwork.adaptive.tree_simulation import IntArray
-from linkwork.adaptive.workspace import OPEN_COUNT, RENEW, STALE, TOUCHED, UNIT, Bundles
+from linkwork.adaptive.workspace import (
+    ACTIVE_COUNT,
+    HEAP_COUNT,
+    JOINT_COUNT,
+    LOAD_COUNT,
+    OPEN_COUNT,
+    RENEW,
+    SORTED_COUNT,
+    STALE,
+    TOUCHED,
+    UNIT,
+    Bundles,
+)
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import ENTRIES, ROWS, describe
 from linkwork.errors import LinkworkError, StateError
@@ -306,6 +318,11 @@ class RegionSimulation(Touched, PieceForces):
             and all(bool(((x >= 0) & (x < nodes)).all()) for x in (opened, held))
             and bool((np.diff(opened) > 0).all())
             and opened.size == counts[OPEN_COUNT]
+            and bool((counts >= 0).all())
+            and bool((counts[[SORTED_COUNT, HEAP_COUNT, JOINT_COUNT, ACTIVE_COUNT]] <= nodes).all())
+            and counts[LOAD_COUNT] == np.shape(saved["load_table"])[0]
+            and all(np.asarray(saved[name]).dtype.kind in "iu" for name in ("flag", "held_open"))
+            and bool(((np.asarray(saved["flag"]) >= 0) & (np.asarray(saved["flag"]) < 256)).all())
             and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
         )
         if not sound:

@@ -21,9 +21,9 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.contact.settings import Contact
-from linkwork.core.checks import not_negative, positive, whole
+from linkwork.core.checks import not_negative, one_of, positive, whole
 from linkwork.dynamics.front import Energy, Momentum, body_poses
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FREE, KIND, PARENT
 from linkwork.model.model import Model
@@ -104,10 +104,9 @@ class AdaptiveDynamics(RegionSimulation):
         contact: Contact | None = None,
         limits: bool | None = None,
     ):
-        if measure not in MEASURES:
-            raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
-        if integrator not in INTEGRATORS:
-            raise StateError(f"there is no integrator '{integrator}'; choose one of {', '.join(INTEGRATORS)}.")
+        as_model(model, "AdaptiveDynamics")
+        one_of(measure, MEASURES, "measure")
+        one_of(integrator, INTEGRATORS, "integrator")
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         outside = field is not None or thermostat is not None

@@ -37,8 +37,8 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.assembly.plan import node_depths
-from linkwork.core.checks import not_negative, positive, whole
-from linkwork.dynamics.inputs import as_state, explain_failure
+from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
@@ -104,8 +104,8 @@ class QuasiStatics(TreeSimulation):
     ):
         if tolerance is None and max_joints is None and deadline is None:
             tolerance = DEFAULT_TOLERANCE
-        if measure not in MEASURES:
-            raise StateError(f"there is no measure '{measure}'; choose one of {', '.join(MEASURES)}.")
+        as_model(model, "QuasiStatics")
+        one_of(measure, MEASURES, "measure")
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self.max_joints = None if max_joints is None else whole(max_joints, 1, "max_joints")

@@ -1,0 +1,123 @@
+"""Hostile inputs over all borders: files, scenes, the Python interface, checkpoints, recordings, commands.
+
+Every case follows from seed, border and number. Batches run in processes of their own, so that a crash or a case that does
+not come back is counted and named; the number of a case is enough to try it again:
+`python -m benchmarks.adversary.batch BORDER SEED NUMBER 1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from ..harness import Requirement, TableReport, progress
+
+BORDERS = ("files", "scenes", "api", "checkpoints", "recordings", "commands")
+COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000
+HANG = 10.0  # [s] that a case may take
+STARTING = 300.0  # [s] until the first case is done: kernels may have to be compiled
+SHOWN = 12  # kinds of faults that are listed with their smallest case
+SOUND = ("taken", "refused")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=COUNT, help=f"cases over all borders ({COUNT:,})")
+    parser.add_argument("--seed", type=int, default=1, help="of all cases (1)")
+    parser.add_argument("--seconds", type=float, default=None, help="stop after this time, whatever is left")
+    parser.add_argument("--border", choices=BORDERS, action="append", help="these borders only; may be given again")
+
+
+def run(options: argparse.Namespace) -> TableReport:
+    count = QUICK_COUNT if options.quick else options.count
+    borders = tuple(options.border or BORDERS)
+    report = TableReport("adversary", {"count": count, "seed": options.seed}, is_judged=True)
+    until = None if options.seconds is None else time.monotonic() + options.seconds
+    rows, totals = [], collections.Counter[str]()
+    faults: dict[str, tuple[int, str]] = {}  # kind of fault → how often, first case
+    for k, border in enumerate(borders):
+        share = None if until is None else time.monotonic() + (until - time.monotonic()) / (len(borders) - k)
+        found = collections.Counter[str]()
+        for number, what in cases(border, options.seed, count // len(borders), share):
+            kind = what.partition(" ")[0]
+            found[kind] += 1
+            if kind not in SOUND:
+                times, first = faults.get(f"{border}: {what}", (0, f"{border} {options.seed} {number} 1"))
+                faults[f"{border}: {what}"] = (times + 1, first)
+        bad = sum(found.values()) - sum(found[kind] for kind in SOUND)
+        kinds = ("taken", "refused", "raw", "nan", "changed", "different", "crash", "hang")
+        rows.append([border, f"{sum(found.values()):,}", *(f"{found[kind]:,}" for kind in kinds)])
+        progress(f"{border}: {sum(found.values()):,} cases, {bad} bad")
+        totals += found
+    report.add_table(
+        "counts",
+        "hostile inputs by border",
+        ["border", "cases", "taken", "refused", "raw exceptions", "NaN", "changed", "different", "crashes", "hangs"],
+        rows,
+    )
+    listed = sorted(faults.items(), key=lambda item: -item[1][0])[:SHOWN]
+    if listed:
+        report.add_table("faults", "faults", ["what", "times", "case"], [[k, str(n), c] for k, (n, c) in listed])
+    wrong = sum(totals.values()) - sum(totals[kind] for kind in SOUND)
+    report.requirements.append(
+        Requirement(f"{sum(totals.values()):,} hostile inputs", wrong, "faults", "0", wrong == 0)
+    )
+    return report
+
+
+def cases(border: str, seed: int, count: int, until: float | None):  # type: ignore[no-untyped-def]
+    """(number, what happened) of all cases of a border."""
+    number = 0
+    while number < count and (until is None or time.monotonic() < until):
+        size = min(BATCH, count - number)
+        last = number - 1
+        for case, what in batch(border, seed, number, size, until):
+            yield case, what
+            last = case
+        if last < number:  # out of time before the first
+            return
+        number = last + 1
+
+
+def batch(border: str, seed: int, first: int, size: int, until: float | None):  # type: ignore[no-untyped-def]
+    """Cases of one process, up to the one that it did not survive."""
+    words = [sys.executable, "-m", "benchmarks.adversary.batch", border, str(seed), str(first), str(size)]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=Path(__file__).parents[2]
+    )
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def listen() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
+    begun, done = first, first - 1
+    try:
+        while done < first + size - 1:
+            try:
+                line = lines.get(timeout=STARTING if done < first else HANG)
+            except queue.Empty:
+                yield begun, f"hang over {HANG:g} s"
+                return
+            if line is None:
+                yield begun, f"crash with exit code {process.wait()}"
+                return
+            number, *what = json.loads(line)
+            begun = number
+            if what:
+                done = number
+                yield number, what[0]
+            if until is not None and time.monotonic() > until:
+                return
+    finally:
+        process.kill()
+        process.wait()
