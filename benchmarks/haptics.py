@@ -21,10 +21,11 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.path_queries import solver_paths
 from linkwork.haptics import layout as at
 from linkwork.haptics.clock import take_real_time_priority
-from linkwork.haptics.coupling import SCRATCH, couple_many, couple_once
+from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.memory import Output, leave_reading, leave_snapshot, new_memory
 from linkwork.haptics.ports import Ports, condense, feel_by_path, ports_of
+from linkwork.haptics.scratch import SCRATCH
 
 from .harness import Report, Requirement, Timing, progress, take_turns
 

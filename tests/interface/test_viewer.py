@@ -258,7 +258,7 @@ def test_a_body_that_is_held_follows_the_mouse_and_feels_its_weight():
         live = viewer.page
         tip = np.array([0.0, 0.0, -1.0])
         live.drag("start", 0, tip, tip)
-        live.drag("update", 0, None, tip + [0.2, 0.0, 0.0])
+        live.drag("update", 0, None, tip + np.array([0.2, 0.0, 0.0]))
         viewer.step(3000)
         q = live.sim.state.q[0]
         assert abs(live.sim.state.v[0]) < 1e-6  # at rest; the slowest part dies out like exp(-3 t)
