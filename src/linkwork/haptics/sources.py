@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-from linkwork.adaptive.tree_simulation import TreeSimulation
 from linkwork.core.bundles import describe
 from linkwork.dynamics.aba import TWIST
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -20,6 +19,7 @@ from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.haptics.closed import ClosedAnswers
 from linkwork.haptics.ports import Ports, condense, find_answers, write_answers
+from linkwork.model.state import State
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.base import LinkageSimulation
 
@@ -32,7 +32,6 @@ class Condenser:
 
     def __init__(self, sim: LinkageSimulation):
         self.source = source_of(sim)
-        self._sim = sim
         self.paths_table = describe(self.source.paths)
         self._closed = ClosedAnswers(sim.model, self.source.leaf_of) if sim.model.loops else None
 
@@ -44,7 +43,7 @@ class Condenser:
             condense(self.paths_table, ports_table)
             return
         find_answers(self.paths_table, ports_table)
-        self._closed.close(self.paths_table, self._sim.state, ports)
+        self._closed.close(self.paths_table, self.source.state(), ports)
         write_answers(self.paths_table, ports_table)
 
 
@@ -52,6 +51,9 @@ class Source(Protocol):
     """Where coefficients, poses and twists of a simulation come from."""
 
     paths: PathData
+
+    def state(self) -> State:
+        """Of the coefficients."""
 
     def refresh(self) -> None:
         """Brings the coefficients on the paths of all loads up to date with the simulation's state."""
@@ -69,12 +71,15 @@ class TreeSource:
     Hands feel every joint, also those that the simulation holds still. Cost of `refresh`: O(open joints).
     """
 
-    def __init__(self, sim: TreeSimulation):
+    def __init__(self, sim: AdaptiveDynamics | QuasiStatics):
         self._sim = sim
         plan, mechanism, c = sim._plan, sim._mechanism, sim._coefficients
         self.paths = path_data(
             plan.nodes, plan.block, mechanism.tree, c.joint_data, c.kept, c.dof_rows, c.effort_sum, mechanism.gravity
         )
+
+    def state(self) -> State:
+        return self._sim.state
 
     def refresh(self) -> None:
         self._sim._bring_up_to_date()
@@ -96,6 +101,9 @@ class FullSource:
         self._solver = DcaSolver(sim.model, threads=1)
         self.paths = solver_paths(self._solver)
         self._effort, self._wrenches = np.zeros(sim.model.nv), np.zeros((sim.model.n_bodies, 6))
+
+    def state(self) -> State:
+        return self._sim.state
 
     def refresh(self) -> None:
         sim, moving = self._sim, self._sim._moving
