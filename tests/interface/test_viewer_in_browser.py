@@ -42,7 +42,7 @@ def wait_for(condition, seconds=30.0):
 def picture(page):
     from PIL import Image
 
-    return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(timeout=LONG))).convert("RGB")).astype(int)
 
 
 class Page:

@@ -82,7 +82,7 @@ def test_hands_feel_the_same_by_the_union_of_their_paths(rng):
     sim = lw.FullDynamics(model, model.random_state(rng, speed=0.3))
     devices = [lw.haptics.Pointer() for _ in range(5)]
     grasps = [
-        lw.haptics.grasp(sim, int(body), device, (0.1, 0.0, 0.2), force_limit=1e6, passive=False)
+        lw.haptics.grasp(sim, int(body), device, (0.1, 0.0, 0.2), force_limit=1e6, torque_limit=1e6, passive=False)
         for body, device in zip((3, 40, 77, 77, 119), devices, strict=True)
     ]
     for device in devices:
