@@ -18,13 +18,15 @@ from linkwork.assembly.plan import node_depths
 from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_queries import solver_paths
+from linkwork.dynamics.path_queries import response_matrix, solver_paths
+from linkwork.dynamics.path_union import path_union, respond_together
 from linkwork.haptics import layout as at
 from linkwork.haptics.clock import take_real_time_priority
-from linkwork.haptics.coupling import SCRATCH, couple_many, couple_once
+from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.memory import Output, leave_reading, leave_snapshot, new_memory
 from linkwork.haptics.ports import Ports, condense, feel_by_path, ports_of
+from linkwork.haptics.scratch import SCRATCH
 
 from .harness import Report, Requirement, Timing, progress, take_turns
 
@@ -43,6 +45,7 @@ RATE = 10_000.0  # [1/s] that the coupling loop must hold
 SIM_RATES = (1000.0, 100.0, 10.0)
 HELD_PART = 0.99  # of all ticks
 SEED = 3
+HANDS = (1, 2, 4, 8, 16, 32)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +61,7 @@ def run(options: argparse.Namespace) -> Report:
     for shape in SHAPES:
         times = {n: ticks(report, shape, n, rounds) for n in sizes if n <= MOST_PER_SHAPE.get(shape, n)}
         growth(report, shape, times)
+    several(report, 1000 if options.quick else 50_000, HANDS[:3] if options.quick else HANDS, rounds)
     rates(report, 200 if options.quick else 50_000, seconds)
     if options.quick:
         region(report, (100.0,), precision=10.0)
@@ -232,6 +236,52 @@ def growth(report: Report, shape: str, times: dict[int, dict[str, Timing]]) -> N
                 detail=f"fit: {offset:.2f} µs + {slope:.2f} µs · log2 n",
             )
         )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------- several hands
+
+
+def several(report: Report, joints: int, hands: tuple[int, ...], rounds: int) -> None:
+    """What k hands feel: by one climb and one descent over the union of their paths, and by k² pairs of paths."""
+    model = SHAPES["chain"](joints).compile()
+    rng = np.random.default_rng(SEED)
+    state = model.random_state(rng, speed=0.1)
+    solver = DcaSolver(model, threads=1)
+    solver.prepare(state.q, state.v, np.zeros(0), np.zeros((0, 6)))
+    if solver.assemble() >= 0:
+        raise lw.LinkworkError("a joint could not be solved. Nothing was timed.")
+    paths = solver_paths(solver)
+    sizes, times = [], []
+    for k in hands:
+        progress(f"{k} hands, {joints:,} joints")
+        leaves = solver.assembly.leaf[rng.integers(0, model.n_bodies, k)].astype(np.int64)
+        union = path_union(solver.assembly.nodes, leaves)
+        together, alone = describe(paths, union), describe(paths)
+        wrenches, out, K = rng.normal(size=(k, 6)), np.zeros((k, 6)), np.zeros((6 * k, 6 * k))
+        respond_together(together, wrenches, out)
+        response_matrix(alone, leaves, K)
+        expected = (K @ wrenches.ravel()).reshape(k, 6)
+        if not np.abs(out - expected).max() <= AGREEMENT * np.abs(expected).max():
+            raise lw.LinkworkError(f"{k} hands: the union of paths and pairs of paths differ. Nothing was timed.")
+        timings = take_turns(
+            {
+                "one climb, one descent": lambda t=together, w=wrenches, o=out: respond_together(t, w, o),
+                "all pairs of paths": lambda t=alone, x=leaves, m=K: response_matrix(t, x, m),
+            },
+            rounds,
+            sample_time=2e-3,
+        )
+        report.add_timings(f"{k} hands", joints, timings, nodes_of_the_union=float(union.node.size))
+        sizes.append(k * math.log2(joints / k))
+        times.append(timings["one climb, one descent"].processor_median * 1e6)
+    slope, offset = np.polyfit(sizes, times, 1)
+    grows, allowed = times[-1] / times[0], 3.0 * sizes[-1] / sizes[0]
+    report.requirements.append(
+        Requirement(
+            f"{hands[-1]} hands against one, {joints:,} joints", grows, "times", f"≤ {allowed:.3g} (k log(n/k), caches)",
+            bool(grows <= allowed), detail=f"fit: {offset:.2f} µs + {slope:.3f} µs · k log2(n/k)",
+        )
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------------- rates

@@ -147,7 +147,7 @@ class _Counter:
 
 
 def shake(T: np.ndarray, part: float, seed: int) -> np.ndarray:
-    """Every link of the last `part` moved by a tenth of its length and turned by itself: nothing is rigid, the worst case."""
+    """Every link of the last `part` moved by a tenth of its length and turned by itself: the worst case."""
     moved, rng = T.copy(), np.random.default_rng(seed)
     first = int((1.0 - part) * len(T))
     link = float(np.median(np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1)))

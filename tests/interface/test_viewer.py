@@ -18,6 +18,7 @@ pytest.importorskip("viser", reason="the extra `viewer` is not installed")
 from linkwork.viewer import animation, prototypes
 from linkwork.viewer.bodies import tree_html, tree_lines
 from linkwork.viewer.colors import ACTIVE, by_activity, rigid_parts
+from linkwork.viewer.detail import Detail, eye
 from linkwork.viewer.drawing import BATCH, Drawing
 from linkwork.viewer.frames import quaternions, turn_up
 from linkwork.viewer.pieces import pieces_of
@@ -189,6 +190,40 @@ def test_colours_are_sent_where_they_changed(server):
     drawing.remove()
 
 
+@pytest.mark.parametrize("shape", ["chain", "tree"])
+def test_what_is_far_away_is_drawn_as_capsules(server, shape):
+    """Near: every body. Far: a capsule for each cluster, which hides its bodies; each body is shown once."""
+    n = 2000
+    model = (lw.library.chain(n) if shape == "chain" else lw.library.random_tree(n, seed=1)).compile()
+    pieces = pieces_of(model)
+    T = lw.body_poses(model, model.neutral())
+    size = float(np.ptp(T[:, :3, 3], axis=0).max())
+    detail = Detail(model, pieces)
+    assert sorted(detail.order.tolist()) == list(range(n))
+    drawing = Drawing(server.scene, f"far {shape}", pieces, T, np.full((n, 3), 200, dtype=np.uint8), size, detail)
+    listened = []
+    drawing.listen(lambda handle: listened.append(handle.name))
+    near, far = (eye(np.array([0.0, -away * size, 0.0]), 0.7, 1000.0) for away in (1e-6, 1e4))
+    drawing.move(T, [near])
+    shown = drawing.drawn
+    drawing.move(T, [far])
+    assert drawing.drawn < shown / 50
+    hidden = [batch for batch in drawing._batches if not batch.handle.visible]
+    assert len(hidden) == len(drawing._batches)
+    capsules = drawing._capsules
+    assert capsules.name in listened
+    assert drawing.body_of(capsules.handles[0], 0) in range(n)
+    assert drawing.move(T, [far]) == 0  # nothing moved: nothing is sent
+    moved = T.copy()
+    moved[:, 0, 3] += size
+    assert drawing.move(moved, [far]) == 1
+    assert drawing.paint(np.full((n, 3), 100, dtype=np.uint8)) > 0
+    assert (capsules.handles[0].batched_colors == 70).all()  # colours are dimmed for viser's lights
+    drawing.move(moved, [near, far])  # the nearest decides
+    assert not capsules.handles or drawing.drawn > shown / 4
+    drawing.remove()
+
+
 def test_rigid_parts_are_those_between_active_joints():
     model = lw.library.random_tree(60, seed=3).compile()
     active = np.array([4, 17, 30, 41])
@@ -258,7 +293,7 @@ def test_a_body_that_is_held_follows_the_mouse_and_feels_its_weight():
         live = viewer.page
         tip = np.array([0.0, 0.0, -1.0])
         live.drag("start", 0, tip, tip)
-        live.drag("update", 0, None, tip + [0.2, 0.0, 0.0])
+        live.drag("update", 0, None, tip + np.array([0.2, 0.0, 0.0]))
         viewer.step(3000)
         q = live.sim.state.q[0]
         assert abs(live.sim.state.v[0]) < 1e-6  # at rest; the slowest part dies out like exp(-3 t)

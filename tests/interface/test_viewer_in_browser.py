@@ -42,7 +42,7 @@ def wait_for(condition, seconds=30.0):
 def picture(page):
     from PIL import Image
 
-    return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(timeout=LONG))).convert("RGB")).astype(int)
 
 
 class Page:
@@ -150,10 +150,11 @@ def test_the_right_button_opens_the_menu_of_a_body(browser):
             page.mouse.up(button="right")
             assert wait_for(lambda: live.menu.is_open)
             assert live.stage.chosen == int(live.stage.pieces.body[3])
-            button = page.get_by_role("button", name=entry, exact=True).last
+            button = page.get_by_role("dialog").get_by_role("button", name=entry, exact=True)
             button.wait_for(timeout=LONG)
             button.evaluate("node => node.click()")
             assert wait_for(lambda: not live.menu.is_open)
+            page.get_by_role("dialog").wait_for(state="hidden", timeout=LONG)
             if entry == "Pin active":
                 viewer.step(1)
             assert wait_for(check)

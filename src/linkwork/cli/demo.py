@@ -17,6 +17,7 @@ from linkwork.cli.screen import console, seconds
 NAME = "demo"
 SUMMARY = "a few seconds of what Linkwork does"
 
+LOOK = "linkwork view snake_robot"
 PANEL_SIZE = (5.0, 4.6)  # width and height [inch]
 PANELS_IN_A_ROW = (4, 3)  # at most
 
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if panels and not arguments.no_picture:
         screen.print(_save_picture(panels, arguments.out / "demo.png"), markup=False)
     screen.print(f"done in {seconds(time.perf_counter() - start)}", markup=False)
+    screen.print(f"see it move, and pull at it: {LOOK}", markup=False)
     return DONE
 
 

@@ -17,10 +17,8 @@ from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.haptics.atomics import load_integer, store_integer
-from linkwork.haptics.clock import clock_ns, wait_until
+from linkwork.haptics.clock import clock_ns
 from linkwork.haptics.layout import (
-    BINS,
-    BINS_PER_OCTAVE,
     BLOCK,
     D_POSITION,
     D_QUATERNION,
@@ -30,17 +28,10 @@ from linkwork.haptics.layout import (
     FADING,
     FEEL_SPRING,
     H_LAST_TICK,
-    H_MISSED,
-    H_PERIOD,
     H_RETRIES,
-    H_RUNS,
-    H_SPIN,
-    H_STOP,
     H_TICKS,
     HANDS,
     HELD,
-    HISTOGRAM,
-    LONGEST,
     M_ENERGY,
     M_FELT,
     M_GRASP,
@@ -49,8 +40,6 @@ from linkwork.haptics.layout import (
     M_POSITION,
     M_PULL,
     M_RELEASED,
-    M_SPRING,
-    M_SPRING_MOST,
     M_TIME,
     M_TURN,
     MEMORY_WORDS,
@@ -102,72 +91,24 @@ from linkwork.haptics.layout import (
     S_TIME,
     SNAPSHOT,
     SNAPSHOT_WORDS,
-    STATISTICS,
-    T_AGE,
-    T_INTERVAL,
-    T_TICK,
+)
+from linkwork.haptics.passivity import count_energy, without_gift
+from linkwork.haptics.scratch import (
+    AT_GAIN,
+    AT_HAND,
+    AT_OUTPUT,
+    AT_READING,
+    AT_WRENCH,
+    HAND_WORDS,
+    four,
+    limited,
+    nine,
+    put3,
+    three,
+    turn_from_to,
 )
 from linkwork.haptics.seqlock import leave, take
-from linkwork.spatial.rotations import (
-    add3,
-    dot3,
-    matrix_quaternion,
-    quaternion_conjugate,
-    quaternion_log,
-    quaternion_multiply,
-    scale3,
-    sub3,
-)
-
-# `scratch` of a tick: the snapshot, then a reading, an output, and the wrenches and rates of all hands.
-AT_READING = SNAPSHOT_WORDS
-AT_OUTPUT = AT_READING + READING_WORDS
-AT_WRENCH = AT_OUTPUT + OUTPUT_WORDS  # 6 per hand
-AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
-HAND_WORDS = 16
-AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
-SCRATCH = AT_GAIN + HANDS
-
-LIGHTEST_HAND = (
-    0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
-)
-LIGHTEST_TURN = 5e-5
-LONGEST_TICK = 0.1  # [s] after which a tick says nothing about the one before
-
-
-@inlined
-def three(a, o):
-    return (a[o], a[o + 1], a[o + 2])
-
-
-@inlined
-def four(a, o):
-    return (a[o], a[o + 1], a[o + 2], a[o + 3])
-
-
-@inlined
-def put3(a, o, x):
-    a[o] = x[0]
-    a[o + 1] = x[1]
-    a[o + 2] = x[2]
-
-
-@inlined
-def limited(x, most):
-    """A vector no longer than `most`."""
-    size = math.sqrt(dot3(x, x))
-    if size > most:
-        return scale3(most / size, x)
-    return x
-
-
-@inlined
-def turn_from_to(a, b):
-    """Rotation vector that takes the rotation with quaternion a to the one with b, in the axes of the world."""
-    q = quaternion_multiply(b, quaternion_conjugate(a))
-    if q[0] < 0.0:
-        q = (-q[0], -q[1], -q[2], -q[3])
-    return quaternion_log(q)
+from linkwork.spatial.rotations import add3, dot3, matrix_quaternion, quaternion_multiply, scale3, sub3
 
 
 @inlined
@@ -248,11 +189,6 @@ def what_is_left(scratch, o, torque, force):
     return n, f
 
 
-@inlined
-def nine(a, o):
-    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5], a[o + 6], a[o + 7], a[o + 8])
-
-
 @routine
 def feel(memory, scratch, h, count, now):
     """What hand h feels, equation (2), as its output; and the energy that its device gave it."""
@@ -305,54 +241,6 @@ def feel(memory, scratch, h, count, now):
     leave(memory, OUTPUTS + slot * OUTPUT_POST, OUTPUT_WORDS, output, OUTPUT_WORDS)
 
 
-@inlined
-def count_energy(memory, scratch, h, m):
-    """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile.
-
-    Beside it what the coupling's own force would have given: the linkage's energy, no more.
-    """
-    at = AT_HAND + HAND_WORDS * h
-    moved = sub3(three(scratch, at + 3), three(memory, m + M_POSITION))
-    turned = turn_from_to(four(memory, m + M_TURN), four(scratch, at + 6))
-    work = dot3(three(memory, m + M_FELT + 3), moved) + dot3(three(memory, m + M_FELT), turned)
-    spring_work = dot3(three(memory, m + M_PULL + 3), moved) + dot3(three(memory, m + M_PULL), turned)
-    if work - work == 0.0 and spring_work - spring_work == 0.0:
-        memory[m + M_ENERGY] += work
-        memory[m + M_SPRING] += spring_work
-    memory[m + M_LEAST] = min(memory[m + M_LEAST], memory[m + M_ENERGY])
-    memory[m + M_MOST] = max(memory[m + M_MOST], memory[m + M_ENERGY])
-    memory[m + M_SPRING_MOST] = max(memory[m + M_SPRING_MOST], memory[m + M_SPRING])
-    put3(memory, m + M_POSITION, three(scratch, at + 3))
-    for k in range(4):
-        memory[m + M_TURN + k] = scratch[at + 6 + k]
-
-
-@inlined
-def without_gift(memory, scratch, h, m, force, torque, now):
-    """The force with what brakes the hand when it got energy that the coupling would not have given (passivity control).
-
-    Joint reactions as a field of forces need not be conservative: (1 - F) k is not symmetric. The meter sees it, and a
-    damper takes back within the next tick what was given too much, as far as the lightest hand bears it.
-    """
-    excess = memory[m + M_ENERGY] - memory[m + M_SPRING_MOST]
-    passed = 1e-9 * float(now - load_integer(memory, m + M_TIME))
-    if excess > 0.0 and passed > 0.0 and passed < LONGEST_TICK:
-        at = AT_HAND + HAND_WORDS * h
-        velocity = three(scratch, at + 10)
-        speed = dot3(velocity, velocity)
-        if speed > 0.0:
-            # as much as the next tick is to take back, on top of what the force itself would give in it
-            given = max(0.0, dot3(force, velocity)) * passed
-            brake = min((excess + given) / (passed * speed), LIGHTEST_HAND / passed)
-            force = sub3(force, scale3(brake, velocity))
-        spin = three(scratch, at + 13)
-        speed = dot3(spin, spin)
-        if speed > 0.0 and dot3(torque, torque) > 0.0:
-            brake = min(excess / (passed * speed), LIGHTEST_TURN / passed)
-            torque = sub3(torque, scale3(brake, spin))
-    return force, torque
-
-
 @routine
 def couple(memory, scratch, now):
     """One tick at the time `now` [ns]; returns the age of the snapshot it used [ns], -1 where there is none yet."""
@@ -396,39 +284,3 @@ def couple_many(memory, scratch, ticks):
     """So many ticks at once, by the clock, without waiting: what a benchmark times."""
     for _ in range(ticks):
         couple(memory, scratch, clock_ns())
-
-
-@inlined
-def count_time(memory, histogram, duration):
-    """Counts a time [ns] in one of the histograms."""
-    base = STATISTICS + histogram * HISTOGRAM
-    k = min(max(int(BINS_PER_OCTAVE * math.log2(float(max(duration, 1)))), 0), BINS - 1)
-    store_integer(memory, base + k, load_integer(memory, base + k) + 1)
-    if duration > load_integer(memory, base + LONGEST):
-        store_integer(memory, base + LONGEST, duration)
-
-
-@kernel
-def run_coupling(memory, scratch):
-    """The loop: ticks at the period of the header until told to stop. Holds no interpreter lock and makes no memory."""
-    store_integer(memory, H_RUNS, 1)
-    period = load_integer(memory, H_PERIOD)
-    spin = load_integer(memory, H_SPIN)
-    last = clock_ns()
-    due = last
-    while load_integer(memory, H_STOP) == 0:
-        start = clock_ns()
-        age = couple(memory, scratch, start)
-        end = clock_ns()
-        count_time(memory, T_TICK, end - start)
-        count_time(memory, T_INTERVAL, start - last)
-        if age >= 0:
-            count_time(memory, T_AGE, age)
-        last = start
-        due += period
-        if end >= due + period:  # late by a whole period: the ticks between are lost, not made up for
-            lost = (end - due) // period
-            store_integer(memory, H_MISSED, load_integer(memory, H_MISSED) + lost)
-            due += lost * period
-        wait_until(due, spin)
-    store_integer(memory, H_RUNS, 0)

@@ -14,8 +14,9 @@ import numpy as np
 from linkwork.errors import LinkworkError, StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics.clock import HAS_COMPILED_CLOCK, REAL_TIME_SPIN, SPIN, now_ns, take_real_time_priority
-from linkwork.haptics.coupling import SCRATCH, run_coupling
+from linkwork.haptics.coupling_loop import run_coupling
 from linkwork.haptics.memory import new_memory, new_shared_memory
+from linkwork.haptics.scratch import SCRATCH
 from linkwork.haptics.statistics import LoopClock, LoopStatistics, coupling_statistics
 
 if TYPE_CHECKING:

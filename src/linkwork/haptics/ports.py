@@ -11,40 +11,28 @@ in the axes of the world and about the points held. Cost: O(k² log n) for k han
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
-from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-from linkwork.adaptive.tree_simulation import TreeSimulation
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
-from linkwork.dynamics.aba import TWIST
-from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.path_queries import (
-    PathData,
     acceleration_at,
     answer_all,
     climb,
     descend,
     given_wrench,
-    path_data,
     path_data_of,
-    solver_paths,
     times_block,
     unit6,
 )
-from linkwork.errors import StateError
-from linkwork.full.simulation import FullDynamics
+from linkwork.dynamics.path_union import respond_together
 from linkwork.haptics.layout import BLOCK, R_DRIFT, R_FEED, R_POINT, R_ROTATION, R_TWIST, RECORD, S_HANDS
 from linkwork.model.layout import INERTIA
-from linkwork.simulation.accelerate import all_efforts, all_wrenches
-from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
-from linkwork.spatial.memory import load3, load6, load9, load10
+from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, angular, join, linear, scale6, sub6
 
@@ -133,19 +121,37 @@ def place_port(p, h):
 
 
 @kernel
+def find_answers(paths, ports):
+    """How the bodies held move, and answer unit wrenches on each other, from coefficients of the present state.
+
+    acceleration: with the hands in place, in a world that accelerates by -g.
+    """
+    p = ports_of(ports)
+    answer_all(paths, p.leaf, p.answers)
+    for h in range(p.bodies.shape[0]):
+        a = acceleration_at(paths, p.leaf[h])
+        for k in range(6):
+            p.acceleration[h, k] = a[k]
+
+
+@kernel
 def condense(paths, ports):
-    """Records and matrix of a snapshot, equation (3), from coefficients that are up to date on the paths of the bodies."""
+    """Records and matrix of a snapshot, equation (3), of bodies without loops."""
+    find_answers(paths, ports)
+    write_answers(paths, ports)
+
+
+@kernel
+def write_answers(paths, ports):
+    """Records and matrix of a snapshot, equation (3), from what `find_answers` found."""
     p = ports_of(ports)
     g = path_data_of(paths).gravity
     gravity = (g[0], g[1], g[2])
     count = p.bodies.shape[0]
-    answer_all(paths, p.leaf, p.answers)
     for h in range(count):
-        a = acceleration_at(paths, p.leaf[h])
-        R = load9(p.pose, h, 0)
-        a = add6(a, join((0.0, 0.0, 0.0), tmatvec3(R, gravity)))
-        for k in range(6):
-            p.acceleration[h, k] = a[k]
+        fall = tmatvec3(load9(p.pose, h, 0), gravity)
+        for k in range(3):
+            p.acceleration[h, 3 + k] += fall[k]
     for h in range(count):
         for j in range(count):  # without the hands
             w = to_body(p, j, load6(p.applied, j, 0))
@@ -194,87 +200,20 @@ def feel_by_path(paths, ports, wrench, felt):
         felt[k] = f[k]
 
 
-# ------------------------------------------------------------------------------------------------------------ simulations
+@kernel
+def feel_together(table, ports, wrench, moved, felt):
+    """What all hands feel, by one climb and one descent over the union of their paths: the paper's tick for k hands.
 
-
-class Source(Protocol):
-    """Where coefficients, poses and twists of a simulation come from."""
-
-    paths: PathData
-
-    def refresh(self) -> None:
-        """Brings the coefficients on the paths of all loads up to date with the simulation's state."""
-
-    def leaf_of(self, bodies: IntArray) -> IntArray:
-        """Nodes of bodies in the assembly tree."""
-
-    def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        """Poses (k, 12) and twists (k, 6) of bodies that carry loads."""
-
-
-class TreeSource:
-    """An adaptive simulation: it keeps the coefficients of the fully articulated linkage, and the paths of loads open.
-
-    Hands feel every joint, also those that the simulation holds still. Cost of `refresh`: O(open joints).
+    table: of PathData and PathUnion. wrench, felt: (k, 6), at the points held, axes of the world. moved: (k, 6), memory.
+    `condense` or `write_answers` came before: `acceleration` is that without hands. Cost: O(k log(n/k)).
     """
-
-    def __init__(self, sim: TreeSimulation):
-        self._sim = sim
-        plan, mechanism, c = sim._plan, sim._mechanism, sim._coefficients
-        self.paths = path_data(
-            plan.nodes, plan.block, mechanism.tree, c.joint_data, c.kept, c.dof_rows, c.effort_sum, mechanism.gravity
-        )
-
-    def refresh(self) -> None:
-        self._sim._bring_up_to_date()
-
-    def leaf_of(self, bodies: IntArray) -> IntArray:
-        return self._sim._plan.leaf[bodies]
-
-    def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        leaf, run = self._sim._plan.leaf[bodies], self._sim._run
-        pose[:] = run.world[leaf]
-        twist[:] = run.twist[leaf] if run.twist.size else 0.0
-
-
-class FullSource:
-    """A simulation of all joints: coefficients by divide and conquer, O(n), as a step of it."""
-
-    def __init__(self, sim: FullDynamics):
-        self._sim = sim
-        self._solver = DcaSolver(sim.model, threads=1)
-        self.paths = solver_paths(self._solver)
-        self._effort, self._wrenches = np.zeros(sim.model.nv), np.zeros((sim.model.n_bodies, 6))
-
-    def refresh(self) -> None:
-        sim, moving = self._sim, self._sim._moving
-        sim._refresh()  # a field acts where the bodies are now
-        all_wrenches(sim._table, self._wrenches)
-        all_efforts(sim._table, self._effort)
-        self._solver.prepare(moving.q, moving.v, self._effort, self._wrenches)
-        bad = self._solver.assemble()
-        if bad >= 0:
-            raise explain_failure(sim.model, "dca", bad, {"state.q": moving.q}, self._wrenches)
-
-    def leaf_of(self, bodies: IntArray) -> IntArray:
-        return self._solver.assembly.leaf[bodies]
-
-    def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        moving = self._sim._moving
-        pose[:] = moving.world[bodies]
-        twist[:] = moving.work[bodies, TWIST : TWIST + 6]
-
-
-def source_of(sim: LinkageSimulation) -> Source:
-    """What hands need of a simulation; refuses kinds that have no answer to them."""
-    if getattr(sim, "model", None) is not None and sim.model.loops:
-        raise StateError(
-            f"model '{sim.model.name}' has loops; hands cannot feel loop forces yet. Hold a model without loops."
-        )
-    if isinstance(sim, (AdaptiveDynamics, QuasiStatics)):
-        return TreeSource(sim)
-    if isinstance(sim, FullDynamics):
-        return FullSource(sim)
-    raise StateError(
-        f"hands hold bodies of AdaptiveDynamics, QuasiStatics or FullDynamics, not of {type(sim).__name__}."
-    )
+    p = ports_of(ports)
+    count = p.bodies.shape[0]
+    for h in range(count):
+        store6(felt, h, 0, to_body(p, h, load6(wrench, h, 0)))
+    respond_together(table, felt, moved)
+    for h in range(count):
+        inertia = load10(p.body, p.bodies[h], INERTIA)
+        a = add6(load6(p.acceleration, h, 0), load6(moved, h, 0))
+        f = add6(rigid_times_twist(inertia, a), gyroscopic_wrench(inertia, load6(p.twist, h, 0)))
+        store6(felt, h, 0, to_point(p, h, sub6(f, load6(felt, h, 0))))

@@ -9,8 +9,9 @@ import numpy as np
 
 from linkwork.errors import LinkworkError
 from linkwork.haptics.clock import take_real_time_priority
-from linkwork.haptics.coupling import SCRATCH, run_coupling
+from linkwork.haptics.coupling_loop import run_coupling
 from linkwork.haptics.memory import open_shared_memory
+from linkwork.haptics.scratch import SCRATCH
 
 
 def main(arguments: list[str]) -> int:

@@ -26,13 +26,15 @@ from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics import virtual
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.coupling import SCRATCH, couple_once
+from linkwork.haptics.coupling import couple_once
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.grasp import CouplingSettings, Grasp
 from linkwork.haptics.loops import Loops
 from linkwork.haptics.memory import Output, leave_snapshot, new_memory
-from linkwork.haptics.ports import Ports, condense, source_of
+from linkwork.haptics.ports import Ports
 from linkwork.haptics.pump import DevicePump, conjugate, multiply
+from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sources import Condenser
 from linkwork.haptics.statistics import LoopStatistics
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
@@ -61,7 +63,7 @@ class Session(Uncopied):
         return table_of_attributes(self)
 
     def __init__(self, sim: LinkageSimulation):
-        self._source = source_of(sim)
+        self._condenser = Condenser(sim)
         self._sim = weakref.ref(sim)
         self.memory = new_memory()
         self.grasps: list[Grasp] = []
@@ -74,7 +76,6 @@ class Session(Uncopied):
         self._hold = 0.0  # [s] for which the simulation holds a force
         self._loops: Loops | None = None
         self._last_statistics: list[LoopStatistics] = []
-        self._paths_table = describe(self._source.paths)
         self._arrange()
 
     @property
@@ -163,7 +164,7 @@ class Session(Uncopied):
         points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
         twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
         self._ports = Ports(
-            model.arrays.body, index, self._source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
+            model.arrays.body, index, self._condenser.source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
             twist, applied, acceleration, np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
         )  # fmt: skip
         self._ports_table = describe(self._ports)
@@ -192,11 +193,9 @@ class Session(Uncopied):
         if not self.grasps:
             return
         ports = self._ports
-        self._source.refresh()
-        self._source.place(ports.bodies, ports.pose, ports.twist)
         for row, grasp in zip(ports.applied, self.grasps, strict=True):
             row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
-        condense(self._paths_table, self._ports_table)
+        self._condenser.condense(ports, self._ports_table)
 
     def _leave(self) -> None:
         message, k = self._message, len(self.grasps)

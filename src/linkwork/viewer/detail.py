@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.assembly.plan import BODY, FIRST, INDEX, LEFT, NODE_KIND, RIGHT, assemble
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
+from linkwork.viewer.colors import Colors
 from linkwork.viewer.frames import quaternions
 from linkwork.viewer.pieces import Pieces
 
@@ -127,7 +128,7 @@ class Detail:
         scale = np.stack([self._radius[a], self._radius[a], whole], axis=1)
         return Capsules(start + 0.5 * whole[:, None] * z, _turns(z), scale, self.order[(a + b) // 2])
 
-    def mean_colors(self, colors: FloatArray, capsules: Capsules) -> FloatArray:
+    def mean_colors(self, colors: Colors, capsules: Capsules) -> FloatArray:
         """The mean colour of each cluster of `capsules`, shape (k, 3), as numbers from 0 to 255."""
         sums = np.concatenate([np.zeros((1, 3)), np.cumsum(colors[self.order], axis=0, dtype=float)])
         means = [np.zeros((0, 3))]

@@ -190,13 +190,12 @@ class Live:
 
         async def asked(event: Any) -> None:
             body = drawing.body_of(event.target, event.instance_index)
-            self.do(lambda: self.menu.open(body, self.stage.poses[body, :3, 3]))
+            self.do(lambda: self.menu.open(body))
 
         async def dragged_right(event: Any) -> None:
             body = drawing.body_of(event.target, event.instance_index)
             if event.phase == "start":
-                place = np.array(event.start_position)
-                self.do(lambda: self.menu.open(body, place))
+                self.do(lambda: self.menu.open(body))
 
         def listen(handle: Any) -> None:
             handle.on_click(clicked)

@@ -1,14 +1,13 @@
-"""The menu of a body, in the scene beside it: fix, release, push, pin, re-root.
+"""The menu of a body over the page: fix, release, push, pin, re-root.
 
 viser reports no press of the right button that does not move. So the menu opens when the right button is pressed on a body
-and the pointer moves a little, or by a click with Ctrl (Cmd) held.
+and the pointer moves a little, or by a click with Ctrl (Cmd) held. It is a dialog: what viser 1.1 can place in the scene
+itself does not work with its own page.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-from linkwork.core.arrays import FloatArray
 
 if TYPE_CHECKING:
     from linkwork.viewer.live import Live
@@ -17,7 +16,7 @@ CLOSE = "Close"
 
 
 class Menu:
-    """At most one, beside the chosen body."""
+    """At most one, of the chosen body."""
 
     def __init__(self, live: Live):
         self._live = live
@@ -27,8 +26,8 @@ class Menu:
     def is_open(self) -> bool:
         return self._container is not None
 
-    def open(self, body: int, place: FloatArray) -> None:
-        """Opens the menu of a body at a point of the world [m]; that of another closes."""
+    def open(self, body: int) -> None:
+        """Opens the menu of a body; that of another closes."""
         self.close()
         live = self._live
         live.stage.choose(body)
@@ -36,9 +35,8 @@ class Menu:
         if body < 0 or not names:
             return
         gui = live.server.gui
-        self._container = live.server.scene.add_3d_gui_container("/menu", position=place)
+        self._container = gui.add_modal(live.sim.model.body_names[body])
         with self._container:
-            gui.add_markdown(f"**`{live.sim.model.body_names[body]}`**")
             for name in (*names, CLOSE):
                 self._button(gui, name)
 
@@ -54,5 +52,5 @@ class Menu:
 
     def close(self) -> None:
         if self._container is not None:
-            self._container.remove()
+            self._container.close()
             self._container = None

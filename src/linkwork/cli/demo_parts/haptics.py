@@ -13,7 +13,8 @@ from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import count, seconds, working
 from linkwork.haptics import layout as at
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.coupling import SCRATCH, couple_many
+from linkwork.haptics.coupling import couple_many
+from linkwork.haptics.scratch import SCRATCH
 
 TITLE = "a hand on a hanging chain: the force it feels"
 

@@ -1,0 +1,61 @@
+"""Memory of one tick of the coupling loop, and vectors in it."""
+
+import math
+
+from linkwork.core.jit import inlined
+from linkwork.haptics.layout import (
+    HANDS,
+    OUTPUT_WORDS,
+    READING_WORDS,
+    SNAPSHOT_WORDS,
+)
+from linkwork.spatial.rotations import dot3, quaternion_conjugate, quaternion_log, quaternion_multiply, scale3
+
+# `scratch` of a tick: the snapshot, then a reading, an output, and the wrenches and rates of all hands.
+AT_READING = SNAPSHOT_WORDS
+AT_OUTPUT = AT_READING + READING_WORDS
+AT_WRENCH = AT_OUTPUT + OUTPUT_WORDS  # 6 per hand
+AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
+HAND_WORDS = 16
+AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
+SCRATCH = AT_GAIN + HANDS
+
+
+@inlined
+def three(a, o):
+    return (a[o], a[o + 1], a[o + 2])
+
+
+@inlined
+def four(a, o):
+    return (a[o], a[o + 1], a[o + 2], a[o + 3])
+
+
+@inlined
+def put3(a, o, x):
+    a[o] = x[0]
+    a[o + 1] = x[1]
+    a[o + 2] = x[2]
+
+
+@inlined
+def limited(x, most):
+    """A vector no longer than `most`."""
+    size = math.sqrt(dot3(x, x))
+    if size > most:
+        return scale3(most / size, x)
+    return x
+
+
+@inlined
+def turn_from_to(a, b):
+    """Rotation vector that takes the rotation with quaternion a to the one with b, in the axes of the world."""
+    q = quaternion_multiply(b, quaternion_conjugate(a))
+    if q[0] < 0.0:
+        q = (-q[0], -q[1], -q[2], -q[3])
+    return quaternion_log(q)
+
+
+@inlined
+def nine(a, o):
+    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5], a[o + 6], a[o + 7], a[o + 8])
