@@ -96,7 +96,9 @@ def hand(structure: Path) -> None:
     upper.set_ylabel("processor time [µs]")
     upper.legend(fontsize=8, frameon=False, loc="center left")
     lower.plot(steps, loops.active, color="#1b4f8a", lw=1.0)
-    lower.set_yscale("log")
+    lower.set_yscale("log", base=10)
+    lower.set_yticks([ACTIVE, molecule.n_torsions], [str(ACTIVE), str(molecule.n_torsions)])
+    lower.minorticks_off()
     lower.set_ylabel("active torsions")
     lower.set_xlabel("step of 2 fs; shaded: a hand holds an atom")
     for axes in (upper, lower):
@@ -128,7 +130,7 @@ def active(structure: Path) -> None:
     pieces, up, T = pieces_of(model), up_of(model), lw.body_poses(model, sim.state)
     corners = pieces.corners(T)
     camera = framing(corners, up)
-    near = camera._replace(position=camera.look_at + 0.6 * (camera.position - camera.look_at))
+    near = camera._replace(position=camera.look_at + 0.66 * (camera.position - camera.look_at))
     drawn = Renderer(pieces, near, ground_height(corners, up, []), 760, 640)
     drawn.draw(T, by_activity(model, sim.active_bodies)).save(FOLDER / "protein_active.png")
 
