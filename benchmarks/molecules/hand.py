@@ -1,8 +1,9 @@
 """A hand on bacteriorhodopsin, for `linkwork bench molecules`: figure 5 of Morin and Redon (2007).
 
 What a step of the simulation and a tick of the coupling loop take over time, while a hand takes hold of an atom and lets
-go, and the number of active torsions falls from all to 48. What the hand feels is compared with the sum of all joint reactions
-before anything is timed. Times are those of the processor: each loop has a core of its own where a person holds the device.
+go, and the number of active torsions falls from all to 48. What the hand feels is compared with the sum of all joint
+reactions before anything is timed. Times are those of the processor: each loop has a core of its own where a person holds
+the device.
 """
 
 from __future__ import annotations

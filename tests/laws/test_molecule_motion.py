@@ -174,7 +174,7 @@ def test_the_helix_keeps_its_energy(integrator, h, drift):
 
 
 def test_langevin_gives_the_same_temperature_with_another_seed():
-    """The helix for 3 ps at 5 fs: each mean within five of its standard errors of 300 K, and so within that of the other's."""
+    """The helix for 3 ps at 5 fs: each mean lies within five of its standard errors of 300 K."""
     proteins.need_packages()
     molecule, friction, h, steps = proteins.helix(), 30.0, 5e-3, 600
     error = 300.0 * np.sqrt(2.0 / (molecule.model.nv * friction * h * steps))  # of a mean that forgets in 1 / 2γ
