@@ -144,21 +144,6 @@ def test_workers_killed_from_outside_at_random_moments(tmp_path, expected, seed)
 
 
 @needs_sigkill
-def test_only_the_run_that_kills_its_workers_fails(tmp_path):
-    """Runs that wait on a worker when it dies are not blamed for it, however often that happens."""
-
-    def crashes(x):
-        if x == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return x
-
-    table = lw.Sweep(crashes, {"x": range(6)}).run(tmp_path / "s", workers=1)
-    assert table.failed == [1]
-    assert table.error(1).startswith("WorkerDied")
-    assert table["result"][[0, 2, 3, 4, 5]].tolist() == [0, 2, 3, 4, 5]
-
-
-@needs_sigkill
 def test_ctrl_c_on_a_live_cluster(tmp_path, study, expected):
     """As a terminal sends it: to the program and to all its workers at once."""
     with running([*study, "--workers", "2"], tmp_path) as process:
