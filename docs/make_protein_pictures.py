@@ -1,10 +1,11 @@
-"""Makes the picture of docs/proteins.md: `python docs/make_protein_pictures.py`.
+"""Makes the pictures of docs/proteins.md: `python docs/make_protein_pictures.py [helix] [hand] [active]`.
 
-Needs the extras `plots` and `proteins`.
+Needs the extras `plots`, `proteins` and `viewer`. Those of bacteriorhodopsin need its structure, `--structure 1PY6.pdb`.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -17,9 +18,12 @@ import matplotlib.pyplot as plt
 import linkwork as lw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.molecules import STRUCTURE
 from benchmarks.molecules.dynamics import Pulling, pull_linkage
+from benchmarks.molecules.hand import ACTIVE, CUTOFF, HELD, follow_loops
 
-FILE = Path(__file__).parent / "pictures" / "helix_pulled.png"
+FOLDER = Path(__file__).parent / "pictures"
+FILE = FOLDER / "helix_pulled.png"
 BACKBONE = ("N", "CA", "C", "CH3")
 ELEMENT_COLORS = {1: "#c9ccd1", 6: "#4a4f57", 7: "#3b6fd1", 8: "#d1433b"}
 
@@ -43,7 +47,7 @@ def sticks(axes, molecule: lw.molecules.Molecule, x: np.ndarray, shift: float) -
             )
 
 
-def main() -> None:
+def helix(structure: Path) -> None:
     molecule = lw.molecules.peptide("A" * 20, helix=True, relax=True, seed=1)
     path = pull_linkage(molecule, molecule.field(), Pulling(speed=0.16), 4e-3, seed=0, frames=200)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), dpi=110, width_ratios=(1.1, 1.0))
@@ -74,5 +78,69 @@ def main() -> None:
     figure.savefig(FILE)
 
 
+def protein(structure: Path) -> lw.molecules.Molecule:
+    return lw.molecules.load(structure, chains="A", ends=True, relax=True, seed=1)
+
+
+def hand(structure: Path) -> None:
+    """Figure 5 of Morin and Redon (2007), on bacteriorhodopsin."""
+    molecule = protein(structure)
+    loops = follow_loops(molecule, 600, ACTIVE)
+    steps = np.arange(len(loops.step))
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7.2, 4.8), dpi=110, sharex=True, height_ratios=(2.2, 1.0))
+    upper.plot(steps, 1e6 * smooth(loops.step), color="#1b4f8a", lw=1.0, label="simulation loop, one step")
+    upper.plot(steps, 1e6 * smooth(loops.tick), color="#c2541d", lw=1.2, label="coupling loop, one tick")
+    upper.axhline(50.0, color="#6b7176", lw=0.8, ls=":")
+    upper.text(steps[-1], 57.0, "coupling loop in the paper", color="#6b7176", fontsize=8, ha="right")
+    upper.set_yscale("log")
+    upper.set_ylabel("processor time [µs]")
+    upper.legend(fontsize=8, frameon=False, loc="center left")
+    lower.plot(steps, loops.active, color="#1b4f8a", lw=1.0)
+    lower.set_yscale("log", base=10)
+    lower.set_yticks([ACTIVE, molecule.n_torsions], [str(ACTIVE), str(molecule.n_torsions)])
+    lower.minorticks_off()
+    lower.set_ylabel("active torsions")
+    lower.set_xlabel("step of 2 fs; shaded: a hand holds an atom")
+    for axes in (upper, lower):
+        axes.grid(alpha=0.25)
+        for a, b in HELD:
+            axes.axvspan(a * len(steps), b * len(steps), color="#f3e3d6", zorder=0)
+    upper.set_title(f"bacteriorhodopsin, {molecule.n_torsions} torsions, later {ACTIVE} of them", fontsize=10)
+    figure.tight_layout()
+    figure.savefig(FOLDER / "protein_loops.png")
+
+
+def smooth(values: np.ndarray) -> np.ndarray:
+    """Median of seven."""
+    padded = np.pad(values, 3, mode="edge")
+    return np.median(np.lib.stride_tricks.sliding_window_view(padded, 7), axis=1)
+
+
+def active(structure: Path) -> None:
+    """What the viewer draws: bodies that active torsions carry are orange."""
+    from linkwork.viewer.colors import by_activity
+    from linkwork.viewer.frames import framing, ground_height, up_of
+    from linkwork.viewer.pieces import pieces_of
+    from linkwork.viewer.render import Renderer
+
+    molecule = lw.molecules.load(structure, chains="A", relax=True, seed=1)
+    model, field = molecule.model, molecule.field(cutoff=CUTOFF)
+    sim = lw.AdaptiveDynamics(model, molecule.state, active_joints=ACTIVE, field=field, integrator="kick_drift_kick")
+    sim.advance(2e-3, 11)
+    pieces, up, T = pieces_of(model), up_of(model), lw.body_poses(model, sim.state)
+    corners = pieces.corners(T)
+    camera = framing(corners, up)
+    near = camera._replace(position=camera.look_at + 0.66 * (camera.position - camera.look_at))
+    drawn = Renderer(pieces, near, ground_height(corners, up, []), 760, 640)
+    drawn.draw(T, by_activity(model, sim.active_bodies)).save(FOLDER / "protein_active.png")
+
+
+PICTURES = {"helix": helix, "hand": hand, "active": active}
+
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", default=list(PICTURES), choices=[*PICTURES])
+    parser.add_argument("--structure", type=Path, default=STRUCTURE)
+    options = parser.parse_args()
+    for name in options.names:
+        PICTURES[name](options.structure)

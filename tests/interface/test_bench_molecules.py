@@ -47,7 +47,7 @@ def test_clusters_are_what_moves_as_one(bench):
 
 def test_a_quick_run_has_every_figure(bench):
     options = argparse.Namespace(
-        quick=True, rounds=2, parts=["forces", "adaptive", "pull"], structure=Path("nowhere.pdb")
+        page=None, quick=True, rounds=2, parts=["forces", "adaptive", "hand", "pull"], structure=Path("nowhere.pdb")
     )
     report = bench.run(options)
     cases = [requirement.case for requirement in report.requirements]

@@ -421,3 +421,8 @@ def test_the_command_line_tells_what_came_in(tmp_path, capsys):
     said = capsys.readouterr()
     assert "Revolute" in said.out + said.err
     assert "LIG dropped" in said.out + said.err
+    mass = lw.molecules.load(file).atoms.masses.sum()
+    assert f"{mass:.6g} Da" in said.out + said.err
+    assert "nm/ps²" in said.out + said.err
+    assert main(["info", "chain", "joints=3"]) == 0
+    assert " kg" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What a hand feels on an atom: joint reactions and the forces of the field at the present state, however few torsions move."""
+"""What a hand feels on an atom: joint reactions and the field at the present state, however few torsions move."""
 
 from __future__ import annotations
 

@@ -173,6 +173,28 @@ def test_the_helix_keeps_its_energy(integrator, h, drift):
     assert sim.field.evaluations <= (4 * steps + 1 if integrator == "rk4" else steps + 1)
 
 
+def test_langevin_gives_the_same_temperature_with_another_seed():
+    """The helix for 3 ps at 5 fs: each mean lies within five of its standard errors of 300 K."""
+    proteins.need_packages()
+    molecule, friction, h, steps = proteins.helix(), 30.0, 5e-3, 600
+    error = 300.0 * np.sqrt(2.0 / (molecule.model.nv * friction * h * steps))  # of a mean that forgets in 1 / 2γ
+    means, ends = [], []
+    for seed in (1, 2):
+        sim = lw.FullDynamics(
+            molecule.model, warm(molecule, seed), field=molecule.field(), integrator="kick_drift_kick",
+            thermostat=lw.Langevin(300.0, friction, seed),
+        )  # fmt: skip
+        seen = []
+        for _ in range(steps):
+            sim.advance(h)
+            seen.append(sim.scalars()["temperature"])
+        means.append(np.mean(seen))
+        ends.append(sim.state.q)
+    assert np.abs(np.array(means) - 300.0).max() <= 5.0 * error
+    assert abs(means[0] - means[1]) <= 5.0 * np.sqrt(2.0) * error
+    assert (ends[0] != ends[1]).any()  # the seeds are others
+
+
 def warm(molecule, seed=1):
     q = molecule.state.q
     return lw.State(q, lw.molecules.RandomVelocities(molecule.model).draw(q, 300.0, np.random.default_rng(seed)))

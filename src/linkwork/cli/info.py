@@ -22,7 +22,7 @@ import numpy as np
 from linkwork.assembly.drawing import draw_assembly, summarize_assembly
 from linkwork.assembly.plan import assemble
 from linkwork.cli.exit_codes import DONE
-from linkwork.cli.mechanism import Builder, find_mechanism, library_models
+from linkwork.cli.mechanism import Builder, find_mechanism, is_structure, library_models
 from linkwork.cli.screen import console, count, table, working
 from linkwork.errors import LinkworkError
 from linkwork.model.linkage import Linkage
@@ -31,12 +31,14 @@ from linkwork.model.model import Model
 NAME = "info"
 SUMMARY = "what a file or a library model is made of"
 
+SI = {"mass": "kg", "length": "m", "time": "s"}
+MOLECULAR = {"mass": "Da", "length": "nm", "time": "ps"}  # energies are kJ/mol then
 WARNINGS_SHOWN = 20  # on the screen; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="FILE|NAME", nargs="?", help="a URDF, MJCF, BVH or ASF file, or a library model"
+        "source", metavar="FILE|NAME", nargs="?", help="a URDF, MJCF, BVH, ASF, PDB or mmCIF file, or a library model"
     )
     parser.add_argument("settings", metavar="name=value", nargs="*", help="parameters of the library model, in TOML")
     parser.add_argument("--set", metavar="name=value", action="append", default=[], help="the same, as an option")
@@ -54,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     with working(f"reading {arguments.source}"):
         linkage = find_mechanism(arguments.source, [*arguments.settings, *arguments.set])
         model = linkage.compile(merge_fixed=not arguments.keep_fixed)
-    facts = describe(linkage, model)
+    units = MOLECULAR if is_structure(arguments.source) else SI
+    facts = describe(linkage, model, units)
     plan = assemble(model.parent) if arguments.assembly else None
     if arguments.json:
         if plan is not None:
@@ -68,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
-    """Everything `info` says about a model, as plain values."""
+def describe(linkage: Linkage, model: Model, units: dict[str, str] = SI) -> dict[str, Any]:
+    """Everything `info` says about a model, as plain values. units: of mass, length and time."""
     bodies_on_world = int((model.parent < 0).sum())
     return {
         "name": model.name,
@@ -80,6 +83,7 @@ def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
         "depth": model.depth,
         "trees": bodies_on_world,
         "leaves": model.n_bodies - int(np.unique(model.parent[model.parent >= 0]).size),
+        "units": units,
         "mass": float(model.mass.sum()),
         "mass_on_the_world": _standing_mass(linkage, model),
         "gravity": model.gravity.tolist(),
@@ -93,7 +97,7 @@ def describe(linkage: Linkage, model: Model) -> dict[str, Any]:
 
 
 def _standing_mass(linkage: Linkage, model: Model) -> float:
-    """Mass of the bodies welded to the world [kg], which no joint moves."""
+    """Mass of the bodies welded to the world, which no joint moves."""
     on_world = {name for name, frame in model.frames.items() if frame.body < 0}
     return float(sum(body.inertia.mass for body in linkage if body.name in on_world))
 
@@ -119,8 +123,9 @@ def _show(facts: dict[str, Any]) -> None:
         return ", ".join(f"{count(number)} {kind}" for kind, number in numbers.items()) or "none"
 
     merged = f"  ({count(facts['merged_bodies'])} fixed or massless ones merged)" if facts["merged_bodies"] else ""
+    units = facts["units"]
     standing = facts["mass_on_the_world"]
-    standing = f"  (besides {standing:.6g} kg welded to the world)" if standing else ""
+    standing = f"  (besides {standing:.6g} {units['mass']} welded to the world)" if standing else ""
     rows = [
         ("bodies", count(facts["bodies"]) + merged),
         ("joints", kinds(facts["joints"])),
@@ -128,8 +133,8 @@ def _show(facts: dict[str, Any]) -> None:
         ("with limits", count(facts["limited_joints"])),
         ("depth", f"{count(facts['depth'])} joints"),
         ("trees, leaves", f"{count(facts['trees'])}, {count(facts['leaves'])}"),
-        ("mass", f"{facts['mass']:.6g} kg" + standing),
-        ("gravity", f"({', '.join(f'{x:g}' for x in facts['gravity'])}) m/s²"),
+        ("mass", f"{facts['mass']:.6g} {units['mass']}" + standing),
+        ("gravity", f"({', '.join(f'{x:g}' for x in facts['gravity'])}) {units['length']}/{units['time']}²"),
         ("frames", count(facts["frames"])),
         ("shapes", kinds(facts["shapes"])),
         ("warnings", count(len(facts["warnings"])) if facts["warnings"] else "none"),

@@ -75,9 +75,14 @@ def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
 STRUCTURES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
 
 
+def is_structure(source: str) -> bool:
+    """Whether a file holds a molecule, whose model is in nm, ps and Da."""
+    return source.lower().endswith(STRUCTURES)
+
+
 def _load(source: str, given: dict[str, Any]) -> lw.Linkage:
     try:
-        if source.lower().endswith(STRUCTURES):
+        if is_structure(source):
             molecule = lw.molecules.load(source, **given)
             molecule.linkage.warnings += [str(change) for change in molecule.report.changes]
             return molecule.linkage

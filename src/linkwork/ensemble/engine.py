@@ -24,8 +24,8 @@ DEATHS = 3  # of its worker that a run survives; then it is what kills them
 WAITING_PER_THREAD, WAITING_MORE = 3, 8  # runs handed over: enough that no worker waits for the next
 LOOK_AGAIN = 2.0  # [s] between looks at how many workers there are
 DIED = (
-    f"WorkerDied: the process that ran it ended {DEATHS + 1} times before the run did; it needs more memory than a worker "
-    "has, or crashes."
+    f"WorkerDied: with nothing else running, the process that ran it ended {DEATHS + 1} times before the run did; it needs "
+    "more memory than a worker has, or crashes."
 )
 # What Dask does besides, and no sweep needs.
 QUIET: dict[str, Any] = {
@@ -120,34 +120,47 @@ def run_on_dask(client: Any, work: Work, tasks: Iterator[Task], done: Done, one_
     """Performs the tasks on the client's workers; `done` is called here, once for each.
 
     one_first: the first task runs alone, so that what it compiles is on disk before all others need it.
+    Dask blames the death of a worker on every run that waited there. Whose fault it is shows when all others are done: the
+    suspects run again, one at a time and alone.
     """
     distributed = dask_library()
     import cloudpickle
 
     payload = cloudpickle.dumps(work)
     crowd = _Crowd(client)
-    finished = distributed.as_completed(with_results=True, loop=client.loop)
+    finished = distributed.as_completed(with_results=True, raise_errors=False, loop=client.loop)
     keys: dict[str, Task] = {}
+    suspects: list[Task] = []
     name = f"linkwork-{os.getpid()}-{time.monotonic_ns()}"
+
+    def submit(task: Task, suffix: str = "") -> None:
+        key = f"{name}-{task.run}{suffix}"
+        future = client.submit(perform_pickled, payload, *task, key=key, pure=False, retries=0, priority=-task.run)
+        keys[future.key] = task
+        finished.add(future)
 
     def hand_over(most: int) -> None:
         while len(keys) < most:
             task = next(tasks, None)
             if task is None:
                 return
-            future = client.submit(
-                perform_pickled, payload, *task, key=f"{name}-{task.run}", pure=False, retries=0, priority=-task.run
-            )
-            keys[future.key] = task
-            finished.add(future)
+            submit(task)
 
     hand_over(1 if one_first else crowd.places())
     while keys:
         future, result = next(finished)
         task = keys.pop(future.key)
-        done(_outcome(task, future.status, result))
+        if _is_suspect(future.status, result):
+            suspects.append(task)
+        else:
+            done(_outcome(task, future.status, result))
         del future, result
         hand_over(crowd.places())
+    for task in suspects:
+        submit(task, "-alone")
+        future, result = next(finished)
+        keys.clear()
+        done(_outcome(task, future.status, result))
 
 
 class _Crowd:
@@ -164,14 +177,23 @@ class _Crowd:
         return self._threads * WAITING_PER_THREAD + WAITING_MORE
 
 
-def _outcome(task: Task, status: str, result: Any) -> Outcome:
-    """What an answer of Dask means for the run."""
+def _is_suspect(status: str, result: Any) -> bool:
+    """Whether workers died on which the run was, or waited."""
     from distributed.scheduler import KilledWorker
 
+    return status == "error" and isinstance(_error(result), KilledWorker)
+
+
+def _error(result: Any) -> Any:
+    return result[1] if isinstance(result, tuple) and len(result) == 3 else result
+
+
+def _outcome(task: Task, status: str, result: Any) -> Outcome:
+    """What an answer of Dask means for the run."""
     if status == "finished" and isinstance(result, Outcome):
         return result
-    error = result[1] if isinstance(result, tuple) and len(result) == 3 else result
-    if status == "error" and isinstance(error, KilledWorker):
+    error = _error(result)
+    if _is_suspect(status, result):
         return Outcome(task.run, FAILED, {}, DIED, linkwork_version())
     if status == "error" and isinstance(error, BaseException):
         if isinstance(error, LinkworkError):

@@ -1,14 +1,15 @@
 """How a molecule is drawn: a tube through the Cα atoms of each chain, and thin sticks for all other bonds of heavy atoms.
 
-A model tells that it is a molecule by its frames, which are atoms with names such as "A:41:CA". Everything drawn is rigid in
-one body: the line from one Cα to the next lies in the plane of the peptide bond between them, and the bond of a torsion lies
-on the axis of its joint. So bodies carry their colours here too, and active torsions show.
+A model tells that it is a molecule by its frames, which are atoms with names such as "A:41:CA". Everything drawn is rigid
+in one body: the line from one Cα to the next lies in the plane of the peptide bond between them, and the bond of a torsion
+lies on the axis of its joint. So bodies carry their colours here too, and active torsions show.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -122,8 +123,8 @@ def trace(atoms: Atoms) -> Iterator[tuple[int, int, int]]:
     """Each Cα, the next one of its chain, and the body of the peptide plane between them: that of the first one's O."""
     alphas = [i for i, name in enumerate(atoms.name) if name == "CA"]
     planes = {residue: int(atoms.body[i]) for i, residue in enumerate(atoms.residue) if atoms.name[i] == "O"}
-    for i, j in zip(alphas, alphas[1:], strict=False):
+    for i, j in pairwise(alphas):
         distance = float(np.linalg.norm(atoms.place[i] - atoms.place[j]))
-        if atoms.residue[i][0] == atoms.residue[j][0] and PEPTIDE[0] < distance < PEPTIDE[1]:
-            if atoms.residue[i] in planes:
-                yield i, j, planes[atoms.residue[i]]
+        is_bonded = atoms.residue[i][0] == atoms.residue[j][0] and PEPTIDE[0] < distance < PEPTIDE[1]
+        if is_bonded and atoms.residue[i] in planes:
+            yield i, j, planes[atoms.residue[i]]

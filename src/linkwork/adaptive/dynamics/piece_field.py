@@ -4,7 +4,7 @@ Between two updates of the region a body stands still in its piece, so its pose 
 can (`ClusterField`) is told so: it leaves out what cannot change inside pieces, and acts on pieces without the detour. The
 metric of the fully articulated linkage needs the wrenches of everything on every body: at each update they are found by a
 second copy of the field, in which every body is by itself. In between they are known too: what bodies of one piece do to
-each other does not change in their frames, and the rest is what the field acts with on the pieces. Theory: docs/proteins.md.
+each other does not change in their frames, and the rest is what the field does to the pieces. Theory: docs/proteins.md.
 """
 
 from __future__ import annotations
