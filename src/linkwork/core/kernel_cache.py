@@ -76,7 +76,8 @@ def kernel_digest() -> str:
         if KERNEL.search(text):
             digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    digest.update(f"bounds {checked}, linked {int(linking_wanted())}, optimized {getattr(config, 'OPT', '')}".encode())
+    settings = ("bounds", checked, "linked", int(linking_wanted()), "optimized", getattr(config, "OPT", ""))
+    digest.update(repr(settings).encode())
     return digest.hexdigest()[:16]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import dimensions, shown
 from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import is_delicate, joint_wrenches, refuse_lost_digits
@@ -93,7 +93,7 @@ def hybrid_dynamics(
     for name, value in prescribed.items():
         i = model.joint(name)
         rows = model.v_slice(i)
-        given_value: Any = [value] if np.ndim(value) == 0 else value
+        given_value: Any = [value] if dimensions(value) == 0 else value
         qdd[rows] = as_finite(given_value, (rows.stop - rows.start,), f"prescribed['{name}']", model)
         tree[i, layout.KIND], tree[i, layout.DOF] = layout.FIXED, 0
         joints.append(i)

@@ -158,7 +158,7 @@ class Loaded:
         Cost: at most O(log n).
         """
         rows = self.model.v_slice(joint)
-        values = effort if dimensions(effort) else [effort]
+        values: Any = effort if dimensions(effort) else [effort]
         self._effort[rows] = joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start)
         self._joint_changed(self.model.joint(joint))
 
@@ -422,7 +422,7 @@ class LinkageSimulation(Copied, Loaded, Runnable):
             as_finite_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))
 
 
-def _is_alike(mine: object, other: object) -> bool:
+def _is_alike(mine: Any, other: Any) -> bool:
     """Whether an entry of a checkpoint is of the kind that it must be, whatever its numbers; plain ones are finite."""
     if isinstance(mine, np.ndarray):
         return isinstance(other, np.ndarray) and (other.dtype.kind, other.ndim) == (mine.dtype.kind, mine.ndim)
@@ -431,4 +431,4 @@ def _is_alike(mine: object, other: object) -> bool:
     if mine is None or other is None:
         return isinstance(other, bool | int | float | str | None)
     number = isinstance(other, int | float | np.integer | np.floating) and not isinstance(other, bool)
-    return number and abs(other) < LARGEST_COUNT and (other >= 0 or not isinstance(mine, int))  # type: ignore[operator]
+    return bool(number and abs(other) < LARGEST_COUNT and (other >= 0 or not isinstance(mine, int)))

@@ -37,9 +37,10 @@ class Copied:
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         """Models are immutable and shared. Fields that have memory are copied when a simulation is made, others shared."""
-        args = self._remade_from()
-        loads = tuple(copy.deepcopy(load, memo) for load in self.loads)
-        return remake(*args[:-2], loads, args[-1])
+        made: tuple[Any, ...] = self._remade_from()
+        own = tuple(copy.deepcopy(load, memo) for load in self.loads)
+        build: Any = remake
+        return build(*made[:-2], own, made[-1])
 
     def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
         """For `pickle`."""
@@ -72,4 +73,4 @@ def remake(
             setattr(sim, name, value)
     sim._loads.adopt(loads, content["load_table"])
     sim.restore(content)
-    return sim  # type: ignore[no-any-return]
+    return sim
