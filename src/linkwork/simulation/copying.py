@@ -67,7 +67,7 @@ def remake(
 
     args, options: that it was made with. settings: as they are now; users may have changed some since.
     """
-    sim: Any = kind(model, state, *args, **options)  # type: ignore[call-arg]
+    sim: Any = kind(model, state, *args, **options)
     for name, value in settings.items():
         if getattr(sim, name) != value:
             setattr(sim, name, value)
