@@ -22,7 +22,7 @@ LOWERED = dict(
     zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₙ", ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "i", "j", "k", "n"], strict=True)
 )
 PART = re.compile(
-    rf"(?P<gap>\s{{2,}})|(?P<name>[^\W\d_][\u0300-\u036f]*)(?P<index>\d*)(?:_(?P<under>\w+?(?=[^A-Za-z0-9]|$)))?(?P<low>[{''.join(LOWERED)}]*)(?P<high>[{''.join(RAISED)}]*)"
+    rf"(?P<gap>\s{{2,}})|(?P<name>(?![{''.join(RAISED)}{''.join(LOWERED)}])[^\W\d_][\u0300-\u036f]*)(?P<index>\d*)(?:_(?P<under>\w+?(?=[^A-Za-z0-9]|$)))?(?P<low>[{''.join(LOWERED)}]*)(?P<high>[{''.join(RAISED)}]*)"
     rf"|(?P<number>\d+(?:\.\d+)?)|(?P<closing>[)\]|‖])(?P<power>[{''.join(RAISED)}]*)|(?P<word>[A-Za-z]{{3,}})|(?P<sign>\S)"
 )
 WORD = re.compile(r"[A-Za-z]{3,}(?:_[A-Za-z]+)*")

@@ -32,7 +32,7 @@ def test_other_blocks_stay(text):
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("theory/*.md")), ids=lambda page: page.stem)
 def test_no_character_of_an_equation_is_lost(page):
-    """What is written between the tags of MathML is what stands in the page, spaces and raised letters aside."""
+    """What stands between the tags of MathML stands in the page, spaces, underscores and raised letters aside."""
     for block in re.findall(r"(?:^    .*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE):
         rows = block.rstrip("\n").split("\n")
         if any(equations.TAG.search(row) for row in rows):

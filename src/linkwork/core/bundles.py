@@ -28,8 +28,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from linkwork.core.jit import inlined
@@ -70,80 +69,41 @@ def _describe(bundle: Any) -> NDArray[np.int64]:
     return table
 
 
-class View(types.Type):
-    """In kernels, a bundle in a table: one address, from which each array is made where it is asked for by name.
-
-    Arrays that a piece does not use cost neither it nor the compiler anything, and a call hands on one word.
-    """
-
-    def __init__(self, bundle: Any, first: int):
-        self.fields = dict(zip(bundle._fields, _array_types(bundle), strict=True))
-        self.place = {name: first + k for k, name in enumerate(bundle._fields)}
-        super().__init__(f"View({bundle.__module__}.{bundle.__qualname__}, {first})")
-
-
-@register_model(View)
-class _ViewModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, view: View):
-        super().__init__(manager, view, ir.IntType(64).as_pointer())
-
-
-@infer_getattr
-class _ViewAttributes(AttributeTemplate):
-    key = View
-
-    def generic_resolve(self, view: Any, name: str) -> Any:  # type: ignore[override]
-        return view.fields.get(name)
-
-
-@lower_getattr_generic(View)
-def _get_array(context: Any, builder: Any, view: View, entry: Any, name: str) -> Any:
-    return _array_at(context, builder, entry, view.place[name], view.fields[name])
-
-
 def reader(bundle: Any, *before: Any) -> Any:
     """What kernels call to get the arrays of a table: table → bundle. `before`: bundles that come first in the table."""
-    view = View(bundle, sum(len(other._fields) for other in before))
+    first = sum(len(other._fields) for other in before)
+    arrays = _array_types(bundle)
+    result = types.NamedTuple(arrays, bundle)
 
     @intrinsic
     def read(typing_context: Any, table: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return context.make_array(signature.args[0])(context, builder, args[0]).data
+            entry = context.make_array(signature.args[0])(context, builder, args[0]).data
+            made = [_array_at(context, builder, entry, first + k, kind) for k, kind in enumerate(arrays)]
+            return context.make_tuple(builder, signature.return_type, made)
 
-        return view(table), generate
+        return result(table), generate
 
     return read
 
 
 def _array_at(context: Any, builder: Any, entry: Any, k: int, kind: types.Array) -> Any:
-    """The k-th array of the table whose first integer is at `entry`, as Numba's structure.
-
-    Where an array is and how many columns it has does not change while a kernel runs, which lets the compiler read it once
-    before a loop; the number of rows may (`set_rows`).
-    """
+    """The k-th array of the table whose first integer is at `entry`, as Numba's structure."""
     number = context.get_value_type(types.intp)
 
     def load(offset: int) -> Any:
-        found = builder.load(cgutils.gep(builder, entry, ENTRIES * k + offset))
-        if offset != ROWS:
-            found.set_metadata("invariant.load", builder.module.add_metadata([]))
-        return found
+        return builder.load(cgutils.gep(builder, entry, ENTRIES * k + offset))
 
     array = context.make_array(kind)(context, builder)
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     item = ir.Constant(number, size)
-    rows = load(ROWS)
+    rows, columns = load(ROWS), load(COLUMNS)
     array.data = builder.inttoptr(load(ADDRESS), context.get_data_type(kind.dtype).as_pointer())
-    if kind.ndim == 1:
-        shape, strides = [rows], [item]
-        array.nitems = rows
-    else:
-        columns = load(COLUMNS)
-        shape, strides = [rows, columns], [builder.mul(columns, item), item]
-        array.nitems = builder.mul(rows, columns)
+    shape, strides = ([rows], [item]) if kind.ndim == 1 else ([rows, columns], [builder.mul(columns, item), item])
     array.shape = cgutils.pack_array(builder, shape)
     array.strides = cgutils.pack_array(builder, strides)
     array.itemsize = item
+    array.nitems = rows if kind.ndim == 1 else builder.mul(rows, columns)
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
     return array._getvalue()
