@@ -49,11 +49,11 @@ def main() -> None:
     for measure, color in zip(MEASURES, COLORS, strict=True):
         scale = 1.0 if measure.startswith("relative") else 300.0  # the largest accelerations, in rad/s²
         found = [run(tolerance=scale * 2.0**-k, measure=measure) for k in range(1, 12, 2)]
-        axes[0].loglog(*zip(*found, strict=True), "o-", color=color, label=measure, markersize=4)
+        axes[0].semilogy(*zip(*found, strict=True), "o-", color=color, label=measure, markersize=4)
     axes[0].set_title("tolerance 2⁻¹ to 2⁻¹¹, by measure", fontsize=10)
     for tolerance, color in zip((2.0**-3, 2.0**-7), COLORS, strict=False):
         found = [run(tolerance=tolerance, horizon=x) for x in (1e-3, 1e-2, 3e-2, 0.1, 0.3)]
-        axes[1].loglog(*zip(*found, strict=True), "o-", color=color, label=f"tolerance {tolerance:g}", markersize=4)
+        axes[1].semilogy(*zip(*found, strict=True), "o-", color=color, label=f"tolerance {tolerance:g}", markersize=4)
     axes[1].set_title("horizon 1 to 300 ms", fontsize=10)
     for every, color in zip((1, 10, 50), COLORS, strict=False):
         found = [run(active_joints=k, update_every=every) for k in (5, 10, 20, 50, 100)]
