@@ -64,10 +64,11 @@ class Contestant:
     def advance(self, steps: int, is_timed: bool = True) -> float:
         """So many steps; their processor time [s]."""
         spent = 0.0
-        for _ in range(steps):
+        calls = [1] * steps if self.scene.is_varying else [steps]  # loads change between calls
+        for count in calls:
             self.scene._set_loads_for(self.h)
             start = time.thread_time()
-            self.sim.advance(self.h)
+            self.sim.advance(self.h, count)
             spent += time.thread_time() - start
         if is_timed:
             self.spent += spent

@@ -28,6 +28,7 @@ def bush(seed, floating):
     return linkage.compile()
 
 
+@pytest.mark.filterwarnings("ignore:model .bush. begins with bodies inside")
 @pytest.mark.parametrize("floating", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_responses_are_those_of_the_dense_form(seed, floating):
