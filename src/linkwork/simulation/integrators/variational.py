@@ -313,10 +313,10 @@ def settle_debt(table):
 @inlined
 def has_floating_tree(table):
     s = moving_of(table)
+    found = False
     for i in range(s.tree.shape[0]):
-        if s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE:
-            return True
-    return False
+        found = found or (s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE)
+    return found
 
 
 @inlined
