@@ -69,6 +69,7 @@ from linkwork.simulation.moving import (
     RESIDUAL,
     STAGE,
     SUBSTEP,
+    TOP_KINETIC,
     moving_of,
 )
 from linkwork.spatial.inertia import rigid_times_twist
@@ -81,7 +82,7 @@ SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-9, 1e-14  # of the displacements in a s
 MAX_ITERATIONS = 12
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
 LARGEST_GAP = 5e-4  # part of the energies involved that a step may make or lose before it is halved
-LARGEST_DEBT = 2e-3  # part of the kinetic energy that steps may have made or lost together before speeds are put right
+LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
@@ -301,7 +302,8 @@ def settle_debt(table):
     s.numbers[ENERGY_DEBT] += s.numbers[ENERGY_GAP]
     kinetic = s.numbers[KINETIC_START]
     debt = s.numbers[ENERGY_DEBT]
-    if abs(debt) <= LARGEST_DEBT * kinetic or has_floating_tree(table):
+    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    if abs(debt) <= LARGEST_DEBT * s.numbers[TOP_KINETIC] or has_floating_tree(table):
         return
     part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
     scale = math.sqrt(1.0 - part)
