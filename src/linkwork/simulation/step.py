@@ -34,6 +34,8 @@ from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
     DORMAND_PRINCE,
+    ENERGY_DEBT,
+    ERROR_BEFORE,
     IMPLICIT,
     IMPLICIT_MIDPOINT,
     ITERATIONS,
@@ -213,6 +215,8 @@ def finish(table, status):
         for k in range(6):
             s.kept[t, k] = s.start_kept[t, k]
     s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
+    if s.counts[METHOD] == VARIATIONAL:
+        s.numbers[ENERGY_DEBT] = s.numbers[ERROR_BEFORE]
     s.counts[COMPOSITES_READY] = 0
     return status
 

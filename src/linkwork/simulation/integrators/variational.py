@@ -53,6 +53,9 @@ from linkwork.simulation.integrators.discrete_newton import (
 from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
+    ENERGY_DEBT,
+    ENERGY_GAP,
+    ERROR_BEFORE,
     EVALUATIONS,
     HALVINGS,
     IMPULSE,
@@ -66,6 +69,7 @@ from linkwork.simulation.moving import (
     RESIDUAL,
     STAGE,
     SUBSTEP,
+    TOP_KINETIC,
     moving_of,
 )
 from linkwork.spatial.inertia import rigid_times_twist
@@ -77,7 +81,8 @@ EPS = float(np.finfo(float).eps)
 SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-9, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 2e-4  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_GAP = 5e-4  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
@@ -89,6 +94,7 @@ def begin(table, h):
     s = moving_of(table)
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = h
+    s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
     return begin_substep(table)
 
 
@@ -126,8 +132,10 @@ def resume(table, h, bad):
     for k in range(n):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
-    if span > h * SHORTEST and not balances(table, span):
+    is_balanced = balances(table, span)
+    if span > h * SHORTEST and not is_balanced:
         return halve(table, h)
+    settle_debt(table)
     left = h - s.numbers[PASSED]
     if span >= left:
         return DONE
@@ -161,10 +169,7 @@ def solve(table, h):
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
-    tolerance = SOLVE_TOLERANCE
-    for i in range(s.tree.shape[0]):
-        if s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE:
-            tolerance = FLOATING_TOLERANCE
+    tolerance = FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE
     s.counts[ITERATIONS] = 0
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
@@ -281,7 +286,39 @@ def balances(table, h):
         work += joint
         involved += abs(joint)
     before = s.numbers[KINETIC_START]
-    return abs(kinetic - before - work) <= LARGEST_GAP * (kinetic + before + involved)
+    gap = kinetic - before - work
+    s.numbers[ENERGY_GAP] = gap
+    s.numbers[KINETIC_START] = kinetic
+    return abs(gap) <= LARGEST_GAP * (kinetic + before + involved)
+
+
+@routine
+def settle_debt(table):
+    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part.
+
+    Momentum of floating trees would change with them: there nothing is settled.
+    """
+    s = moving_of(table)
+    s.numbers[ENERGY_DEBT] += s.numbers[ENERGY_GAP]
+    kinetic = s.numbers[KINETIC_START]
+    debt = s.numbers[ENERGY_DEBT]
+    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    if abs(debt) <= LARGEST_DEBT * s.numbers[TOP_KINETIC] or has_floating_tree(table):
+        return
+    part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
+    scale = math.sqrt(1.0 - part)
+    for k in range(s.v.shape[0]):
+        s.v[k] *= scale
+    s.numbers[ENERGY_DEBT] -= part * kinetic
+
+
+@inlined
+def has_floating_tree(table):
+    s = moving_of(table)
+    found = False
+    for i in range(s.tree.shape[0]):
+        found = found or (s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE)
+    return found
 
 
 @inlined
