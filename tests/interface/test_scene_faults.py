@@ -77,13 +77,14 @@ BAD = {
     "spring in two ways": (
         "[run]", '[[spring]]\nbody = "link_0"\nstiffness = 1\nto = [0, 0, 0]\noffset = [0, 0, 0]\n[run]', "not both",
     ),
+    "a table for the kind": ('kind = "full"', "kind = { full = 1 }\nmore = 1", "kind"),
     "velocity in quasi-statics": (
         'kind = "full"', 'kind = "quasi-statics"\n[state.v]\nlink_0 = 1', "begins at rest",
     ),
     "target in quasi-statics": (
         'kind = "full"',
-        'kind = "quasi-statics"\n[[motor]]\njoint = "link_0"\nposition = 1\nstiffness = 1',
-        "takes efforts only",
+        'kind = "quasi-statics"\n[[motor]]\njoint = "link_0"\nvelocity = 1\ndamping = 1',
+        "velocity",
     ),
     "missing state file": ("q = { link_0 = 0.3 }", 'kind = "file"\nfile = "nowhere.npz"', "no state can be read"),
     "unknown point": ("[run]", '[record]\npoints = [{ body = "hand" }]\n[run]', "no body is called 'hand'"),

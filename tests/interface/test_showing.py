@@ -45,9 +45,9 @@ def things():
     fourbar = lw.library.four_bar()
     yield from [linkage, model, state, shape, pose, inertia, *joints, *sims, *reports, loads, sweep]
     yield from [lw.energy(model, state), lw.momentum(model, state), lw.Response(model, state), lw.Collisions(model)]
-    yield from [lw.settle(model, model.state()), lw.Contact(), lw.Plane((0, 0, 1)), lw.Langevin(300.0, 1.0)]
+    yield from [lw.settle(model, model.state()), lw.Contact(), lw.Plane(), lw.Langevin(300.0, 1.0)]
     yield from [lw.Scene.read("snake_robot"), lw.Box((1, 1, 1)), lw.Capsule(0.1, 1.0), lw.Cylinder(0.1, 1.0)]
-    yield from [*fourbar.loops, fourbar.bodies[0] if isinstance(fourbar.bodies, list) else linkage]
+    yield from fourbar.loops
     yield from [lw.haptics.CouplingSettings(), lw.haptics.ScriptedMotion([0.0, 1.0], np.zeros((2, 3)))]
 
 

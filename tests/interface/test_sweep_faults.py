@@ -32,7 +32,7 @@ STUDY = """
 import time
 
 def slow(x, seed):
-    time.sleep(0.1)
+    time.sleep(0.1 if x < 4 else 0.3)
     if x == 5:
         raise ValueError("five")
     return {"y": x / 7, "drawn": seed % 1000}

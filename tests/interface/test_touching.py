@@ -115,7 +115,7 @@ def test_damaged_checkpoints_are_refused():
     for name, bad in (("contact_ids", np.zeros((1, 3), dtype=np.int64)), ("contact_impulses", np.zeros((2, 3)))):
         with pytest.raises(lw.StateError, match="its contacts do not fit"):
             sim.restore({**sim.checkpoint(), name: bad})
-    with pytest.raises(lw.StateError, match="another contact_settings"):
+    with pytest.raises(lw.StateError, match="other contact_settings"):
         lw.FullDynamics(model, state, contact=lw.Contact(friction=0.1)).restore(sim.checkpoint())
     assert np.array_equal(sim.state.q, before.q)
 

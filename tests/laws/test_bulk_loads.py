@@ -141,15 +141,15 @@ def test_wrong_ones_change_nothing(model, make, rng):
     bad = np.ones((2, 6))
     bad[1, 4] = np.nan
     for call, told in (
-        (lambda: sim.apply_wrenches([1, 2], np.ones((3, 6))), r"must have shape \(2, 6\)"),
-        (lambda: sim.apply_wrenches([1, 2], np.ones(6)), r"must have shape \(2, 6\)"),
+        (lambda: sim.apply_wrenches([1, 2], np.ones((3, 6))), r"needs \(2, 6\)"),
+        (lambda: sim.apply_wrenches([1, 2], np.ones(6)), r"needs \(2, 6\)"),
         (lambda: sim.apply_wrenches([1, 99], np.ones((2, 6))), "99 is the world or does not exist"),
         (lambda: sim.apply_wrenches(np.array([1, -1]), np.ones((2, 6))), "-1.* is the world or does not exist"),
         (lambda: sim.apply_wrenches([1, 2], bad), "finite"),
-        (lambda: sim.apply_wrenches([1, 2], [["a"] * 6] * 2), "must be numbers"),
+        (lambda: sim.apply_wrenches([1, 2], [["a"] * 6] * 2), "must be an array of numbers"),
         (lambda: sim.apply_wrenches([1, 2], np.ones((2, 6)), frame="joint"), "frame must be"),
         (lambda: sim.apply_wrenches([1, 2], np.ones((2, 6)), at=np.ones((3, 3))), "at"),
-        (lambda: sim.set_wrenches(load, np.ones((3, 6))), r"must have shape \(2, 6\)"),
+        (lambda: sim.set_wrenches(load, np.ones((3, 6))), r"needs \(2, 6\)"),
         (lambda: sim.set_wrenches(load, bad), "finite"),
     ):
         with pytest.raises(StateError, match=told):

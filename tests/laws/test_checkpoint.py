@@ -182,7 +182,7 @@ def test_checkpoint_of_another_model_is_refused():
     model = MODELS["molecule"]().compile()
     for options, message in (
         ({"tolerance": 2e-2}, r"made with another tolerance \(0\.01, not 0\.02\)"),
-        ({"tolerance": 1e-2, "weights": np.full(model.nv, 2.0)}, "made with another weights"),
+        ({"tolerance": 1e-2, "weights": np.full(model.nv, 2.0)}, "made with other weights"),
     ):
         with pytest.raises(lw.StateError, match=message):
             lw.QuasiStatics(model, model.neutral(), **options).restore(saved)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import html_table
+
 FloatArray = NDArray[np.float64]
 
 
@@ -22,6 +24,10 @@ class Efforts(NamedTuple):
     springs: FloatArray
     dampers: FloatArray
     limits: FloatArray
+
+    def _repr_html_(self) -> str:
+        parts = self._asdict().items()
+        return html_table("Efforts", [(name, f"largest {np.abs(part).max(initial=0.0):.4g}") for name, part in parts])
 
     @property
     def total(self) -> FloatArray:

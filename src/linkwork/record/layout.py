@@ -28,6 +28,8 @@ SCALAR_UNITS = {
     "region_changes": "1",
     "steps_taken": "1",
     "evaluations": "1",
+    "halvings": "1",
+    "unbalanced": "1",
     "strikes": "1",
     "reached": "0 or 1",
     "stance_foot": "0 or 1",

@@ -155,8 +155,11 @@ def _as_list(given: Any, name: str, faults: Faults) -> list[dict[str, Any]]:
 def _keys_of(table: str, given: Mapping[str, Any]) -> Keys:
     if table != "method":
         return TABLES[table]
-    kind = given.get("kind")
-    return {**METHOD, **METHODS[kind].keys} if isinstance(kind, str) and kind in METHODS else METHOD
+    return {**METHOD, **METHODS[given["kind"]].keys} if _is_method(given.get("kind")) else METHOD
+
+
+def _is_method(kind: object) -> bool:
+    return isinstance(kind, str) and kind in METHODS
 
 
 def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Faults) -> dict[str, Any]:
@@ -164,7 +167,7 @@ def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Fau
     for name, value in given.items():
         if name in keys:
             found[name] = keys[name].check(value, (*path, name), faults)
-        elif path != ("method",) or given.get("kind") in METHODS:  # else what the keys are is unknown too
+        elif path != ("method",) or _is_method(given.get("kind")):  # else what the keys are is unknown too
             faults.add((*path, name), f"{dotted(path)} has no key '{name}'{_hint(path, name, keys)}")
     for name, key in keys.items():
         if name not in given and key.required:

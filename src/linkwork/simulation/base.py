@@ -219,8 +219,8 @@ class Loaded:
 
 def _other(name: str) -> str:
     """How a setting is called that is not the same: "another measure", "other weights"."""
-    words = name.lstrip("_").replace("_", " ")
-    return f"other {words}" if words.endswith("s") else f"another {words}"
+    word = name.lstrip("_")
+    return f"other {word}" if word.endswith("s") else f"another {word}"
 
 
 class LinkageSimulation(Copied, Loaded, Runnable):
