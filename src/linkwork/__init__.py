@@ -28,7 +28,15 @@ from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
-from linkwork.errors import DeviceError, FormatError, LinkworkError, MissingExtraError, ModelError, StateError
+from linkwork.errors import (
+    DeviceError,
+    FormatError,
+    LinkworkError,
+    LinkworkWarning,
+    MissingExtraError,
+    ModelError,
+    StateError,
+)
 from linkwork.full.simulation import FullDynamics, FullReport
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
@@ -145,6 +153,7 @@ __all__ = [
     "Langevin",
     "Linkage",
     "LinkworkError",
+    "LinkworkWarning",
     "Loads",
     "Loop",
     "LoopClosure",
