@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import linkwork as lw
 
 FILE = Path(__file__).parent / "pictures" / "walker_bifurcation.png"
-STEPS, KEPT = 40, 8  # that the walker makes on each slope; of which the last are drawn
+STEPS, KEPT = 60, 16  # that the walker makes on each slope; of which the last are drawn
 
 
 def last_steps(slope: float) -> dict[str, float]:
@@ -30,7 +30,7 @@ def last_steps(slope: float) -> dict[str, float]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        table = lw.Sweep(last_steps, {"slope": "0.03:0.093:22"}).run(Path(scratch) / "s", workers=0, progress=False)
+        table = lw.Sweep(last_steps, {"slope": "0.05:0.0912:52"}).run(Path(scratch) / "s", workers=2, progress=False)
         slope = np.asarray(table["slope"])
         durations = np.array([table[f"step_{k}"] for k in range(KEPT)])
         figure, (upper, lower) = plt.subplots(

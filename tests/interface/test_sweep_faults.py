@@ -214,6 +214,21 @@ def test_a_disk_that_is_full_for_a_worker(tmp_path, expected):
     assert (tmp_path / "s" / "table.csv").read_bytes() == expected
 
 
+def deadly(x, seed):
+    """Takes its worker with it where x is 1."""
+    if x == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return slow(x, seed)
+
+
+@needs_sigkill
+def test_only_the_run_that_kills_its_workers_fails(tmp_path):
+    """Those that waited on the same workers are done again, and not blamed."""
+    table = lw.Sweep(deadly, {"x": range(5)}).run(tmp_path / "s", workers=2, progress=False)
+    assert table.failed == [1]
+    assert "WorkerDied" in list(table["error"])[1]
+
+
 # ----------------------------------------------------------------------------------------------------------- other programs
 
 
