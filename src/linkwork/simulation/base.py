@@ -16,7 +16,7 @@ from linkwork.core.checks import dimensions, numbers, shown
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_finite, as_finite_state
-from linkwork.errors import StateError
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -368,6 +368,14 @@ class LinkageSimulation(Copied, Loaded, Runnable):
         One that is refused changes nothing.
         """
         self._refuse_other(checkpoint)
+        own = self.checkpoint()
+        try:
+            self._go_back_to(checkpoint)
+        except LinkworkError:  # its numbers, each by itself sound, make no state that can be formed
+            self._go_back_to(own)
+            raise
+
+    def _go_back_to(self, checkpoint: dict[str, Any]) -> None:
         self._loads.restore(checkpoint)
         for name, array in self._all_kept().items():
             array[...] = checkpoint[name]
@@ -412,6 +420,9 @@ class LinkageSimulation(Copied, Loaded, Runnable):
                     f"the checkpoint was made with {_other(name)}{both}; make the simulation with the same "
                     "arguments, or it would take another course."
                 )
+        for name in self._COUNTERS:
+            if saved[name.lstrip("_")] is None and getattr(self, name) is not None:
+                raise StateError(f"the checkpoint is damaged: its {name.lstrip('_')} is None.")
         for name in ("effort", "motor"):
             if not np.isfinite(saved[name]).all():
                 raise StateError(f"the checkpoint is damaged: its {name} holds numbers that are not finite.")

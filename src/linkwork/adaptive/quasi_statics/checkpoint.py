@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, NO_LIMIT
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.adaptive.quasi_statics.update import prepare_all
-from linkwork.adaptive.workspace import CLOSING, DIRTY, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
+from linkwork.adaptive.workspace import (
+    CLOSING,
+    DIRTY,
+    HEAP_COUNT,
+    JOINT_COUNT,
+    LOAD_COUNT,
+    OPEN,
+    OPEN_COUNT,
+    SORTED_COUNT,
+    STALE,
+)
 from linkwork.errors import StateError
 
 if TYPE_CHECKING:
@@ -41,6 +51,8 @@ def refuse_damaged(sim: QuasiStatics, saved: dict[str, Any]) -> None:
         and np.unique(opened).size == opened.size == counts[OPEN_COUNT]
         and 0 <= counts[SORTED_COUNT] <= opened.size
         and bool((np.diff(opened[: counts[SORTED_COUNT]]) > 0).all())
+        and bool((counts >= 0).all() and (counts[[HEAP_COUNT, JOINT_COUNT]] <= count).all())
+        and counts[LOAD_COUNT] == np.shape(saved["load_table"])[0]
     )
     if not sound:
         raise StateError(
