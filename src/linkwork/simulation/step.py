@@ -120,12 +120,18 @@ def where_joints_act(table):
     return AT_MIDPOINT if method == IMPLICIT_MIDPOINT else EXPLICIT
 
 
+@inlined
+def limits_are_judged(table, where):
+    """Whether motors act implicitly, within limits that must hold where the step ends."""
+    counts = moving_of(table).counts
+    return where == AT_END and counts[MOTORS] > 0 and counts[LIMITED] != 0 and counts[IMPLICIT] != 0
+
+
 @routine
 def accelerate_driven(table, where, h):
     """`accelerate`, repeated until the limits of implicit motors hold where the step ends; as Newton's method would."""
-    s = moving_of(table)
     bad = accelerate(table, where, h)
-    if where == AT_END and s.counts[MOTORS] > 0 and s.counts[LIMITED] != 0 and s.counts[IMPLICIT] != 0:
+    if limits_are_judged(table, where):
         for k in range(MOST_JUDGEMENTS):
             if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
                 break
@@ -136,9 +142,8 @@ def accelerate_driven(table, where, h):
 @routine
 def accelerate_driven_closed(table, where, h):
     """The same with loops."""
-    s = moving_of(table)
     bad = accelerate_closed(table, where, h)
-    if where == AT_END and s.counts[MOTORS] > 0 and s.counts[LIMITED] != 0 and s.counts[IMPLICIT] != 0:
+    if limits_are_judged(table, where):
         for k in range(MOST_JUDGEMENTS):
             if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
                 break

@@ -206,27 +206,33 @@ def times_k(s, A, B, C, D):
 # ------------------------------------------------------------------------------------------------------------- sweeps
 
 
+@inlined
+def displace(s, i, S):
+    """Pose of body i in its parent at q, and the displacement of its frame since the start, from that of its parent."""
+    parent = s.tree[i, PARENT]
+    R1, p1, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+    R0 = load9(s.change, i, R_0)
+    Rp = IDENTITY3
+    dp = ZERO3
+    if parent >= 0:
+        Rp = load9(s.change, parent, R_D)
+        dp = load3(s.change, parent, P_D)
+    R = matmul3(transpose3(R0), matmul3(Rp, R1))
+    d = tmatvec3(R0, sub3(add3(matvec3(Rp, p1), dp), load3(s.change, i, P_0)))
+    store9(s.change, i, R_D, R)
+    store3(s.change, i, P_D, d)
+    return R1, p1, R, d
+
+
 @routine
 def displacements_root_to_leaf(table, h):
     """Displacements from the poses at the start to those at q; K of each body and what is missing of its momentum."""
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        parent = s.tree[i, PARENT]
-        R1, p1, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
-        R0 = load9(s.change, i, R_0)
-        p0 = load3(s.change, i, P_0)
-        Rp = IDENTITY3
-        dp = ZERO3
-        if parent >= 0:
-            Rp = load9(s.change, parent, R_D)
-            dp = load3(s.change, parent, P_D)
-        R = matmul3(transpose3(R0), matmul3(Rp, R1))
-        d = tmatvec3(R0, sub3(add3(matvec3(Rp, p1), dp), p0))
+        R1, p1, R, d = displace(s, i, S)
         store9(s.change, i, R_1, R1)
         store3(s.change, i, P_1, p1)
-        store9(s.change, i, R_D, R)
-        store3(s.change, i, P_D, d)
         store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, R, d, h)))
         m, c, J = center_and_inertia(s.body, i)
         mR = scale9(m / h, R)
@@ -395,19 +401,7 @@ def momenta_at_end(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        parent = s.tree[i, PARENT]
-        R1, p1, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
-        R0 = load9(s.change, i, R_0)
-        p0 = load3(s.change, i, P_0)
-        Rp = IDENTITY3
-        dp = ZERO3
-        if parent >= 0:
-            Rp = load9(s.change, parent, R_D)
-            dp = load3(s.change, parent, P_D)
-        R = matmul3(transpose3(R0), matmul3(Rp, R1))
-        d = tmatvec3(R0, sub3(add3(matvec3(Rp, p1), dp), p0))
-        store9(s.change, i, R_D, R)
-        store3(s.change, i, P_D, d)
+        _, _, R, d = displace(s, i, S)
         m, c, J = center_and_inertia(s.body, i)
         x = cayley_vector(R)
         Jx = symvec3(J, x)
