@@ -13,10 +13,10 @@ import random
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from linkwork.scene.builtin_scenes import find_scene
 
 from .samples import FILES
 from .values import NUMBERS, WORDS, changed_bytes, changed_text, odd_value
+
+if TYPE_CHECKING:
+    from .calls import Call
 
 TAKEN, REFUSED, NAN, CHANGED, DIFFERENT = "taken", "refused", "nan", "changed", "different"
 SCENES = ("catheter", "four_bar", "ball_chain", "pendulum_pegs", "millipede", "elastica", "compass_walker", "crowd")
@@ -96,12 +99,57 @@ def scenes(rng: random.Random) -> str:
 
 
 def api(rng: random.Random) -> str:
-    """Public functions and methods, with one argument that is not what is asked for."""
-    from .calls import CALLS, spoiled_state
+    """Public functions, classes and methods, with one argument that is not what is asked for."""
+    from .calls import CALLS
 
-    name = rng.choice(sorted(CALLS))
-    value = spoiled_state(rng) if rng.random() < 0.1 else odd_value(rng)
-    return judged(lambda: CALLS[name](value))
+    with in_folder():
+        return try_call(CALLS[rng.choice(sorted(CALLS))], rng)
+
+
+def try_call(call: Call, rng: random.Random) -> str:
+    parameter = rng.choice(call.parameters() or ["none"])
+    arguments = call.arguments()
+    is_state = isinstance(arguments.get(parameter), lw.State) and rng.random() < 0.5
+    if call.subject is None:
+        arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_value(rng)
+        return judged(lambda: call.function(**arguments))
+    subject = call.subject()
+    if "load" in arguments:
+        arguments["load"] = subject.loads[0]
+    positional = [arguments.pop("name", "b")] if call.function == "edit_body" else []
+    arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_value(rng)
+    before = fingerprint(subject)
+    what = judged(lambda: getattr(subject, call.function)(*positional, **arguments))  # type: ignore[arg-type]
+    if what == NAN and isinstance(subject, lw.Pose):
+        return TAKEN  # a frame turns what it is given; linkages name what is not finite when they compile
+    return CHANGED if what == REFUSED and fingerprint(subject) != before else what
+
+
+def spoiled(state: lw.State, rng: random.Random) -> lw.State:
+    """With a number that is none or is too large."""
+    q, v = state.q.copy(), state.v.copy()
+    x = rng.choice((q, v))
+    x[rng.randrange(x.size)] = rng.choice((np.nan, np.inf, -np.inf, 1e308))
+    return lw.State(q, v)
+
+
+def fingerprint(subject: Any) -> str:
+    """What a refused call may not change."""
+    if hasattr(subject, "checkpoint") and hasattr(subject, "loads"):
+        kept = {name: x for name, x in subject.checkpoint().items() if "time" not in name}
+        return repr([(k, x.tobytes() if isinstance(x, np.ndarray) else x) for k, x in sorted(kept.items())])
+    if hasattr(subject, "loads"):
+        return repr(subject.loads)
+    return repr(subject._bodies + subject._loops + subject._obstacles) if isinstance(subject, lw.Linkage) else ""
+
+
+@contextlib.contextmanager
+def in_folder() -> Iterator[None]:
+    """Relative paths of a case, "../.." too, lead to folders that are thrown away."""
+    deep = folder() / "a" / "b" / "c"
+    deep.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(deep):
+        yield
 
 
 @cache

@@ -1,155 +1,357 @@
-"""Public functions and methods, each with a place for one argument."""
+"""Everything public that takes arguments, each with arguments that are right: a case spoils one of them.
+
+An entry makes its arguments anew, so that no case leaves anything to the next one. `tests/properties/test_adversary.py`
+checks that no public function, class or method is left out.
+"""
 
 from __future__ import annotations
 
-import random
+import inspect
 from collections.abc import Callable
-from typing import Any
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import linkwork as lw
 
-MODEL = lw.library.humanoid().compile()
-GOOD = MODEL.random_state(0, speed=0.1)
-JOINT, HINGE = MODEL.joint_names[1], next(n for n, j in zip(MODEL.joint_names, MODEL.joints, strict=True) if j.nv == 1)
-LOOP = lw.library.four_bar().compile()
-CHAIN = lw.library.chain(8).compile()
-REST = CHAIN.neutral()
-FULL = lw.FullDynamics(CHAIN, REST)
-ADAPTIVE = lw.AdaptiveDynamics(CHAIN, REST, active_joints=3)
-QUASI = lw.QuasiStatics(CHAIN, REST, 1e-3)
-RESPONSE = lw.Response(MODEL, GOOD)
-LINK = CHAIN.joint_names[2]
+Made = Callable[[], dict[str, Any]]
 
 
-def spoiled_state(rng: random.Random) -> lw.State:
-    q, v = GOOD.q.copy(), GOOD.v.copy()
-    x = rng.choice((q, v))
-    x[rng.randrange(x.size)] = rng.choice((np.nan, np.inf, -np.inf, 1e308))
-    return lw.State(q, v)
+class Call(NamedTuple):
+    function: Callable[..., Any]  # or the name of a method of `subject`
+    arguments: Made
+    subject: Callable[[], Any] | None = None  # what a method belongs to; checked to be unchanged by what is refused
+
+    def parameters(self) -> list[str]:
+        """That can be spoiled."""
+        function = self.function
+        if self.subject is not None:
+            function = getattr(self.subject(), function)  # type: ignore[call-overload]
+        named = inspect.signature(function).parameters.values()
+        takes = [p.name for p in named if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name[0] != "_"]
+        return takes + [name for name in self.arguments() if name not in takes]
 
 
-def cleared(sim: Any, apply: Callable[[], Any]) -> None:
-    """Applies a load and takes it away again."""
-    sim.clear(apply())
+@cache
+def humanoid() -> lw.Model:
+    return lw.library.humanoid().compile()
 
 
-CALLS: dict[str, Callable[[Any], Any]] = {
-    "forward_dynamics.state": lambda x: lw.forward_dynamics(MODEL, x),
-    "forward_dynamics.model": lambda x: lw.forward_dynamics(x, GOOD),
-    "forward_dynamics.effort": lambda x: lw.forward_dynamics(MODEL, GOOD, effort=x),
-    "forward_dynamics.wrenches": lambda x: lw.forward_dynamics(MODEL, GOOD, wrenches=x),
-    "forward_dynamics.algorithm": lambda x: lw.forward_dynamics(MODEL, GOOD, algorithm=x),
-    "inverse_dynamics": lambda x: lw.inverse_dynamics(MODEL, GOOD, x),
-    "mass_matrix": lambda x: lw.mass_matrix(MODEL, x),
-    "body_poses": lambda x: lw.body_poses(MODEL, x),
-    "body_twists": lambda x: lw.body_twists(MODEL, x),
-    "body_jacobian": lambda x: lw.body_jacobian(MODEL, GOOD, x),
-    "energy": lambda x: lw.energy(MODEL, x),
-    "momentum": lambda x: lw.momentum(MODEL, x),
-    "center_of_mass": lambda x: lw.center_of_mass(MODEL, x),
-    "joint_reactions": lambda x: lw.joint_reactions(MODEL, x),
-    "hybrid_dynamics": lambda x: lw.hybrid_dynamics(MODEL, GOOD, {JOINT: x}),
-    "reroot": lambda x: lw.reroot(MODEL, GOOD, x) and None,
-    "close_loops": lambda x: lw.close_loops(LOOP, x) and None,
-    "loop_gaps": lambda x: lw.loop_gaps(LOOP, x),
-    "constrained_dynamics": lambda x: lw.constrained_dynamics(LOOP, x) and None,
-    "settle.state": lambda x: lw.settle(CHAIN, x) and None,
-    "settle.effort": lambda x: lw.settle(CHAIN, REST, effort=x) and None,
-    "settle.loads": lambda x: lw.settle(CHAIN, REST, loads=x) and None,
-    "Response": lambda x: lw.Response(MODEL, x) and None,
-    "Response.acceleration": lambda x: RESPONSE.acceleration(x),
-    "Response.set_wrench": lambda x: RESPONSE.set_wrench(1, x),
-    "closest": lambda x: lw.closest(MODEL, x, 0, 3) and None,
-    "clearance": lambda x: lw.clearance(MODEL, x) and None,
-    "in_collision": lambda x: lw.in_collision(MODEL, x) and None,
-    "Collisions": lambda x: lw.Collisions(x) and None,
-    "Contact": lambda x: lw.Contact(friction=x) and None,
-    "contact=": lambda x: lw.FullDynamics(CHAIN, REST, contact=x) and None,
-    "FullDynamics.model": lambda x: lw.FullDynamics(x, REST) and None,
-    "FullDynamics.state": lambda x: lw.FullDynamics(MODEL, x) and None,
-    "FullDynamics.algorithm": lambda x: lw.FullDynamics(CHAIN, REST, algorithm=x) and None,
-    "FullDynamics.integrator": lambda x: lw.FullDynamics(CHAIN, REST, integrator=x) and None,
-    "FullDynamics.rtol": lambda x: lw.FullDynamics(CHAIN, REST, rtol=x) and None,
-    "FullDynamics.device": lambda x: lw.FullDynamics(CHAIN, REST, device=x) and None,
-    "FullDynamics.field": lambda x: lw.FullDynamics(CHAIN, REST, field=x) and None,
-    "FullDynamics.thermostat": lambda x: lw.FullDynamics(CHAIN, REST, thermostat=x) and None,
-    "AdaptiveDynamics.model": lambda x: lw.AdaptiveDynamics(x, REST) and None,
-    "AdaptiveDynamics.state": lambda x: lw.AdaptiveDynamics(MODEL, x) and None,
-    "AdaptiveDynamics.tolerance": lambda x: lw.AdaptiveDynamics(CHAIN, REST, tolerance=x) and None,
-    "AdaptiveDynamics.active_joints": lambda x: lw.AdaptiveDynamics(CHAIN, REST, active_joints=x) and None,
-    "AdaptiveDynamics.measure": lambda x: lw.AdaptiveDynamics(CHAIN, REST, measure=x) and None,
-    "AdaptiveDynamics.weights": lambda x: lw.AdaptiveDynamics(CHAIN, REST, weights=x) and None,
-    "AdaptiveDynamics.horizon": lambda x: lw.AdaptiveDynamics(CHAIN, REST, horizon=x) and None,
-    "AdaptiveDynamics.pin_active": lambda x: ADAPTIVE.pin_active(x),
-    "AdaptiveDynamics.pin_inactive": lambda x: ADAPTIVE.pin_inactive(x),
-    "AdaptiveDynamics.unpin": lambda x: ADAPTIVE.unpin(x),
-    "AdaptiveDynamics.update_region": lambda x: ADAPTIVE.update_region(x) and None,
-    "QuasiStatics.model": lambda x: lw.QuasiStatics(x, REST) and None,
-    "QuasiStatics.state": lambda x: lw.QuasiStatics(MODEL, x) and None,
-    "QuasiStatics.tolerance": lambda x: lw.QuasiStatics(CHAIN, REST, x) and None,
-    "QuasiStatics.max_joints": lambda x: lw.QuasiStatics(CHAIN, REST, max_joints=x) and None,
-    "QuasiStatics.deadline": lambda x: lw.QuasiStatics(CHAIN, REST, deadline=x) and None,
-    "QuasiStatics.reroot": lambda x: lw.QuasiStatics(CHAIN, REST).reroot(x) and None,
-    "Langevin": lambda x: lw.Langevin(x) and None,
-    "Recorder.every": lambda x: lw.Recorder("never", every=x) and None,
-    "Recorder.path": lambda x: lw.Recorder(x) and None,
-    "Recording": lambda x: lw.Recording(x) and None,
-    "Scene": lambda x: lw.Scene(x) and None,
-    "Scene.read": lambda x: lw.Scene.read(x) and None,
-    "load": lambda x: lw.load(x) and None,
-    "Pose": lambda x: lw.Pose(x) and None,
-    "Pose.rotation": lambda x: lw.Pose((0, 0, 0), x) and None,
-    "Inertia": lambda x: lw.Inertia(1.0, x) and None,
-    "Inertia.box": lambda x: lw.Inertia.box(1.0, x) and None,
-    "Revolute": lambda x: lw.Revolute(x) and None,
-    "Compound": lambda x: lw.Compound(x) and None,
-    "add_body.name": lambda x: lw.Linkage("a").add_body(x) and None,
-    "add_body.joint": lambda x: lw.Linkage("a").add_body("b", joint=x) and None,
-    "add_body.inertia": lambda x: lw.Linkage("a").add_body("b", inertia=x) and None,
-    "library.chain": lambda x: lw.library.chain(x if not isinstance(x, int) or abs(x) < 1000 else -1) and None,
-    "Model.state": lambda x: tuple(MODEL.state(x)),
-    "Model.integrate": lambda x: MODEL.integrate(GOOD.q, x),
-    "Model.difference": lambda x: MODEL.difference(GOOD.q, x),
-    "Model.random_state": lambda x: tuple(MODEL.random_state(x)),
-    "Model.body": lambda x: MODEL.body(x),
-    "Model.frame": lambda x: MODEL.frame(x) and None,
-    "Sweep": lambda x: lw.Sweep(x) and None,
-    "resume_run": lambda x: lw.resume_run(FULL, x) and None,
-    "run_scene": lambda x: lw.run_scene(x, "never") and None,
+@cache
+def chain() -> lw.Model:
+    return lw.library.chain(8).compile()
+
+
+@cache
+def four_bar() -> lw.Model:
+    return lw.library.four_bar().compile()
+
+
+def moving() -> lw.State:
+    return humanoid().random_state(0, speed=0.1)
+
+
+def joint_name() -> str:
+    return chain().joint_names[2]
+
+
+def linkage() -> lw.Linkage:
+    two = lw.Linkage("two")
+    box = lw.Inertia.box(1.0, (0.1, 0.1, 0.1))
+    two.add_body("a", joint=lw.Revolute(), inertia=box, shapes=(lw.Box((0.1, 0.1, 0.1)),))
+    two.add_body("b", "a", joint=lw.Revolute((0, 1, 0)), inertia=box, placement=lw.Pose((0, 0, 1)))
+    two.add_loop(lw.Spherical(), "b", "world", (lw.Pose(), lw.Pose((0, 0, 1))), name="closed")
+    two.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -9)))
+    return two
+
+
+@cache
+def recording() -> lw.Recording:
+    path = Path.cwd() / "recorded"
+    sim = lw.FullDynamics(chain(), chain().neutral())
+    sim.set_motor(joint_name(), 0.1, stiffness=1.0)
+    sim.run(1e-3, 4, record=lw.Recorder(path, every=2, force=True))
+    return lw.Recording(path)
+
+
+@cache
+def scene_file() -> Path:
+    from linkwork.scene.builtin_scenes import find_scene
+
+    return find_scene("catheter")
+
+
+def full() -> lw.FullDynamics:
+    return lw.FullDynamics(chain(), chain().neutral())
+
+
+def adaptive() -> lw.AdaptiveDynamics:
+    return lw.AdaptiveDynamics(chain(), chain().neutral(), active_joints=3)
+
+
+def quasi() -> lw.QuasiStatics:
+    return lw.QuasiStatics(chain(), chain().neutral(), 1e-3)
+
+
+def state_of_chain() -> dict[str, Any]:
+    return {"model": chain(), "state": chain().neutral()}
+
+
+def state_of_humanoid() -> dict[str, Any]:
+    return {"model": humanoid(), "state": moving()}
+
+
+def state_of_four_bar() -> dict[str, Any]:
+    return {"model": four_bar(), "state": four_bar().neutral()}
+
+
+def given(**arguments: Any) -> Made:
+    """Arguments; those that are functions of nothing are made when they are used."""
+    return lambda: {name: x() if inspect.isfunction(x) else x for name, x in arguments.items()}
+
+
+def with_state(made: Made, **more: Any) -> Made:
+    return lambda: {**made(), **given(**more)()}
+
+
+CALLS: dict[str, Call] = {}
+
+
+def add(name: str, arguments: Made, function: Callable[..., Any] | None = None) -> None:
+    found: Any = lw
+    for part in name.split("."):
+        found = getattr(found, part)
+    CALLS[name] = Call(function or found, arguments)
+
+
+def add_method(name: str, subject: Callable[[], Any], /, **arguments: Any) -> None:
+    CALLS[f"{subject.__name__.strip('<>')}.{name}"] = Call(name, given(**arguments), subject)  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------------------------------------------------- functions
+for _name in ("body_poses", "body_twists", "center_of_mass", "energy", "forward_dynamics", "joint_reactions"):
+    add(_name, state_of_humanoid)
+for _name in ("mass_matrix", "momentum", "clearance", "in_collision", "Response"):
+    add(_name, state_of_humanoid)
+add("inverse_dynamics", with_state(state_of_humanoid, acceleration=lambda: np.zeros(humanoid().nv)))
+add("body_jacobian", with_state(state_of_humanoid, body=3))
+add("hybrid_dynamics", with_state(state_of_chain, prescribed=lambda: {joint_name(): 0.0}))
+add("reroot", with_state(state_of_chain, body=3))
+add("closest", with_state(state_of_humanoid, a=lambda: humanoid().body_names[2], b=lambda: humanoid().body_names[9]))
+add("settle", state_of_chain)
+for _name in ("close_loops", "loop_gaps", "constrained_dynamics"):
+    add(_name, state_of_four_bar)
+add("load", given(path="none.urdf"))
+add("resume_run", given(sim=full, record="none"))
+add("run_scene", given(scene="none.toml", out="never"))
+add("view", given(subject=None))
+
+# ------------------------------------------------------------------------------------------------------- simulations
+for _name in ("FullDynamics", "AdaptiveDynamics", "QuasiStatics"):
+    add(_name, state_of_chain)
+for _simulation in (full, adaptive, quasi, lambda: lw.Loads(chain())):
+
+    def _loaded(make: Callable[[], Any] = _simulation, kind: str = "wrench") -> Any:
+        sim = make()
+        if kind == "wrench":
+            sim.apply_wrench(1, force=(0.0, 0.0, 1.0))
+        else:
+            sim.apply_spring(1, (0.0, 0.0, 1.0), 1.0)
+        return sim
+
+    _subject = _simulation
+    if _simulation.__name__ == "<lambda>":
+        _subject.__name__ = "loads"
+    add_method("apply_wrench", _subject, body=1)
+    add_method("apply_wrenches", _subject, bodies=[0, 1], wrenches=lambda: np.zeros((2, 6)))
+    add_method("apply_spring", _subject, body=1, target=(0, 0, 1), stiffness=1.0)
+    add_method("set_efforts", _subject, effort=lambda: np.zeros(chain().nv))
+    add_method("set_effort", _subject, joint=joint_name, effort=0.1)
+    add_method("set_motor", _subject, joint=joint_name, position=0.1, stiffness=1.0)
+    add_method("clear_motor", _subject, joint=joint_name)
+    for _kind, _name, _arguments in (
+        ("wrench", "set_wrenches", {"wrenches": np.zeros((1, 6))}),
+        ("wrench", "change_wrench", {"force": (0, 0, 2)}),
+        ("spring", "move_target", {"target": (0, 0, 2)}),
+        ("wrench", "clear", {}),
+    ):
+        _holding = partial(_loaded, _simulation, _kind)
+        _holding.__name__ = f"{_subject.__name__}, loaded"  # type: ignore[attr-defined]
+        CALLS[f"{_subject.__name__}.{_name}"] = Call(
+            _name,  # type: ignore[arg-type]
+            lambda arguments=_arguments: {"load": OF_SUBJECT, **arguments},  # type: ignore[misc]
+            _holding,
+        )
+    if _subject.__name__ == "loads":
+        continue
+    add_method("set_state", _subject, state=lambda: chain().neutral())
+    add_method("reset", _subject)
+    add_method("step", _subject, h=1e-9)
+    add_method("advance", _subject, h=1e-9)
+    add_method("run", _subject, h=1e-9, steps=1)
+    add_method("restore", _subject, checkpoint=lambda: full().checkpoint())
+for _name in ("pin_active", "pin_inactive", "unpin"):
+    add_method(_name, adaptive, joint=joint_name)
+add_method("update_region", adaptive)
+add_method("solve", quasi)
+add_method("refine", quasi, tolerance=1e-6)
+add_method("settle", quasi)
+add_method("reroot", quasi, body=3)
+
+
+def response() -> lw.Response:
+    return lw.Response(chain(), chain().neutral())
+
+
+add_method("acceleration", response, body=1)
+add_method("block", response, of=1, on=3)
+add_method("body_response", response, of=1, wrench_on=2, wrench=lambda: np.ones(6))
+add_method("joint_acceleration", response, joint=joint_name)
+add_method("joint_response", response, of=joint_name, effort_on=joint_name, effort=1.0)
+add_method("pose", response, body=1)
+add_method("twist", response, body=1)
+add_method("set_effort", response, joint=joint_name, effort=0.1)
+add_method("set_wrench", response, body=1, wrench=lambda: np.zeros(6))
+
+# ------------------------------------------------------------------------------------------------------------- models
+for _joint in ("Revolute", "Prismatic", "Screw", "Cylindrical", "Universal", "Spherical", "Planar", "Free", "Fixed"):
+    add(_joint, given())
+add("Compound", given(parts=lambda: [lw.Revolute(), lw.Revolute((1, 0, 0))]))
+add("Pose", given())
+add("Inertia", given(mass=1.0, moments=(1.0, 1.0, 1.0)))
+add("Inertia.box", given(mass=1.0, size=(1, 1, 1)))
+add("Inertia.sphere", given(mass=1.0, radius=1.0))
+add("Inertia.capsule", given(mass=1.0, radius=0.1, length=1.0))
+add("Inertia.cylinder", given(mass=1.0, radius=0.1, length=1.0))
+add("Inertia.point_mass", given(mass=1.0))
+add("Inertia.total", given(parts=lambda: [lw.Inertia(1.0)]))
+add("Box", given(size=(1, 1, 1)))
+add("Sphere", given(radius=1.0))
+add("Capsule", given(radius=0.1, length=1.0))
+add("Cylinder", given(radius=0.1, length=1.0))
+add("Plane", given())
+add("Mesh", given(file="none.stl"))
+add("HeightField", given(heights=((0.0, 1.0), (1.0, 0.0)), size=(1.0, 1.0)))
+add("Motion", given(frame_time=0.01, joints=lambda: {"a": np.zeros((3, 1))}))
+add("Linkage", given())
+add_method("add_body", linkage, name="c", parent="a")
+add_method("add_loop", linkage, joint=lw.Fixed(), body_a="a", body_b="b")
+add_method("add_obstacle", linkage, name="wall", shape=lw.Box((1, 1, 1)))
+add_method("merge", linkage, other=linkage, prefix="p_")
+add_method("edit_body", linkage, placement=lw.Pose())
+add_method("remove_body", linkage, name="b")
+add_method("remove_loop", linkage, name="closed")
+add_method("remove_obstacle", linkage, name="floor")
+add_method("rename_body", linkage, old="b", new="c")
+add_method("compile", linkage)
+for _name, _arguments in {
+    "body": {"name": humanoid().body_names[3]},
+    "frame": {"name": "none"},
+    "joint": {"name": humanoid().joint_names[3]},
+    "joint_of": {"k": 3},
+    "q_slice": {"joint": 3},
+    "v_slice": {"joint": 3},
+    "state": {},
+    "random_state": {},
+    "integrate": {"q": moving().q, "v": moving().v},
+    "difference": {"q0": moving().q, "q1": moving().q},
+}.items():
+    add_method(_name, humanoid, **_arguments)
+for _name in lw.library.MODELS:
+    add(f"library.{_name}", given())
+
+
+def pose() -> lw.Pose:
+    return lw.Pose((1, 2, 3))
+
+
+def inertia() -> lw.Inertia:
+    return lw.Inertia.box(1.0, (1, 1, 1))
+
+
+add_method("apply", pose, point=(1, 2, 3))
+add_method("rotate", pose, vector=(1, 2, 3))
+add_method("at", inertia, pose=pose)
+add_method("faults", inertia)
+
+# ------------------------------------------------------------------------------------------- contact, recordings, scenes
+add("Contact", given())
+add("Collisions", given(model=chain))
+
+
+def collisions() -> lw.Collisions:
+    return lw.Collisions(humanoid())
+
+
+add_method("clearance", collisions, state=moving)
+add_method("clearances", collisions, q=lambda: np.stack([moving().q] * 2))
+add_method("collide", collisions, q=lambda: np.stack([moving().q] * 2))
+add_method("closest", collisions, state=moving, a=lambda: humanoid().body_names[2], b=lambda: humanoid().body_names[9])
+add("Langevin", given(temperature=300.0))
+add("Loads", given(model=chain))
+add("Recorder", given(path="never"))
+add("Recording", given(path="none"))
+for _name, _arguments in {
+    "coordinates": {"places": [0, 1]},
+    "efforts": {"k": 0},
+    "joint": {"name": joint_name},
+    "joint_effort": {"name": joint_name},
+    "joint_velocity": {"name": joint_name},
+    "path_of": {"body": 1},
+    "poses": {"k": 0},
+    "state": {"k": 0},
+}.items():
+    add_method(_name, recording, **_arguments)
+add("Scene", given(given=dict))
+add("Scene.read", given(path=scene_file))
+add("Scene.of_recording", given(recording=recording))
+add("Sweep", given(subject="catheter"))
+add("Sweep.of", given(out="none"))
+add("SweepTable", given(folder="none"))
+
+# ----------------------------------------------------------------------------------------------------- hands, devices
+add("haptics.CouplingSettings", given())
+add("haptics.HumanHand", given(target=lambda: lambda t: (0.0, 0.0, 0.0)))
+add("haptics.Pointer", given())
+add("haptics.RecordedMotion", given(times=(0.0, 1.0), positions=((0, 0, 0), (0, 0, 1))))
+add("haptics.ScriptedMotion", given(path=lambda: lambda t: (0.0, 0.0, 0.0)))
+add("haptics.session_of", given(sim=full))
+add("haptics.Session", given(sim=full))
+
+
+def held(**arguments: Any) -> None:
+    """A grasp that is let go again."""
+    lw.haptics.grasp(**arguments).release()
+
+
+held.__signature__ = inspect.signature(lw.haptics.grasp)  # type: ignore[attr-defined]
+add("haptics.grasp", given(sim=full, body=3, device=lambda: lw.haptics.Pointer()), held)
+
+
+def on_host(**arguments: Any) -> None:
+    from linkwork.gpu.host import HostBackend
+
+    lw.gpu.DeviceModel(**{"backend": HostBackend, **arguments})
+
+
+on_host.__signature__ = inspect.signature(lw.gpu.DeviceModel)  # type: ignore[attr-defined]
+add("gpu.DeviceModel", given(model=chain), on_host)
+OF_SUBJECT = object()  # stands for the only load of the simulation
+
+# What takes arguments and is no border: results that Linkwork makes, types of protocols, long jobs that only join others.
+NO_BORDER = {
+    "Body",
+    "Loop",
+    "Obstacle",
+    "Frame",
+    "Joint",
+    "Shape",
+    "Model",
+    "State",
+    "Simulation",
+    "Sweep.run",
+    "Inertia.raw",
+    "Pose.raw",
 }
-for _name, _sim in (("full", FULL), ("adaptive", ADAPTIVE), ("quasi", QUASI), ("loads", lw.Loads(CHAIN))):
-    _calls: dict[str, Callable[[Any, Any], Any]] = {
-        "apply_wrench.body": lambda s, x: cleared(s, lambda: s.apply_wrench(x)),
-        "apply_wrench.force": lambda s, x: cleared(s, lambda: s.apply_wrench(1, force=x)),
-        "apply_wrench.at": lambda s, x: cleared(s, lambda: s.apply_wrench(1, at=x)),
-        "apply_wrench.frame": lambda s, x: cleared(s, lambda: s.apply_wrench(1, frame=x)),
-        "apply_wrenches.bodies": lambda s, x: cleared(s, lambda: s.apply_wrenches(x, np.zeros((2, 6)))),
-        "apply_wrenches.wrenches": lambda s, x: cleared(s, lambda: s.apply_wrenches([0, 1], x)),
-        "apply_spring.target": lambda s, x: cleared(s, lambda: s.apply_spring(1, x, 1.0)),
-        "apply_spring.stiffness": lambda s, x: cleared(s, lambda: s.apply_spring(1, (0, 0, 0), x)),
-        "set_wrenches": lambda s, x: s.set_wrenches(x, np.zeros((1, 6))),
-        "change_wrench": lambda s, x: s.change_wrench(x, force=(0, 0, 0)),
-        "move_target": lambda s, x: s.move_target(x, (0, 0, 0)),
-        "clear": lambda s, x: s.clear(x),
-        "set_effort.joint": lambda s, x: s.set_effort(x, 0.0),
-        "set_effort": lambda s, x: s.set_effort(LINK, x),
-        "set_motor.joint": lambda s, x: s.set_motor(x, 0.0),
-        "set_motor.position": lambda s, x: s.set_motor(LINK, x, stiffness=1.0),
-        "set_motor.stiffness": lambda s, x: s.set_motor(LINK, 0.0, stiffness=x),
-        "clear_motor": lambda s, x: s.clear_motor(x),
-    }
-    if _name != "loads":
-        _calls |= {
-            "step.h": lambda s, x: s.step(x) and None,
-            "step.n": lambda s, x: s.step(1e-9, x if not isinstance(x, int) or x < 100 else -1) and None,
-            "advance.h": lambda s, x: s.advance(x),
-            "run.steps": lambda s, x: s.run(1e-9, x if not isinstance(x, int) or x < 100 else -1) and None,
-            "run.every": lambda s, x: s.run(1e-9, 1, every=x) and None,
-            "run.record": lambda s, x: s.run(1e-9, 1, record=x if not isinstance(x, str) else None) and None,
-            "run.checkpoint_every_s": lambda s, x: s.run(1e-9, 1, checkpoint_every_s=x) and None,
-            "restore": lambda s, x: s.restore(x),
-        }
-    for _what, _call in _calls.items():
-        CALLS[f"{_name}.{_what}"] = lambda x, s=_sim, f=_call: f(s, x)  # type: ignore[misc]

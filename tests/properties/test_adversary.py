@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from benchmarks.adversary.borders import REFUSED, TAKEN, try_case
+from benchmarks.adversary.calls import CALLS, NO_BORDER
+
+import linkwork as lw
 
 SEED = 1
-CASES = {"checkpoints": 200, "recordings": 8}
+CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60}
 
 
 @pytest.mark.parametrize("border", CASES)
 def test_nothing_hostile_gets_through(border):
-    if border == "recordings":
+    if border in ("recordings", "api"):
         pytest.importorskip("zarr", reason="recordings need the extra record")
     found = {number: try_case(border, SEED, number) for number in range(CASES[border])}
     assert {number: what for number, what in found.items() if what not in (TAKEN, REFUSED)} == {}
+
+
+def is_result(kind: type) -> bool:
+    """What Linkwork makes and nobody else does: errors, reports and named tuples."""
+    return issubclass(kind, BaseException | tuple | lw.Report) or "Report" in kind.__name__ or kind is lw.ContactPoint
+
+
+def test_every_public_function_and_class_has_a_place_in_the_campaign():
+    public = {name: getattr(lw, name) for name in lw.__all__}
+    borders = {name for name, x in public.items() if inspect.isfunction(x) or (inspect.isclass(x) and not is_result(x))}
+    assert borders - set(CALLS) - NO_BORDER == set()
+    assert NO_BORDER & set(CALLS) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [
+        (lw.FullDynamics, "full"),
+        (lw.AdaptiveDynamics, "adaptive"),
+        (lw.QuasiStatics, "quasi"),
+        (lw.Loads, "loads"),
+        (lw.Response, "response"),
+        (lw.Linkage, "linkage"),
+        (lw.Model, "humanoid"),
+        (lw.Recording, "recording"),
+        (lw.Collisions, "collisions"),
+        (lw.Pose, "pose"),
+        (lw.Inertia, "inertia"),
+    ],
+)
+def test_every_public_method_that_takes_something_has_a_place_in_the_campaign(kind, subject):
+    methods = {name: f for name, f in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+    taking = {name for name, method in methods.items() if len(inspect.signature(method).parameters) > 1}
+    known = {name.partition(".")[2] for name in CALLS if name.startswith(f"{subject}.")}
+    assert taking - known - MEANT_FOR_OTHERS.get(kind, set()) == set()
+
+
+MEANT_FOR_OTHERS = {lw.Loads: {"advance"}}  # what loads of no simulation inherit and refuse

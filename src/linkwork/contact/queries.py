@@ -92,17 +92,21 @@ class Collisions:
 
     def collide(self, q: ArrayLike) -> NDArray[np.bool_]:
         """Whether anything overlaps in each of many states, shape (m,); q: coordinates, shape (m, nq)."""
-        states = np.ascontiguousarray(q, dtype=float)
-        if states.ndim != 2 or states.shape[1] != self.model.nq or not np.isfinite(states).all():
-            raise StateError(f"q must be finite numbers of shape (m, {self.model.nq}), not {states.shape}.")
-        return self._ask(states, COLLISION) < 0.0
+        return self._ask(self._coordinates(q), COLLISION) < 0.0
 
     def clearances(self, q: ArrayLike) -> FloatArray:
         """The smallest distance in each of many states [m], shape (m,); q: coordinates, shape (m, nq)."""
-        states = np.ascontiguousarray(q, dtype=float)
+        return self._ask(self._coordinates(q), CLEARANCE)
+
+    def _coordinates(self, q: ArrayLike) -> FloatArray:
+        """Of many states, shape (m, nq), finite."""
+        try:
+            states = np.ascontiguousarray(q, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise StateError(f"q must be numbers of shape (m, {self.model.nq}), not {shown(q)}.") from None
         if states.ndim != 2 or states.shape[1] != self.model.nq or not np.isfinite(states).all():
             raise StateError(f"q must be finite numbers of shape (m, {self.model.nq}), not {states.shape}.")
-        return self._ask(states, CLEARANCE)
+        return states
 
     def closest(self, state: State, a: str, b: str) -> Closest:
         """The nearest points of two bodies or obstacles, whether or not they may touch."""
@@ -142,6 +146,8 @@ class Collisions:
         return self.model.obstacles[entity - n][0] if entity - n < len(self.model.obstacles) else "world"
 
     def _shapes_of(self, name: str) -> list[int]:
+        if not isinstance(name, str):
+            raise StateError(f"a body or obstacle is named by a text, not {shown(name)}.")
         obstacles = [one for one, _ in self.model.obstacles]
         n = self.model.n_bodies
         if name in obstacles:
@@ -157,6 +163,7 @@ class Collisions:
 
 def _collisions(model: Model) -> Collisions:
     """One answerer per model and thread."""
+    as_model(model, "a clearance")
     kept = model.workspaces.__dict__
     if "collisions" not in kept:
         kept["collisions"] = Collisions(model)

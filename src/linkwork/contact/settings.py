@@ -77,5 +77,7 @@ class Contact:
 
 def _number(value: Any, least: float, most: float, name: str, wanted: str, open_below: bool = False) -> None:
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if good and isinstance(value, int) and abs(value) > 2**1000:
+        good = False  # too large for a float
     if not good or not (least <= value <= most) or math.isinf(value) or (open_below and value <= least):
         raise StateError(f"contact: {name} is {value!r}; it must be {wanted}.")

@@ -6,14 +6,17 @@ import math
 import os
 import reprlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import StateError
+from linkwork.errors import LinkworkError, StateError
 
 SHOWN = 200  # letters of a value in a message
+MOST = 2**53  # steps or things: more is never counted to, and would not fit the kernels
+LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes of a name in a folder, and of a path
 
 
 def positive(value: Any, what: str) -> float:
@@ -41,10 +44,48 @@ def not_negative(value: Any, what: str, finite: bool = False) -> float:
 
 
 def whole(value: Any, least: int, what: str) -> int:
-    """A whole number ≥ least."""
+    """A whole number ≥ least that can be counted to."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StateError(f"{what} is {shown(value)}; it must be a whole number ≥ {least}.")
+    if value > MOST:
+        raise StateError(f"{what} is {shown(value)}; at most {MOST:,} is possible.")
     return int(value)
+
+
+def number(value: Any, what: str, error: type[LinkworkError] = StateError) -> float:
+    """A number that fits a float, NaN and infinity included."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise error(f"{what} must be a number, not {shown(value)}.")
+    try:
+        return float(value)
+    except OverflowError:
+        raise error(f"{what} is {shown(value)}, which is too large for a number.") from None
+
+
+def flag(value: Any, what: str, error: type[LinkworkError] = StateError) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise error(f"{what} must be True or False, not {shown(value)}.")
+    return bool(value)
+
+
+def function(value: Any, what: str) -> Any:
+    """Something that can be called, or None."""
+    if value is not None and not callable(value):
+        raise StateError(f"{what} must be a function, not {shown(value)}.")
+    return value
+
+
+def as_path(path: Any, what: str) -> Path:
+    """A place of the file system, of what can name one."""
+    try:
+        found = Path(path)
+        encoded = os.fsencode(found)
+        if b"\0" in encoded or max(map(len, encoded.split(b"/"))) > LONGEST_NAME or len(encoded) > LONGEST_PATH:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise StateError(f"{what} needs the path of a file or folder, not {shown(path)}.") from None
+    return found
 
 
 def refuse_memory(needed: int, what: str, instead: str) -> None:

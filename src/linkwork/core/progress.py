@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from linkwork.core.checks import flag
+
 REFRESH = 0.2  # [s] between two pictures of the bar in a notebook
 WIDTH = 40  # characters of that bar
 
@@ -16,6 +18,7 @@ WIDTH = 40  # characters of that bar
 @contextmanager
 def progress_bar(total: int, label: str, show: bool | None = None) -> Iterator[Callable[[int, str], None]]:
     """A function (done, note) that moves the bar. `show` None means: on a terminal (of standard error) or in a notebook."""
+    show = None if show is None else flag(show, "progress")
     if not (sys.stderr.isatty() or in_notebook() if show is None else show):
         yield _silent
         return

@@ -111,7 +111,7 @@ def as_wrenches(model: Model, wrenches: ArrayLike | None) -> FloatArray:
 
 def refuse_loops(model: Model, what: str) -> None:
     """For what computes with the tree alone: cutting loops open without a word would be a wrong answer."""
-    if model.loops:
+    if as_model(model, what).loops:
         count = "a loop" if len(model.loops) == 1 else f"{len(model.loops)} loops"
         raise StateError(
             f"{what} is for open trees; model '{model.name}' has {count}. Use lw.constrained_dynamics, or "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import flag, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
@@ -107,12 +108,14 @@ def reroot(
     qdd = None if acceleration is None else as_finite(acceleration, (model.nv,), "acceleration", model)
     chain = chain_of_inversion(model, _index(model, body))
     pose, neutral, twist, spatial = _motion(model, q, v, np.zeros(model.nv) if qdd is None else qdd, chain)
+    if joint_name is not None and not isinstance(joint_name, str):
+        raise ModelError(f"joint_name must be a text, not {shown(joint_name)}.")
     root_joint = _checked(joint, model)
     placed, placement, place = _placed(root_joint, at, pose, neutral)
     guess = None if near is None else as_finite(near, (root_joint.nq,), "near", model)
     coordinates = nearest_coordinates(placed, placement.inverse() @ pose, guess)
     velocity = nearest_velocity(placed, coordinates.value, twist)
-    if not project or not _misses(coordinates, velocity, pose, twist):
+    if not flag(project, "project") or not _misses(coordinates, velocity, pose, twist):
         _refuse_misfit(model, chain, root_joint, coordinates, velocity, pose, twist)
         rate = spatial - joint_bias(placed, coordinates.value, velocity.value)
         turning = nearest_velocity(placed, coordinates.value, rate)
@@ -217,7 +220,7 @@ def _placed(joint: Joint, at: ArrayLike | Pose | None, pose: Pose, neutral: Pose
         return joint, placement, np.array(placement.xyz)
     try:
         point = np.array(at, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         point = np.zeros(0)
     if point.shape != (3,) or not np.isfinite(point).all():
         raise StateError(f"at must be three finite numbers [m] or a Pose, not {at!r}.")

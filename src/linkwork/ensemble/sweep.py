@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from linkwork.core.checks import whole
+from linkwork.core.checks import as_path, shown, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.ensemble import engine
@@ -73,11 +73,14 @@ class Sweep:
         keep: str = "recordings",
         results: Sequence[str] = (),
     ):
-        if keep not in KEEP:
+        if not isinstance(keep, str) or keep not in KEEP:
             raise LinkworkError(f"keep is {keep!r}; it is 'recordings' or 'scalars'.")
         seed, repeat = whole(seed, 0, "seed"), whole(repeat, 1, "repeat")
         sample = None if sample is None else whole(sample, 1, "sample")
         points = make_points(vary, sample, sampler, seed, repeat)
+        for value, what in ((seed_keys, "seed_keys"), (results, "results")):
+            if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+                raise LinkworkError(f"{what} must be a list of names, not {shown(value)}.")
         taken = [name for name in points.names if name in RESERVED]
         if taken:
             raise LinkworkError(f"a parameter cannot be called '{taken[0]}': every table has a column of that name.")
@@ -97,7 +100,7 @@ class Sweep:
     @classmethod
     def of(cls, out: str | Path) -> Sweep:
         """The sweep that was begun in a folder, from the plan kept there."""
-        plan = read_plan(Path(out))
+        plan = read_plan(as_path(out, "a sweep"))
         made = cls.__new__(cls)
         made.plan, made._function = plan, None
         if plan.subject["kind"] == "function":
@@ -129,7 +132,7 @@ class Sweep:
         Raises SweepInterrupted after Ctrl-C, SweepError where disk or scheduler fail; finished runs are kept in both cases.
         """
         workers, threads = engine.checked_workers(workers), whole(threads, 1, "threads")
-        out = Path(out).absolute()
+        out = as_path(out, "a sweep").absolute()
         out.parent.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(out)
         try:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.checks import as_path
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
@@ -39,7 +40,7 @@ class SweepTable:
         return table_of_attributes(self)
 
     def __init__(self, folder: str | Path):
-        self.folder = Path(folder)
+        self.folder = as_path(folder, "a sweep")
         self.plan: Plan = read_plan(self.folder)
         self._outcomes = read_journal(self.folder)
         self._runs = sorted(run for run in self._outcomes if run < len(self.plan.rows))

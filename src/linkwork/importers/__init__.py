@@ -23,6 +23,13 @@ FOREIGN = {
 }  # fmt: skip
 
 
+def _is_folder(path: str | PurePath) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def load_file(path: str | Path, **options: Any) -> Linkage:
     """Reads a linkage from a file, by its suffix: .urdf (URDF), .xml or .mjcf (MJCF, or URDF if its root is <robot>),
     .bvh and .asf (motion capture; the recorded motion is the linkage's `motion`).
@@ -35,7 +42,7 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
         raise FormatError(f"{path}: {FOREIGN[suffix]}")
     if suffix in (".pdb", ".ent", ".cif", ".mmcif"):
         raise FormatError(f"{path}: structures of molecules are read by lw.molecules.load.")
-    if suffix not in READ and isinstance(path, str | PurePath) and not Path(path).is_dir():
+    if suffix not in READ and isinstance(path, str | PurePath) and not _is_folder(path):
         what = f"the suffix '{suffix}'" if suffix else "a name without suffix"
         raise FormatError(f"{path}: {what} tells no known format; Linkwork reads {SUFFIXES}.")
     checked_file(path)

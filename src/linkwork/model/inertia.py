@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import number, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
@@ -60,10 +60,7 @@ class Inertia:
     moments: Moments  # xx xy xz yy yz zz
 
     def __init__(self, mass: float, com: Sequence[float] = ORIGIN, moments: ArrayLike = (0.0, 0.0, 0.0)):
-        try:
-            object.__setattr__(self, "mass", float(mass))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"Inertia mass must be a number, not {shown(mass)}.") from None
+        object.__setattr__(self, "mass", number(mass, "Inertia mass", ModelError))
         object.__setattr__(self, "com", vector3(com, "Inertia com"))
         object.__setattr__(self, "moments", _moments(moments))
 
@@ -80,33 +77,37 @@ class Inertia:
     def box(cls, mass: float, size: Sequence[float]) -> Inertia:
         """A solid box with edges `size` [m] along x, y, z."""
         x, y, z = vector3(size, "Inertia box size")
-        k = mass / 12.0
+        k = number(mass, "Inertia box mass", ModelError) / 12.0
         return cls(mass, moments=(k * (y * y + z * z), k * (x * x + z * z), k * (x * x + y * y)))
 
     @classmethod
     def sphere(cls, mass: float, radius: float) -> Inertia:
         """A solid sphere."""
-        i = 0.4 * mass * radius * radius
+        m, r = (number(x, f"Inertia sphere {what}", ModelError) for x, what in ((mass, "mass"), (radius, "radius")))
+        i = 0.4 * m * r * r
         return cls(mass, moments=(i, i, i))
 
     @classmethod
     def cylinder(cls, mass: float, radius: float, length: float) -> Inertia:
         """A solid cylinder along z."""
-        side = mass * (3.0 * radius * radius + length * length) / 12.0
-        return cls(mass, moments=(side, side, 0.5 * mass * radius * radius))
+        m, r, h = _round("cylinder", mass, radius, length)
+        side = m * (3.0 * r * r + h * h) / 12.0
+        return cls(m, moments=(side, side, 0.5 * m * r * r))
 
     @classmethod
     def capsule(cls, mass: float, radius: float, length: float) -> Inertia:
         """A solid capsule along z: a cylinder of `length` between two half spheres."""
-        r, h = radius, length
+        m, r, h = _round("capsule", mass, radius, length)
         volume_cylinder = h
         volume_sphere = 4.0 * r / 3.0  # both over π r²
-        cylinder = mass * volume_cylinder / (volume_cylinder + volume_sphere)
-        sphere = mass - cylinder
+        if volume_cylinder + volume_sphere == 0.0:
+            raise ModelError(f"Inertia capsule has no volume: radius {radius:g}, length {length:g}.")
+        cylinder = m * volume_cylinder / (volume_cylinder + volume_sphere)
+        sphere = m - cylinder
         along = (0.5 * cylinder + 0.4 * sphere) * r * r
         # each half sphere's centre of mass lies 3r/8 beyond the end of the cylinder
         side = cylinder * (3.0 * r * r + h * h) / 12.0 + sphere * (0.4 * r * r + h * h / 4.0 + 3.0 * h * r / 8.0)
-        return cls(mass, moments=(side, side, along))
+        return cls(m, moments=(side, side, along))
 
     @classmethod
     def point_mass(cls, mass: float, at: Sequence[float] = ORIGIN) -> Inertia:
@@ -116,8 +117,12 @@ class Inertia:
     @classmethod
     def total(cls, parts: Iterable[Inertia]) -> Inertia:
         """Many inertias of one frame as one."""
+        if not isinstance(parts, Iterable) or (isinstance(parts, np.ndarray) and parts.ndim == 0):
+            raise ModelError(f"Inertia.total adds inertias, not {shown(parts)}.")
         result = cls(0.0)
         for part in parts:
+            if not isinstance(part, Inertia):
+                raise ModelError(f"Inertia.total adds inertias; {shown(part)} is not one.")
             result = result + part
         return result
 
@@ -146,6 +151,8 @@ class Inertia:
 
     def at(self, pose: Pose) -> Inertia:
         """The same body with its frame placed at `pose`, seen from the outer frame."""
+        if not isinstance(pose, Pose):
+            raise ModelError(f"an Inertia is placed by a lw.Pose, not by {shown(pose)}.")
         R = np.reshape(pose.rotation, (3, 3))
         M = R @ self.matrix @ R.T
         upper = (M[0, 0], M[0, 1], M[0, 2], M[1, 1], M[1, 2], M[2, 2])
@@ -173,6 +180,7 @@ class Inertia:
         length: how far the body reaches [m], as its joints tell. Moments are measured against mass · length²: a violation
         far below that is rounding, or a flat part of a mechanism that never turns about its other axes.
         """
+        length = number(length, "length", ModelError)
         numbers = (self.mass, *self.com, *self.moments)
         if not all(map(math.isfinite, numbers)):
             return [
@@ -194,6 +202,13 @@ class Inertia:
                 f"{low:g} + {middle:g} < {high:g}; no distribution of mass has them"
             ]
         return []
+
+
+def _round(kind: str, mass: float, radius: float, length: float) -> tuple[float, float, float]:
+    """The three numbers of a cylinder or capsule."""
+    given = ((mass, "mass"), (radius, "radius"), (length, "length"))
+    m, r, h = (number(x, f"Inertia {kind} {what}", ModelError) for x, what in given)
+    return m, r, h
 
 
 MASSLESS = Inertia(0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
@@ -109,6 +109,8 @@ class Linkage:
                 )
         if not isinstance(name, str) or not name:
             raise ModelError(f"linkage '{self.name}': a body's name must be a non-empty string, not {name!r}.")
+        if joint_name is not None:
+            _name(joint_name, f"the joint of body '{name}'")
         body = Body(name, parent, joint, placement, inertia, joint_name or name, tuple(shapes), source)
         if name in self._index or name == WORLD:
             self._duplicates.append(body)
@@ -132,6 +134,8 @@ class Linkage:
         placements: the joint's zero frame in body a, and the frame of body b that the joint moves against it.
         name: defaults to "a-b" of the bodies' names.
         """
+        if name is not None and not isinstance(name, str):
+            raise ModelError(f"linkage '{self.name}': the name of a loop is a text, not {shown(name)}.")
         label = name or f"{body_a}-{body_b}"
         try:
             in_a, in_b = placements
@@ -173,7 +177,7 @@ class Linkage:
 
     def remove_obstacle(self, name: str) -> None:
         """Takes an obstacle away."""
-        kept = [obstacle for obstacle in self._obstacles if obstacle.name != name]
+        kept = [obstacle for obstacle in self._obstacles if obstacle.name != _name(name, "an obstacle")]
         if len(kept) == len(self._obstacles):
             raise ModelError(f"linkage '{self.name}' has no obstacle '{name}'.")
         self._obstacles = kept
@@ -185,7 +189,7 @@ class Linkage:
 
     def remove_loop(self, name: str) -> None:
         """Opens a loop again."""
-        kept = [loop for loop in self._loops if loop.name != name]
+        kept = [loop for loop in self._loops if loop.name != _name(name, "a loop")]
         if len(kept) == len(self._loops):
             raise ModelError(f"linkage '{self.name}' has no loop '{name}'.")
         self._loops = kept
@@ -226,6 +230,8 @@ class Linkage:
     def rename_body(self, old: str, new: str) -> None:
         """Gives a body another name; its children follow. A joint named after the body is renamed with it."""
         body = self[old]
+        if not _name(new, "a body"):
+            raise ModelError(f"linkage '{self.name}': a body's name must not be empty.")
         if new in self._index or new == WORLD:
             raise ModelError(f"linkage '{self.name}': cannot rename '{old}' to '{new}'; that name is taken.")
         joint_name = new if body.joint_name == old else body.joint_name
@@ -272,6 +278,12 @@ class Linkage:
         Bodies that hang from the world of `other` hang from `parent` at `placement`. With a `joint`, which needs a single
         such body, that joint replaces the body's own.
         """
+        if not isinstance(other, Linkage):
+            raise ModelError(f"linkage '{self.name}' can be merged with a lw.Linkage, not with {shown(other)}.")
+        _expect(placement, Pose, other.name, "placement", "a lw.Pose")
+        _name(prefix, "a prefix"), _name(parent, "a parent")
+        if joint is not None:
+            _expect(joint, Joint, other.name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
         roots = [body for body in other if body.parent == WORLD]
         if joint is not None and len(roots) != 1:
             raise ModelError(
@@ -323,7 +335,7 @@ class Linkage:
         """
         from linkwork.model.compile import compile_linkage
 
-        return compile_linkage(self, merge_fixed=merge_fixed)
+        return compile_linkage(self, merge_fixed=flag(merge_fixed, "merge_fixed"))
 
     def __repr__(self) -> str:
         loops = f", {len(self._loops)} loops" if self._loops else ""
@@ -340,6 +352,12 @@ class Linkage:
             ("warnings", len(self.warnings)),
         ]
         return html_table(f"Linkage {self.name}", rows, "compile() makes a model; lw.view(linkage) shows it in 3-D")
+
+
+def _name(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{what} is named by a text, not {shown(value)}.")
+    return value
 
 
 def _expect(value: object, kind: type, body: str, what: str, hint: str) -> None:

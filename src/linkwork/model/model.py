@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import finite, numbers, shown
+from linkwork.core.checks import choice, finite, numbers, shown, whole
 from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
@@ -255,6 +255,9 @@ class Model:
 
     def joint_of(self, k: int, vector: str = "v") -> int:
         """Index of the joint behind entry k of q or v."""
+        choice(vector, ("q", "v"), "vector")
+        if whole(k, 0, "k") >= (size := self.nq if vector == "q" else self.nv):
+            raise StateError(f"{vector} of model '{self.name}' has {size} entries; there is no entry {k}.")
         starts = self.arrays.tree[:, layout.Q if vector == "q" else layout.V]
         return int(np.searchsorted(starts, k, side="right")) - 1
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import shown
-from linkwork.errors import FormatError, LinkworkError, MissingExtraError, StateError
+from linkwork.errors import FormatError, LinkworkError, MissingExtraError
 from linkwork.record.checksums import BlockSums, damaged, document_sum
 
 FORMAT = 2  # of what this version writes; it reads all up to this one, and resumes this one
@@ -35,18 +34,6 @@ UNDER_WAY = re.compile(r"zarr\.json\.\d+\.partial|[^/]*\.[0-9a-f]{32}\.partial")
 ASIDE = f".old{PARTIAL}"  # how a recording is called while it is being replaced
 
 COMPRESSION_LEVEL = 3  # of Zstandard; higher levels cost twice the time for a few per cent of the size
-
-
-def as_path(path: Any) -> Path:
-    """A place of the file system, of what can name one."""
-    try:
-        found = Path(path)
-        os.fsencode(found)
-        if "\0" in str(found):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise StateError(f"a recording needs the path of a folder, not {shown(path)}.") from None
-    return found
 
 
 def zarr_library() -> Any:

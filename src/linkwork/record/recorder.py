@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import whole
+from linkwork.core.checks import as_path, flag, shown, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
@@ -29,7 +29,6 @@ from linkwork.record.container import (
     ROOT,
     UNCHECKED,
     GrowingArray,
-    as_path,
     create_array,
     disk_errors,
     read_root,
@@ -78,13 +77,13 @@ class Recorder(Uncopied):
         settings: dict[str, Any] | None = None,
     ):
         zarr_library()
-        self.path = as_path(path)
+        self.path = as_path(path, "a recording")
         self.every = whole(every, 0, "every")
-        self.force = bool(force)
+        self.force = flag(force, "force")
         self._about: dict[str, Any] = {
-            "metadata": dict(metadata or {}),
-            "scene": scene,
-            "settings": dict(settings or {}),
+            "metadata": _table(metadata, "metadata"),
+            "scene": _text(scene, "scene"),
+            "settings": _table(settings, "settings"),
         }
         self._root: dict[str, Any] | None = None
         self._lock: WriterLock | None = None
@@ -373,7 +372,7 @@ class Recorder(Uncopied):
 
         The result's `saved` is what `sim.restore` takes, its `run` what the run had noted.
         """
-        folder = as_path(path)
+        folder = as_path(path, "a recording")
         read_root(folder)  # refuses what is not a recording before anything is made beside it
         with disk_errors(folder, "resume"):
             lock = WriterLock(folder)
@@ -422,3 +421,16 @@ class Recorder(Uncopied):
     def __repr__(self) -> str:
         state = "not begun" if self._root is None else "open" if self._lock else "closed"
         return f"Recorder('{self.path}', {len(self)} frames, {state})"
+
+
+def _table(value: Any, what: str) -> dict[str, Any]:
+    """A dict of its own, of names that JSON can hold."""
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
+        raise StateError(f"{what} of a recording must be a table by name, not {shown(value)}.")
+    return dict(value or {})
+
+
+def _text(value: Any, what: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise StateError(f"{what} of a recording must be a text, not {shown(value)}.")
+    return value

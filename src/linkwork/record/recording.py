@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import choice, shown, whole
+from linkwork.core.checks import as_path, choice, shown, whole
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import body_poses
@@ -22,7 +22,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.bundles import read_checkpoint
 from linkwork.record.checksums import BlockSums, array_sum, check_description, damaged
-from linkwork.record.container import ROOT, as_path, read_checked, read_root, read_rows, zarr_library
+from linkwork.record.container import ROOT, read_checked, read_root, read_rows, zarr_library
 from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
@@ -72,7 +72,7 @@ class Recording:
 
     def __init__(self, path: str | Path, *, frames: int | None = None, _root: dict[str, Any] | None = None):
         zarr = zarr_library()
-        self.path = as_path(path)
+        self.path = as_path(path, "a recording")
         self._most = None if frames is None else whole(frames, 0, "frames")
         self._root = read_root(self.path) if _root is None else _root
         self._checked: set[str] = set()  # names whose descriptions were compared with their sums

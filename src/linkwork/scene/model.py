@@ -28,6 +28,9 @@ JOINTS: dict[str, Joint] = {
 }
 
 
+MOST_BODIES = 10_000_000  # more would not fit into memory as a linkage
+
+
 def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model | None:
     """The model, or None after a fault."""
     before = len(faults)
@@ -36,6 +39,12 @@ def build_model(scene: Mapping[str, Any], folder: Path, faults: Faults) -> Model
         return None
     if scene["model"]["floating"]:
         _set_free(linkage)
+    if scene["model"]["copies"] * len(linkage) > MOST_BODIES:
+        count = scene["model"]["copies"]
+        faults.add(
+            ("model", "copies"), f"{count} copies of {len(linkage)} bodies are more than {MOST_BODIES:,} bodies."
+        )
+        return None
     linkage = _copies(linkage, scene["model"])
     if "gravity" in scene:
         linkage.gravity = tuple(scene["gravity"])

@@ -16,6 +16,7 @@ from linkwork.scene.keys import Key, Keys
 from linkwork.spatial.pose import Pose
 
 # The lengths that each shape needs.
+MOST_COPIES = 1_000_000  # of an obstacle: more take minutes to place
 SHAPES: dict[str, tuple[str, ...]] = {
     "plane": (),
     "box": ("size",),
@@ -49,7 +50,7 @@ OBSTACLE: Keys = {
     "file": Key(must_be.text, "of a mesh, from the scene's folder"),
     "xyz": Key(must_be.vector(3), "where it stands", "m", default=[0.0, 0.0, 0.0]),
     "rpy": Key(must_be.vector(3), "how it is turned: roll, pitch, yaw", "rad", default=[0.0, 0.0, 0.0]),
-    "copies": Key(must_be.whole(1), "how many of it stand in a row", default=1),
+    "copies": Key(must_be.whole(1, MOST_COPIES), "how many of it stand in a row", default=1),
     "spacing": Key(must_be.vector(3), "from one copy to the next", "m", default=[1.0, 0.0, 0.0]),
     "friction": Key(must_be.number(0.0), "of this obstacle"),
     "restitution": Key(must_be.number(0.0, 1.0), "of this obstacle"),

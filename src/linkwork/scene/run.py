@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from linkwork.core.checks import as_path, flag
 from linkwork.errors import LinkworkError
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
@@ -47,8 +48,8 @@ def run_scene(
         "checkpoint_every_s": checkpoint_every,
         "close": True,  # the run closes the recording, with the status it came to
     }
-    if resume:
-        return _resumed(scene, Path(out), settings, how)
+    if flag(resume, "resume"):
+        return _resumed(scene, as_path(out, "a run"), settings, how)
     if scene is None:
         raise LinkworkError("there is no scene to run: give a path or the name of a built-in scene.")
     if isinstance(scene, Scene) and settings:

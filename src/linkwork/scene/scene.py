@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkwork.core.checks import as_path, shown
 from linkwork.core.describe import table_of_attributes
-from linkwork.errors import FormatError
+from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.errors import FormatError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import find_actions
@@ -57,6 +59,15 @@ class Scene:
         model: Model | None = None,
         state: State | None = None,
     ):
+        for table, what in ((lines, "lines"), (overridden, "overridden")):
+            if table is not None and not isinstance(table, Mapping):
+                raise StateError(f"{what} of a scene must be a table, not {shown(table)}.")
+        if model is not None:
+            as_model(model, "Scene")
+            if state is not None:
+                as_state(model, state)
+        elif state is not None:
+            raise StateError("a scene that is given a state needs its model too.")
         faults = Faults(source, lines, overridden)
         self.given: dict[str, Any] = plain(given, (), faults) if isinstance(given, Mapping) else {}
         if not isinstance(given, Mapping):
@@ -65,7 +76,7 @@ class Scene:
         self.data = check_scene(self.given, faults)
         self._points: list[dict[str, Any]] = []
         self._joints: list[str] = []
-        found = self._find(Path(folder), model, state, faults)
+        found = self._find(as_path(folder, "folder of a scene"), model, state, faults)
         faults.raise_all()
         assert found is not None  # or there was a fault
         self._found = found
@@ -90,6 +101,10 @@ class Scene:
     @classmethod
     def of_recording(cls, recording: Recording) -> Scene:
         """The scene that a recording was made from, with the recorded model and first state: no other file is needed."""
+        from linkwork.record.recording import Recording
+
+        if not isinstance(recording, Recording):
+            raise StateError(f"a scene is read from a lw.Recording, not from {shown(recording)}.")
         about = recording.metadata.get("linkwork_scene")
         if not about:
             raise FormatError(f"recording '{recording.path}' was not made from a scene; resume it from Python.")

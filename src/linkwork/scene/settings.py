@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from linkwork.core.checks import shown
 from linkwork.errors import LinkworkError
 from linkwork.scene.lines import KeyPath
 
@@ -65,6 +66,8 @@ def as_settings(settings: Settings) -> list[Setting]:
     if isinstance(settings, str):
         return [parse_setting(settings)]
     if not isinstance(settings, Mapping):
+        if not isinstance(settings, list | tuple):
+            raise LinkworkError(f'settings is {shown(settings)}; give words "key=value", or a table {{"key": value}}.')
         strange = [words for words in settings if not isinstance(words, str)]
         if strange:
             raise LinkworkError(f'settings has {strange[0]!r}; give words "key=value", or a table {{"key": value}}.')

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import dimensions, numbers, shown
+from linkwork.core.checks import dimensions, flag, numbers, shown
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts, as_efforts
-from linkwork.dynamics.inputs import as_finite, as_finite_state
+from linkwork.dynamics.inputs import as_finite, as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import V
 from linkwork.model.model import Model
@@ -41,7 +41,7 @@ class Loaded:
     """Loads on the bodies of a linkage, efforts and motors on its joints."""
 
     def __init__(self, model: Model):
-        self.model = model
+        self.model = as_model(model, type(self).__name__)
         self._loads = LoadTable(model, self)
         self._effort = np.zeros(model.nv)
         self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
@@ -157,10 +157,11 @@ class Loaded:
 
         Cost: at most O(log n).
         """
-        rows = self.model.v_slice(joint)
+        i = self.model.joint(joint)
+        rows = self.model.v_slice(i)
         values: Any = effort if dimensions(effort) else [effort]
         self._effort[rows] = joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start)
-        self._joint_changed(self.model.joint(joint))
+        self._joint_changed(i)
 
     def set_efforts(self, effort: ArrayLike) -> None:
         """Sets the efforts on all joints [N·m or N], shape (nv,), as `set_effort` does for one.
@@ -196,14 +197,15 @@ class Loaded:
         It pulls with at most the joint's `effort_limit`, and pushes no faster than its `velocity_limit` (docs/control.md).
         For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
         """
+        i = self.model.joint(joint)
         rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        part = self.model.v_slice(joint)
+        part = self.model.v_slice(i)
         if not np.array_equal(self._motor[part, : M_DAMPING + 1], rows[:, : M_DAMPING + 1]):  # other gains
             self._gains_version += 1
             self._steps_judged.clear()
         self._motor[part] = rows
         self._driven.add(joint)
-        self._joint_changed(self.model.joint(joint))
+        self._joint_changed(i)
 
     def clear_motor(self, joint: str) -> None:
         """Takes the motor of a joint away."""
@@ -300,7 +302,7 @@ class LinkageSimulation(Copied, Loaded, Runnable):
         Steps from there on are those of a new simulation with the same loads, random numbers of a thermostat included.
         Cost: O(n).
         """
-        if clear:
+        if flag(clear, "clear"):
             self._clear_everything()
         self._forget_outside()
         self._begin_at(*(array.copy() for array in self._first_state))

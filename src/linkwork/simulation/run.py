@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import flag, function, not_negative, positive, whole
 from linkwork.core.progress import progress_bar
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.record.recorder import Recorder
@@ -74,6 +74,7 @@ def run_simulation(
     """
     h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
     every = whole(every, 0, "every")
+    refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
     recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
     if every == 0 and recorder is not None:
         every = recorder.every
@@ -85,6 +86,18 @@ def run_simulation(
         _begin(sim, recorder, run, close)
     loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
     return loop.go(progress, label, close)
+
+
+def refuse_strange_options(
+    callback: object, on_step: object, checkpoint_every_s: object, progress: object, close: object
+) -> None:
+    """Before anything is written or moved."""
+    function(callback, "callback")
+    function(on_step, "on_step")
+    not_negative(checkpoint_every_s, "checkpoint_every_s")
+    for value, what in ((progress, "progress"), (close, "close")):
+        if value is not None:
+            flag(value, what)
 
 
 def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool) -> None:
@@ -133,6 +146,9 @@ def resume_run(
     steps: of the whole run, if it is to become longer or shorter than it was meant to be.
     Other arguments as of `run_simulation`. Where nothing is left to do, the report counts no steps.
     """
+    refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
+    if steps is not None:
+        whole(steps, 1, "the number of steps")
     recorder = record if isinstance(record, Recorder) else Recorder.resume(record)
     try:
         run = dict(recorder.run)
@@ -142,7 +158,7 @@ def resume_run(
             )
         sim.restore(recorder.saved)
         if steps is not None:
-            run["target"] = run["start"] + whole(steps, 1, "the number of steps")  # type: ignore[operator]
+            run["target"] = run["start"] + steps  # type: ignore[operator]
     except BaseException:
         recorder.close("interrupted")
         raise

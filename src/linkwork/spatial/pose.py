@@ -76,16 +76,18 @@ class Pose:
         raise AttributeError("a Pose is immutable")
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose.raw(_multiply(self.rotation, other.rotation), self.apply(other.xyz))
+        x, y, z = _rotate(self.rotation, other.xyz)
+        a, b, c = self.xyz
+        return Pose.raw(_multiply(self.rotation, other.rotation), (x + a, y + b, z + c))
 
     def apply(self, point: Sequence[float]) -> Vector3:
         """A point of the child frame, in the parent frame [m]."""
-        x, y, z = _rotate(self.rotation, point)
+        x, y, z = _rotate(self.rotation, vector3(point, "point"))
         return (x + self.xyz[0], y + self.xyz[1], z + self.xyz[2])
 
     def rotate(self, vector: Sequence[float]) -> Vector3:
         """A direction of the child frame, in the parent frame."""
-        return _rotate(self.rotation, vector)
+        return _rotate(self.rotation, vector3(vector, "vector"))
 
     def inverse(self) -> Pose:
         r = self.rotation
@@ -145,8 +147,8 @@ def _rotation_rpy(rpy: Vector3) -> Matrix3:
 def _rotation_quaternion(quaternion: Sequence[float]) -> Matrix3:
     try:
         w, x, y, z = map(float, quaternion)
-    except (TypeError, ValueError):
-        raise ModelError(f"Pose quaternion must be four numbers (w, x, y, z), not {quaternion!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"Pose quaternion must be four numbers (w, x, y, z), not {shown(quaternion)}.") from None
     norm = math.sqrt(w * w + x * x + y * y + z * z)
     if norm == 0.0:
         raise ModelError("Pose quaternion (0, 0, 0, 0) is not a rotation; the identity is (1, 0, 0, 0).")
@@ -159,7 +161,10 @@ def _rotation_quaternion(quaternion: Sequence[float]) -> Matrix3:
 
 
 def _rotation_matrix(matrix: ArrayLike, position: Vector3) -> tuple[Matrix3, Vector3]:
-    M = np.asarray(matrix, dtype=float)
+    try:
+        M = np.asarray(matrix, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"Pose matrix must be an array of numbers, not {shown(matrix)}.") from None
     if M.shape == (4, 4):
         position = vector3(M[:3, 3], "Pose matrix position")
         M = M[:3, :3]

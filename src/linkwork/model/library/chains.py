@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Joint, Revolute
@@ -28,8 +29,8 @@ def chain(
     length, mass, radius: of each link [m, kg, m].
     """
     n = count(joints, "joints", "chain")
-    if axes not in ("alternating", "same"):
-        raise ModelError(f"chain: axes must be 'alternating' or 'same', not {axes!r}.", about="axes")
+    if not isinstance(axes, str) or axes not in ("alternating", "same"):
+        raise ModelError(f"chain: axes must be 'alternating' or 'same', not {shown(axes)}.", about="axes")
     if joint is not None and not isinstance(joint, Joint):
         raise ModelError(f"chain: joint must be a joint such as lw.Revolute((0, 1, 0)), not {joint!r}.", about="joint")
     pair: tuple[Joint, Joint]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Free, Joint, Revolute, Spherical, Universal
-from linkwork.model.library.parts import positive, shifted
+from linkwork.model.library.parts import positive, shifted, yes_or_no
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Box, Capsule, Shape, Sphere
 from linkwork.spatial.pose import Vector3
@@ -88,7 +88,7 @@ def humanoid(height: float = 1.75, mass: float = 75.0, floating: bool = True) ->
     h, m = positive(height, "height", "humanoid"), positive(mass, "mass", "humanoid")
     linkage = Linkage("humanoid")
     for segment in SEGMENTS:
-        joint = Spherical() if segment.parent == "world" and not floating else segment.joint
+        joint = Spherical() if segment.parent == "world" and not yes_or_no(floating, "floating") else segment.joint
         inertia, shape = _solid(segment, h, m)
         linkage.add_body(segment.name, segment.parent, joint, shifted(_scaled(segment.at, h)), inertia, shapes=(shape,))
     return linkage

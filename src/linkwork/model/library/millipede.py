@@ -16,6 +16,7 @@ from linkwork.model.library.parts import (
     shifted,
     turn_x,
     turn_z,
+    yes_or_no,
 )
 from linkwork.model.linkage import Linkage
 from linkwork.spatial.pose import Pose
@@ -45,7 +46,7 @@ def millipede(segments: int = 1000, leg_links: int = 10, spine: int = 3000, floa
         )
     bone = rod(SPINE_MASS, SPINE_RADIUS, SPINE_LENGTH, direction="x")
     linkage = Linkage("millipede")
-    root: Joint = Free() if floating else HINGE_Z
+    root: Joint = Free() if yes_or_no(floating, "floating") else HINGE_Z
     parent, place, onward = "world", Pose(), shifted(bone.tip)
     for i in range(n):
         name = f"spine_{i}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Free, Joint
-from linkwork.model.library.parts import HINGE_X, count, placed, shifted, turn_x, turn_z
+from linkwork.model.library.parts import HINGE_X, count, placed, shifted, turn_x, turn_z, yes_or_no
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Shape, Sphere
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
@@ -47,7 +47,7 @@ def molecule(joints: int = 50_000, seed: int = 0, floating: bool = False) -> Lin
     rng = np.random.default_rng(count(seed, "seed", "molecule", least=0))
     linkage = Linkage("molecule", gravity=(0.0, 0.0, 0.0))
     alpha, peptide, methylene, methyl = _groups()
-    root: Joint = Free() if floating else HINGE_X
+    root: Joint = Free() if yes_or_no(floating, "floating") else HINGE_X
     parent, to_alpha = "world", shifted(ORIGIN)
     for residue, (phi, psi, chi) in enumerate(_residues(n, rng)):
         name = f"ca_{residue}"

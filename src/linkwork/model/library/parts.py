@@ -6,7 +6,7 @@ import math
 import operator
 from typing import NamedTuple
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import flag, shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Revolute
@@ -19,6 +19,11 @@ MOST = 10_000_000  # of anything: more would not fit into memory as a linkage
 HINGE_X = Revolute((1.0, 0.0, 0.0))
 HINGE_Y = Revolute((0.0, 1.0, 0.0))
 HINGE_Z = Revolute((0.0, 0.0, 1.0))
+
+
+def yes_or_no(value: object, parameter: str) -> bool:
+    """True or False, or a ModelError about the parameter."""
+    return flag(value, parameter, ModelError)
 
 
 def count(value: object, parameter: str, of: str = "", least: int = 1) -> int:

@@ -24,7 +24,7 @@ from linkwork.model.joints import (
     Spherical,
     Universal,
 )
-from linkwork.model.library.parts import count, positive
+from linkwork.model.library.parts import count, positive, yes_or_no
 from linkwork.model.linkage import Linkage
 from linkwork.spatial.pose import Pose, Vector3
 
@@ -90,8 +90,8 @@ def random_tree(
             f"random_tree: branching must be a number from 0 (chain) to 1 (bushy), not {branching!r}.",
             about="branching",
         )
-    names = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    unknown = [kind for kind in names if kind not in _MAKERS]
+    names = (kinds,) if isinstance(kinds, str) or not isinstance(kinds, Sequence) else tuple(kinds)
+    unknown = [kind for kind in names if not isinstance(kind, str) or kind not in _MAKERS]
     if unknown or not names:
         raise ModelError(
             f"random_tree: unknown joint kinds {unknown}; choose from {', '.join(JOINT_KINDS)}.", about="kinds"
@@ -106,9 +106,9 @@ def random_tree(
     chosen = rng.integers(len(names), size=n).tolist()
     linkage = Linkage("random_tree")
     for i, parent in enumerate(parents):
-        kind = "free" if floating and i == 0 else names[chosen[i]]
+        kind = "free" if yes_or_no(floating, "floating") and i == 0 else names[chosen[i]]
         joint = _MAKERS[kind](frames[i], rng)
-        if options and joint.nv:
+        if yes_or_no(options, "options") and joint.nv:
             joint = _with_options(joint, rng)
         above = "world" if parent < 0 else f"body_{parent}"
         linkage.add_body(f"body_{i}", above, joint, placements[i], inertias[i])

@@ -20,6 +20,7 @@ from linkwork.model.library.parts import (
     turn_x,
     turn_y,
     turn_z,
+    yes_or_no,
 )
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Sphere
@@ -46,7 +47,7 @@ def star(arms: int = 24, joints_per_arm: int = 1, floating: bool = True) -> Link
     n, m = count(arms, "arms", "star"), count(joints_per_arm, "joints_per_arm", "star")
     core, link = 0.5 * LENGTH, rod(MASS, RADIUS, LENGTH)
     linkage = Linkage("star")
-    root: Joint = Free() if floating else HINGE_Z
+    root: Joint = Free() if yes_or_no(floating, "floating") else HINGE_Z
     linkage.add_body("hub", "world", root, inertia=Inertia.sphere(10 * MASS, core), shapes=(Sphere(core),))
     for i, (turn, tilt) in enumerate(even_directions(n)):
         direction = placed((0.0, 0.0, 0.0), turn_z(turn), turn_y(tilt))
