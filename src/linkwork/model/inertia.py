@@ -180,7 +180,7 @@ class Inertia:
         length: how far the body reaches [m], as its joints tell. Moments are measured against mass · length²: a violation
         far below that is rounding, or a flat part of a mechanism that never turns about its other axes.
         """
-        length = number(length, "length", ModelError)
+        length = min(number(length, "length", ModelError), TOO_LARGE)
         numbers = (self.mass, *self.com, *self.moments)
         if not all(map(math.isfinite, numbers)):
             return [

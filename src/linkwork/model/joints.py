@@ -210,7 +210,7 @@ class Compound(_Screws):
         super().__init__(**options)  # type: ignore[arg-type]
         screws: list[Screw3] = []
         own_options = []
-        if isinstance(parts, str) or not isinstance(parts, Iterable):
+        if isinstance(parts, str | np.ndarray) or not isinstance(parts, Iterable):
             raise ModelError(f"the parts of a Compound are joints, not {shown(parts)}.")
         for part in parts:
             if isinstance(part, Screw3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Free, Joint
 from linkwork.model.library.parts import (
@@ -95,6 +96,7 @@ def caterpillar(spine: int = 30, legs_per_link: int = 2, leg_joints: int = 1) ->
     return linkage
 
 
+MOST_DECADES = 60  # between the masses of the thickest and of the thinnest branch
 BRANCH_ANGLE = math.radians(32.0)  # between a branch and the one it grows from
 
 
@@ -106,6 +108,9 @@ def binary_tree(joints: int = 127, taper: float = 0.9) -> Linkage:
     """
     n = count(joints, "joints", "binary_tree")
     ratio = positive(taper, "taper", "binary_tree")
+    if n.bit_length() * abs(math.log10(ratio)) > MOST_DECADES:
+        message = f"binary_tree: with taper {ratio:g}, {n.bit_length()} levels differ by more than 10^{MOST_DECADES}."
+        raise ModelError(message, about="taper")
     linkage = Linkage("binary_tree")
     branches = [rod(MASS * ratio**level, RADIUS, LENGTH * ratio**level) for level in range(n.bit_length())]
     # Every level forks in a plane at right angles to the last, so that the tree fills space.
