@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..harness import Requirement, TableReport, progress
 
-BORDERS = ("files", "scenes", "api", "checkpoints", "recordings", "commands")
+BORDERS = ("files", "scenes", "api", "checkpoints", "recordings", "commands", "molecules")
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000
 HANG = 10.0  # [s] that a case may take
 STARTING = 300.0  # [s] until the first case is done: kernels may have to be compiled

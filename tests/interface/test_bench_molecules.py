@@ -66,7 +66,8 @@ def test_a_quick_run_has_every_figure(bench):
 def test_a_run_of_one_part_replaces_the_section_of_that_part_only(bench, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        "<!-- begin counts -->\nold\n<!-- end counts -->\n<!-- begin pull -->\nkept\n<!-- end pull -->\n", encoding="utf-8"
+        "<!-- begin counts -->\nold\n<!-- end counts -->\n<!-- begin pull -->\nkept\n<!-- end pull -->\n",
+        encoding="utf-8",
     )
     bench.run(argparse.Namespace(page=page, quick=True, rounds=2, parts=["counts"], structure=Path("nowhere.pdb")))
     text = page.read_text(encoding="utf-8")

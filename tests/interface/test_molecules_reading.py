@@ -172,6 +172,16 @@ def test_relaxing_lowers_the_energy_and_is_told(tmp_path):
     assert relaxed.report.of("relaxed")
 
 
+def test_protonation_that_is_not_that_of_water_is_told():
+    """Aspartate, glutamate, lysine and histidine; at pH 7 only histidine's form is a choice."""
+    forms = {
+        ph: [str(c) for c in lw.molecules.peptide("KHDE", ph=ph).report.of("protonation")] for ph in (1.0, 7.0, 13.0)
+    }
+    assert forms[1.0] == [f"protonation: A:{k} (pH 1)" for k in ("2: HIS as HIP", "3: ASP as ASH", "4: GLU as GLH")]
+    assert [text[:20] for text in forms[7.0]] == ["protonation: A:2: HI"]
+    assert "protonation: A:1: LYS as LYN (pH 13)" in forms[13.0]
+
+
 # --------------------------------------------------------------------------------------------------------------- counts
 
 
@@ -317,7 +327,7 @@ def test_what_is_asked_for_must_be_there(tmp_path):
         ({"chains": "Z"}, "there is no chain 'Z'; the file has A"),
         ({"residues": (90, 99)}, "no residue has a number from 90 to 99"),
         ({"model": 2}, "there is no model 2"),
-        ({"gaps": "maybe"}, "gaps is 'maybe'"),
+        ({"gaps": "maybe"}, "gaps must be 'keep' or 'rebuild', not 'maybe'"),
         ({"force_field": "amber77"}, "no force field 'amber77'"),
     ):
         with pytest.raises(lw.LinkworkError, match=message):

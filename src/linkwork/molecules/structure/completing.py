@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import FormatError
+from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
 from linkwork.molecules.structure.reading import Piece
@@ -83,8 +83,19 @@ def complete(
     pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
 ) -> tuple[Any, FloatArray]:
     """Topology with all heavy atoms, and their positions [nm], shape (a, 3)."""
-    fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     whole = join_over_gaps(pieces, gaps, report)
+    try:
+        return _complete(whole, gaps, ends, seed, report)
+    except LinkworkError:
+        raise
+    except Exception as error:  # PDBFixer and OpenMM raise of many kinds, their own among them
+        raise FormatError(f"{report.source}: the structure cannot be completed: {error}") from error
+
+
+def _complete(
+    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+) -> tuple[Any, FloatArray]:
+    fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
     argument, text = _as_text(whole, names)
     with repeatable(seed) as platform:
@@ -155,9 +166,11 @@ def protonate(
     with repeatable(seed) as platform:
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, platform=platform)
-        except (ValueError, KeyError) as error:
+        except Exception as error:  # OpenMM raises of many kinds, its own among them
             raise FormatError(f"{report.source}: {explain_template_error(topology, str(error))}") from error
-    for residue, variant in zip(residues, variants, strict=True):
+    made = list(modeller.topology.residues())
+    for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
+        variant = chosen or charged_otherwise(with_hydrogens)
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
             why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
@@ -165,6 +178,20 @@ def protonate(
     added = modeller.topology.getNumAtoms() - topology.getNumAtoms()
     report.note("hydrogens", "", f"{added} hydrogens added at pH {ph:g}")
     return modeller.topology, _in_nanometres(modeller.positions)
+
+
+def charged_otherwise(residue: Any) -> str | None:
+    """The name of the form of a residue that is not charged as it is in water at pH 7, by its hydrogens; None if it is."""
+    names = {atom.name for atom in residue.atoms()}
+    if residue.name == "ASP" and names & {"HD1", "HD2"}:
+        return "ASH"
+    if residue.name == "GLU" and names & {"HE1", "HE2"}:
+        return "GLH"
+    if residue.name == "LYS" and len(names & {"HZ1", "HZ2", "HZ3"}) == 2:
+        return "LYN"
+    if residue.name == "CYS" and not names & {"HG"} and "SG" in names:
+        return "CYM"
+    return None
 
 
 def relax(
