@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.helpers import proteins
@@ -146,6 +148,28 @@ def test_a_gap_makes_two_pieces_or_is_rebuilt(tmp_path):
     assert rebuilt.report.of("gap")[0].what == "1 residues missing inside, after residue 3 rebuilt"
     again = lw.molecules.load(file, gaps="rebuild", seed=1)
     assert (rebuilt.reference == again.reference).all()
+
+
+def test_missing_ends_belong_to_the_chain_and_not_to_its_pieces(tmp_path):
+    """A gap that is kept is not an end: each missing end is told, or rebuilt, once."""
+    lines = peptide_lines("GASKDEGAS", leave_out=(1, 5, 8, 9))
+    file = write(tmp_path / "ends.pdb", lines, ["SEQRES   1 A    9  GLY ALA SER LYS ASP GLU GLY ALA SER"])
+    plain, rebuilt = lw.molecules.load(file), lw.molecules.load(file, ends=True, seed=1)
+    told = {verb: [f"{n} residues missing at the {end} {verb}" for n, end in ((1, "beginning"), (2, "end"))]
+            for verb in ("left out", "rebuilt")}  # fmt: skip
+    assert [c.what for c in plain.report.of("end")] == told["left out"]
+    assert [c.what for c in rebuilt.report.of("end")] == told["rebuilt"]
+    assert len(plain.atoms.residues) == 5
+    assert [r.name for r in rebuilt.atoms.residues] == ["GLY", "ALA", "SER", "LYS", "GLU", "GLY", "ALA", "SER"]
+
+
+def test_a_file_that_may_be_cut_off_is_told(tmp_path):
+    lines = peptide_lines("GAS")
+    whole = lw.molecules.load(write(tmp_path / "whole.pdb", lines))
+    assert not whole.report.of("file")
+    (tmp_path / "cut.pdb").write_text("\n".join(lines) + "\n", encoding="ascii")
+    (change,) = lw.molecules.load(tmp_path / "cut.pdb").report.of("file")
+    assert re.fullmatch(r"no END record: whole, or cut off behind atom \w+ of SER A:3", change.what)
 
 
 def test_missing_atoms_and_odd_residues_are_mended_and_told(tmp_path):

@@ -101,13 +101,11 @@ def _complete(
     with repeatable(seed) as platform:
         fixer = fixing.PDBFixer(**{argument: StringIO(text)}, platform=platform)
         fixer.sequences = [
-            fixing.Sequence(name, piece.sequence)
-            for name, piece in zip(names, whole, strict=True)
-            if piece.sequence and (gaps == "rebuild" or ends)
+            fixing.Sequence(name, piece.sequence) for name, piece in zip(names, whole, strict=True) if piece.sequence
         ]
         original = dict(zip(names, (piece.chain for piece in whole), strict=True))
         fixer.findMissingResidues()
-        _choose_missing_residues(fixer, gaps, ends, original, report)
+        _choose_missing_residues(fixer, whole, gaps, ends, report)
         fixer.findNonstandardResidues()
         for residue, standard in fixer.nonstandardResidues:
             report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
@@ -124,21 +122,33 @@ def _complete(
 
 
 def _choose_missing_residues(
-    fixer: Any, gaps: str, ends: bool, original: dict[str, str], report: PreparationReport
+    fixer: Any, whole: Sequence[Piece], gaps: str, ends: bool, report: PreparationReport
 ) -> None:
+    """Keeps what is to be rebuilt of what the sequences say is missing, and reports all of it.
+
+    A chain with gaps that are kept is several pieces: its beginning is missing before the first, its end behind the last.
+    """
     chains = list(fixer.topology.chains())
     kept = {}
     for (c, k), names in fixer.missingResidues.items():
         length = len(list(chains[c].residues()))
         is_end = k in (0, length)
+        if is_end and _has_piece_beyond(whole, c, before=k == 0):
+            continue
         is_rebuilt = ends if is_end else gaps == "rebuild"
         if is_rebuilt:
             kept[c, k] = names
         verb = "rebuilt" if is_rebuilt else "left out"
         side = "at the beginning" if k == 0 else "at the end" if k == length else f"inside, after residue {k}"
         what = f"{len(names)} residues missing {side} {verb}"
-        report.note("end" if is_end else "gap", original.get(chains[c].id, chains[c].id), what)
+        report.note("end" if is_end else "gap", whole[c].chain, what)
     fixer.missingResidues = kept
+
+
+def _has_piece_beyond(whole: Sequence[Piece], c: int, before: bool) -> bool:
+    """Whether a chain goes on beyond a gap, before or behind its piece c."""
+    others = whole[:c] if before else whole[c + 1 :]
+    return any(piece.chain == whole[c].chain and piece.sequence for piece in others)
 
 
 def _where(original: dict[str, str], residue: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,6 +18,12 @@ from linkwork.molecules.structure.report import PreparationReport
 BACKBONE = ("N", "CA", "C")
 LONGEST_PEPTIDE_BOND = 2.0  # [Å] between C and N; a bond has 1.33, a gap 3 and more
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
+TEXT_SUFFIXES = (
+    ".pdb",
+    ".ent",
+    ".pdb.gz",
+    ".ent.gz",
+)  # that end with a record END; mmCIF files cannot be cut unnoticed
 FURTHEST = 1e5  # [Å] from the origin: what the columns of a PDB file can say, 10 µm
 SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
 
@@ -51,6 +58,11 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
         raise FormatError(f"{file}: the file is damaged or cut off: {error}") from error
     if len(structure) == 0 or structure[0].count_atom_sites() == 0:
         raise FormatError(f"{file}: the file has no atoms.")
+    if file.name.lower().endswith(TEXT_SUFFIXES) and not has_end(file):
+        *_, last = structure[0].all()
+        where = f"{last.chain.name or '_'}:{last.residue.seqid}"
+        told = f"no END record: whole, or cut off behind atom {last.atom.name} of {last.residue.name} {where}"
+        report.note("file", "", told)
     if not 1 <= model <= len(structure):
         raise FormatError(f"{file}: there is no model {model}; the file has {len(structure)}.")
     if len(structure) > 1:
@@ -64,6 +76,15 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
     if removed:
         report.note("hydrogens", "", f"{removed} hydrogens of the file are placed anew")
     return structure
+
+
+def has_end(file: Path) -> bool:
+    """Whether a PDB file says that it is whole: END, or the end of its last model, is its last record."""
+    last = b""
+    with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb") as lines:
+        for line in lines:
+            last = line if line.strip() else last
+    return last[:6].strip().upper() in (b"END", b"ENDMDL", b"TER", b"MASTER")
 
 
 def choose_chains(structure: Any, wanted: Sequence[str] | None, source: str) -> None:
