@@ -285,6 +285,23 @@ def commands(rng: random.Random) -> str:
     return TAKEN if code == 0 else REFUSED
 
 
+def molecules(rng: random.Random) -> str:
+    """Structure files that were changed, and molecules, fields and thermostats asked for what is not there."""
+    from . import molecule_calls
+
+    if rng.random() < 0.3:
+        suffix = rng.choice(molecule_calls.SUFFIXES)
+        path = folder() / f"case{suffix}"
+        data = changed_text(molecule_calls.file_text(suffix, folder()), rng).encode("utf-8", "surrogatepass")
+        path.write_bytes(changed_bytes(data, rng) if rng.random() < 0.2 else data)
+        return judged(lambda: lw.molecules.load(path).reference)
+    molecule_calls.file_text(".pdb", folder())
+    calls = molecule_calls.calls() | molecule_calls.load_options(folder() / "sound.pdb")
+    name = rng.choice(sorted(calls))
+    value = molecule_calls.spoiled_state(rng) if rng.random() < 0.15 else odd_value(rng)
+    return judged(lambda: calls[name](value))
+
+
 BORDERS: dict[str, Callable[[random.Random], str]] = {
     "files": files,
     "scenes": scenes,
@@ -292,6 +309,7 @@ BORDERS: dict[str, Callable[[random.Random], str]] = {
     "checkpoints": checkpoints,
     "recordings": recordings,
     "commands": commands,
+    "molecules": molecules,
 }
 
 

@@ -10,7 +10,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from .report import TableReport
+from .report import Requirement, TableReport
 
 
 def fill_in(path: Path, report: TableReport) -> None:
@@ -37,12 +37,17 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
 
 
 def requirements_text(report: TableReport) -> str:
+    return markdown(*requirements_table(report.requirements))
+
+
+def requirements_table(requirements: list[Requirement]) -> tuple[list[str], list[list[str]]]:
+    """Columns, and one row for each requirement."""
     rows = []
-    for r in report.requirements:
-        verdict = "pass" if r.passed else "**miss**"
+    for r in requirements:
+        verdict = "" if not r.required else "pass" if r.passed else "**miss**"
         goal = f"{r.goal}: {'reached' if r.goal_reached else 'not yet'}" if r.goal else ""
         rows.append([r.case, f"{r.reached:.3g} {r.unit}", r.detail, r.required, verdict, goal])
-    return markdown(["case", "reached", "at", "must reach", "verdict", "goal"], rows)
+    return ["case", "reached", "at", "must reach", "verdict", "goal"], rows
 
 
 def environment_text(report: TableReport) -> str:

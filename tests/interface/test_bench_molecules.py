@@ -52,7 +52,7 @@ def test_a_quick_run_has_every_figure(bench):
     report = bench.run(options)
     cases = [requirement.case for requirement in report.requirements]
     assert sum("OpenMM Reference" in case for case in cases) == 2
-    assert {"forces, 10 local active", "own forces at 1.0 nm"} <= set(cases)
+    assert {"forces, 10 local active", "own forces at 1.0 nm, one thread"} <= set(cases)
     assert {
         "2 local active: energy of the field against that of the whole",
         "steps with forces, 2 local active",
@@ -61,3 +61,16 @@ def test_a_quick_run_has_every_figure(bench):
     pulls = [figure for figure in report.results if figure["case"] == "pull"]
     assert {figure["of"] for figure in pulls} == {"linkage", "atoms"}
     assert all(len(figure["force_pN"]) == len(figure["extension_nm"]) > 1 for figure in pulls)
+
+
+def test_a_run_of_one_part_replaces_the_section_of_that_part_only(bench, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- begin counts -->\nold\n<!-- end counts -->\n<!-- begin pull -->\nkept\n<!-- end pull -->\n",
+        encoding="utf-8",
+    )
+    bench.run(argparse.Namespace(page=page, quick=True, rounds=2, parts=["counts"], structure=Path("nowhere.pdb")))
+    text = page.read_text(encoding="utf-8")
+    assert "| ACE-Ala₂₀-NME | 40 torsions |" in text
+    assert "old" not in text
+    assert "kept" in text

@@ -51,8 +51,9 @@ def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
         integrator="kick_drift_kick",
     )  # fmt: skip
     sim.apply_spring("A:20:CA", target=(4.0, 0.0, 0.0), stiffness=500.0)
-    report = sim.run(h=2e-3, steps=50)
+    report = sim.run(h=2e-3, steps=120)
     assert 0 < report.n_active <= 8
+    assert report.advice == ""  # the field costs more than any joint: counts of joints say nothing here
     assert report.field_energy == sim.scalars()["field_energy"]
     assert set(sim.scalars()) >= {"field_energy", "temperature", "energy"}
     assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3
@@ -71,6 +72,7 @@ def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
     )
     assert (whole.state(-1).q == parts.state(-1).q).all()
     assert (whole.state(-1).v == parts.state(-1).v).all()
+    assert "0 ps to 0.2 ps" in repr(whole)
 
 
 @pytest.mark.parametrize(

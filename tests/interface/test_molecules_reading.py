@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.helpers import proteins
@@ -148,6 +150,28 @@ def test_a_gap_makes_two_pieces_or_is_rebuilt(tmp_path):
     assert (rebuilt.reference == again.reference).all()
 
 
+def test_missing_ends_belong_to_the_chain_and_not_to_its_pieces(tmp_path):
+    """A gap that is kept is not an end: each missing end is told, or rebuilt, once."""
+    lines = peptide_lines("GASKDEGAS", leave_out=(1, 5, 8, 9))
+    file = write(tmp_path / "ends.pdb", lines, ["SEQRES   1 A    9  GLY ALA SER LYS ASP GLU GLY ALA SER"])
+    plain, rebuilt = lw.molecules.load(file), lw.molecules.load(file, ends=True, seed=1)
+    told = {verb: [f"{n} residues missing at the {end} {verb}" for n, end in ((1, "beginning"), (2, "end"))]
+            for verb in ("left out", "rebuilt")}  # fmt: skip
+    assert [c.what for c in plain.report.of("end")] == told["left out"]
+    assert [c.what for c in rebuilt.report.of("end")] == told["rebuilt"]
+    assert len(plain.atoms.residues) == 5
+    assert [r.name for r in rebuilt.atoms.residues] == ["GLY", "ALA", "SER", "LYS", "GLU", "GLY", "ALA", "SER"]
+
+
+def test_a_file_that_may_be_cut_off_is_told(tmp_path):
+    lines = peptide_lines("GAS")
+    whole = lw.molecules.load(write(tmp_path / "whole.pdb", lines))
+    assert not whole.report.of("file")
+    (tmp_path / "cut.pdb").write_text("\n".join(lines) + "\n", encoding="ascii")
+    (change,) = lw.molecules.load(tmp_path / "cut.pdb").report.of("file")
+    assert re.fullmatch(r"no END record: whole, or cut off behind atom \w+ of SER A:3", change.what)
+
+
 def test_missing_atoms_and_odd_residues_are_mended_and_told(tmp_path):
     lines = []
     for k, (residue, number, name, x) in enumerate(heavy_atoms("GMK")):
@@ -170,6 +194,16 @@ def test_relaxing_lowers_the_energy_and_is_told(tmp_path):
     plain, relaxed = lw.molecules.load(file), lw.molecules.load(file, relax=True)
     assert relaxed.field().energy(relaxed.state) < plain.field().energy(plain.state) - 10.0
     assert relaxed.report.of("relaxed")
+
+
+def test_protonation_that_is_not_that_of_water_is_told():
+    """Aspartate, glutamate, lysine and histidine; at pH 7 only histidine's form is a choice."""
+    forms = {
+        ph: [str(c) for c in lw.molecules.peptide("KHDE", ph=ph).report.of("protonation")] for ph in (1.0, 7.0, 13.0)
+    }
+    assert forms[1.0] == [f"protonation: A:{k} (pH 1)" for k in ("2: HIS as HIP", "3: ASP as ASH", "4: GLU as GLH")]
+    assert [text[:20] for text in forms[7.0]] == ["protonation: A:2: HI"]
+    assert "protonation: A:1: LYS as LYN (pH 13)" in forms[13.0]
 
 
 # --------------------------------------------------------------------------------------------------------------- counts
@@ -317,7 +351,7 @@ def test_what_is_asked_for_must_be_there(tmp_path):
         ({"chains": "Z"}, "there is no chain 'Z'; the file has A"),
         ({"residues": (90, 99)}, "no residue has a number from 90 to 99"),
         ({"model": 2}, "there is no model 2"),
-        ({"gaps": "maybe"}, "gaps is 'maybe'"),
+        ({"gaps": "maybe"}, "gaps must be 'keep' or 'rebuild', not 'maybe'"),
         ({"force_field": "amber77"}, "no force field 'amber77'"),
     ):
         with pytest.raises(lw.LinkworkError, match=message):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.core.units import MOLECULAR, told_in, unit, units_of
 from linkwork.scene.plots.energy import energy_panels
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
@@ -38,6 +39,17 @@ def record(path, model, states, **scalars):
 )
 def test_units_fit_the_size(size, expected):
     assert fitting_unit(size, "m") == expected
+
+
+def test_runs_of_molecules_are_told_in_their_units():
+    assert units_of({"field_kind": "CompiledField"})["s"] == "ps"
+    assert units_of({"field_kind": None}) == units_of({}) == {}
+    with told_in(MOLECULAR):
+        assert fitting_unit(1e-3, "m") == (1.0, "nm")
+        assert unit("rad or m") == "rad or nm"
+        assert unit("rad/s² or m/s²") == "rad/ps² or nm/ps²"
+        assert unit("N·m or N") == "kJ/mol or kJ/mol/nm"
+    assert unit("rad or m") == "rad or m"
 
 
 @pytest.fixture

@@ -7,17 +7,20 @@ import inspect
 import pytest
 from benchmarks.adversary.borders import REFUSED, TAKEN, try_case
 from benchmarks.adversary.calls import CALLS, NO_BORDER
+from tests.helpers import proteins
 
 import linkwork as lw
 
 SEED = 1
-CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60}
+CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120}
 
 
 @pytest.mark.parametrize("border", CASES)
 def test_nothing_hostile_gets_through(border):
     if border in ("recordings", "api"):
         pytest.importorskip("zarr", reason="recordings need the extra record")
+    if border == "molecules":
+        proteins.need_packages()
     found = {number: try_case(border, SEED, number) for number in range(CASES[border])}
     assert {number: what for number, what in found.items() if what not in (TAKEN, REFUSED)} == {}
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from linkwork.cli.exit_codes import DONE, INTERRUPTED
 from linkwork.cli.screen import console, count, seconds, table, working
+from linkwork.core.units import MOLECULAR
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _run_only(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     if not arguments.quiet:
         took = seconds(time.perf_counter() - began)
-        print(f"{count(sim.steps_done)} steps, {sim.time:.6g} s simulated; this run took {took}")
+        print(f"{count(sim.steps_done)} steps, {sim.time:.6g} {_seconds(scene)} simulated; this run took {took}")
         for name, value in sim.scalars().items():
             print(f"  {name.replace('_', ' ')}: {value:.6g}")
     return DONE
@@ -117,7 +118,12 @@ def _progress(arguments: argparse.Namespace) -> bool | None:
 def _announce(arguments: argparse.Namespace, scene: Scene) -> None:
     if not arguments.quiet:
         joints = f"{count(scene.model.n_bodies)} bodies, {count(scene.model.nv)} degrees of freedom"
-        print(f"{scene.title}: {joints}, {count(scene.steps)} steps of {scene.h:g} s")
+        print(f"{scene.title}: {joints}, {count(scene.steps)} steps of {scene.h:g} {_seconds(scene)}")
+
+
+def _seconds(scene: Scene) -> str:
+    """The unit of time of a scene."""
+    return MOLECULAR["s"] if scene.data["method"]["kind"] == "molecule" else "s"
 
 
 def _resume(arguments: argparse.Namespace, out: Path) -> int:
@@ -130,7 +136,7 @@ def _resume(arguments: argparse.Namespace, out: Path) -> int:
         )
     if not arguments.quiet:
         before = Recording(out)
-        at = f"{before.times[-1]:g} s" if len(before) else "its start"
+        at = f"{before.times[-1]:g} {before.units.get('s', 's')}" if len(before) else "its start"
         print(f"{before.metadata.get('title', out)}: going on from {at}")
     # The file may be gone, and then the recording is enough; one that is there must be the recorded one.
     scene = arguments.scene if arguments.scene and _is_scene(arguments.scene) else None
@@ -161,8 +167,9 @@ def summary(recording: Recording, took: float) -> list[str]:
     """What a run came to, in a few lines."""
     size = sum(file.stat().st_size for file in recording.path.rglob("*") if file.is_file())
     steps = int(recording.steps[-1])
+    simulated = f"{recording.times[-1]:.6g} {recording.units.get('s', 's')} simulated"
     return [
-        f"{count(steps)} steps, {recording.times[-1]:.6g} s simulated; this run took {seconds(took)}",
+        f"{count(steps)} steps, {simulated}; this run took {seconds(took)}",
         *_scalar_lines(recording),
         f"{count(len(recording))} frames, {size / 1e6:.3g} MB in '{recording.path}'; look at them with: "
         f"linkwork plot {os.fspath(recording.path)}",
@@ -172,12 +179,12 @@ def summary(recording: Recording, took: float) -> list[str]:
 def _scalar_lines(recording: Recording) -> list[str]:
     """Energy, joints at work and the error bound, as far as the method knows them."""
     known = {**recording.reports, **recording.scalars}
-    lines = []
+    lines, J = [], recording.units.get("J", "J")
     energy = _finite(known.get("energy"))
     if energy.size > 1:
         kinetic = _finite(known.get("kinetic_energy"))
-        most = f", kinetic energy up to {kinetic.max():.4g} J" if kinetic.size else ""
-        lines.append(f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end{most}")
+        most = f", kinetic energy up to {kinetic.max():.4g} {J}" if kinetic.size else ""
+        lines.append(f"energy {energy[0]:.6g} {J} at the start, {energy[-1]:.6g} {J} at the end{most}")
     parts = []
     for name, words in (("n_active", "active joints"), ("n_computed", "joints computed per step")):
         values = _finite(known.get(name))

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.checks import not_negative
+from linkwork.core.checks import choice, dimensions, numbers, shown, whole
 from linkwork.errors import FormatError, ModelError, StateError
-from linkwork.molecules import extras
+from linkwork.molecules import checks, extras
 from linkwork.molecules.forces.field import CompiledField
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
@@ -84,15 +84,21 @@ def load(
     from linkwork.molecules.structure import completing, reading
     from linkwork.molecules.structure.atoms import table_from_topology
 
-    if gaps not in GAPS:
-        raise StateError(f"gaps is {gaps!r}; choose one of {', '.join(GAPS)}.")
-    not_negative(ph, "ph", finite=True)
+    path = checks.path_of(path, "path")
+    choice(gaps, GAPS, "gaps")
+    checks.flags(relax=relax, waters=waters, ions=ions, ends=ends, omega=omega, hydrogens=hydrogens)
+    checks.acidity(ph)
+    checks.seed_of(seed)
+    whole(model, 1, "model")
+    force_field = checks.force_field_of(force_field)
+    wanted = None if chains is None else checks.chain_names(chains)
+    span = None if residues is None else checks.residue_range(residues)
     report = PreparationReport(str(path))
     fixing = extras.need("pdbfixer.pdbfixer", "reading a structure")
     known = {*load_force_field(force_field)._templates, *fixing.proteinResidues}
     structure = reading.read_structure(path, model, report)
-    reading.choose_chains(structure, chains, str(path))
-    reading.choose_residues(structure, residues, str(path))
+    reading.choose_chains(structure, wanted, str(path))
+    reading.choose_residues(structure, span, str(path))
     reading.choose_locations(structure, report)
     pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, report)
     clashes = reading.clash_faults(pieces)
@@ -132,17 +138,15 @@ def peptide(
     from linkwork.molecules.structure.atoms import table_from_topology
 
     letters = peptides.check_sequence(sequence)
+    checks.flags(helix=helix, caps=caps, relax=relax, omega=omega, hydrogens=hydrogens)
+    checks.acidity(ph)
+    checks.seed_of(seed)
+    force_field = checks.force_field_of(force_field)
     report = PreparationReport(f"peptide {letters}")
     angles = []
     for given, default, what in ((phi, 0, "phi"), (psi, 1, "psi")):
         standard = np.radians((peptides.HELIX if helix else peptides.EXTENDED)[default])
-        try:
-            values = np.broadcast_to(standard if given is None else np.asarray(given, dtype=float), len(letters))
-        except ValueError:
-            raise ModelError(f"{what} does not fit the sequence; give one angle, or {len(letters)}.") from None
-        if not np.isfinite(values).all():
-            raise ModelError(f"{what} has an angle that is not finite.")
-        angles.append(np.degrees(values))
+        angles.append(np.degrees(_angles(standard if given is None else given, len(letters), what)))
     topology, positions = peptides.peptide_topology(peptides.backbone(letters, list(zip(*angles, strict=True)), caps))
     if not caps or set(letters) - set("AG"):
         topology, positions = _complete_side_chains(topology, positions, seed)
@@ -154,6 +158,15 @@ def peptide(
         table_from_topology(topology), positions, topology, report, force_field=force_field, omega=omega,
         hydrogens=hydrogens, name=name,
     )  # fmt: skip
+
+
+def _angles(given: Any, count: int, what: str) -> Any:
+    """One angle for all residues, or one for each, shape (count,) [rad]."""
+    shape = () if dimensions(given) == 0 else (count,)
+    values = numbers(given, shape, what, f"a sequence of {count} residues (or one angle for all)")
+    if not np.isfinite(values).all():
+        raise ModelError(f"{what} has an angle that is not finite.")
+    return np.broadcast_to(values, count)
 
 
 def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any, Any]:
@@ -182,6 +195,11 @@ def from_openmm(
     from linkwork.molecules.structure.atoms import table_from_topology
 
     unit = extras.need("openmm.unit", "from_openmm")
+    checks.need_methods(topology, "topology", "Topology", "getNumAtoms", "atoms", "bonds", "chains")
+    checks.need_methods(system, "system", "System", "getNumParticles", "getParticleMass", "getForces")
+    checks.flags(omega=omega, hydrogens=hydrogens)
+    if not isinstance(name, str):
+        raise StateError(f"name is {shown(name)}; give a word.")
     count = topology.getNumAtoms()
     if system.getNumParticles() != count:
         raise ModelError(f"the topology has {count} atoms and the System {system.getNumParticles()}; they must agree.")
@@ -191,6 +209,15 @@ def from_openmm(
     if system.getNumConstraints():
         report.note("constraints", "", f"{system.getNumConstraints()} constraints of the System hold by rigid bodies")
     return Molecule(
-        table_from_topology(topology, masses), np.array(x, dtype=float).reshape(count, 3), topology, report,
+        table_from_topology(topology, masses), _plain_positions(x, count), topology, report,
         force_field=None, system=system, omega=omega, hydrogens=hydrogens, name=name,
     )  # fmt: skip
+
+
+def _plain_positions(x: Any, count: int) -> Any:
+    """Numbers of shape (count, 3), also where they come as a list of OpenMM's Vec3; what is not finite is named later."""
+    try:
+        rows = [tuple(row) for row in x] if not isinstance(x, np.ndarray) else x
+    except TypeError:
+        rows = x
+    return numbers(rows, (count, 3), "positions", f"a topology of {count} atoms")

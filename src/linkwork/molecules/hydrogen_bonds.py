@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown
 from linkwork.core.describe import table_of_attributes
+from linkwork.dynamics.inputs import as_state
+from linkwork.errors import ModelError
 from linkwork.model.state import State
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.molecule import Molecule
@@ -31,6 +34,7 @@ class HydrogenBond(NamedTuple):
 def hydrogen_bonds(molecule: Molecule, state: State) -> list[HydrogenBond]:
     """All of them, by acceptor. Cost: O(residues²)."""
     acceptors, donors = _groups(molecule)
+    as_state(molecule.model, state)
     if not acceptors or not donors:
         return []
     x = molecule.positions(state)
@@ -60,6 +64,8 @@ def helix_content(molecule: Molecule, state: State) -> float:
 
 def _groups(molecule: Molecule) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
     """(residue, C, O) of all carbonyls and (residue, N, H) of all amides."""
+    if not isinstance(molecule, Molecule):
+        raise ModelError(f"{shown(molecule)} is not a molecule; lw.molecules.load and peptide make them.")
     atoms = molecule.atoms
     acceptors, donors = [], []
     for k, residue in enumerate(atoms.residues):

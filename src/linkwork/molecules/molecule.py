@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import finite, one_of, positive, shown
 from linkwork.core.describe import table_of_attributes
+from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.molecules.checks import optional_word, residue_range, words
 from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
 from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
@@ -30,6 +34,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 ENGINES = ("numba", "openmm")
+RESIDUE_NUMBER = re.compile(r"-?\d+")  # an insertion code may follow
 FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 
 
@@ -118,7 +123,9 @@ class Molecule:
 
     def with_torsions(self, torsions: Iterable[Torsion]) -> Molecule:
         """The same molecule in the same geometry, of whose torsions only these turn; all others are frozen for good."""
-        bonds = [tuple(sorted(self.tree.axis[torsion.joint].tolist())) for torsion in torsions]
+        if not isinstance(torsions, Iterable):
+            raise StateError(f"torsions are {shown(torsions)}; give some of mol.torsions.")
+        bonds = [tuple(sorted(self.tree.axis[self._own(torsion).joint].tolist())) for torsion in torsions]
         report = PreparationReport(self.report.source, list(self.report.changes))
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(
@@ -131,6 +138,8 @@ class Molecule:
     def atom(self, label: str) -> int:
         """Number of an atom by its label, such as "A:41:CA"; with a single chain "41:CA" will do."""
         index = self.atoms.index
+        if not isinstance(label, str):
+            raise ModelError(f"{shown(label)} is not the label of an atom; they read like 'A:41:CA'.")
         for candidate in (label, *(f"{chain}:{label}" for chain in self.chains[:1] if len(self.chains) == 1)):
             if candidate in index:
                 return index[candidate]
@@ -154,7 +163,12 @@ class Molecule:
         residues: one number ("52A" with its insertion code), or the first and the last of a range.
         atoms: one atom name or several.
         """
-        names = {atoms} if isinstance(atoms, str) else None if atoms is None else set(atoms)
+        names = None if atoms is None else set(words(atoms, "atoms"))
+        optional_word(chain, "chain")
+        optional_word(residue_name, "residue_name")
+        if residues is not None and not isinstance(residues, str):
+            number = isinstance(residues, int | np.integer) and not isinstance(residues, bool)
+            residues = str(residues) if number else residue_range(residues)
         found = [
             i
             for residue in self.atoms.residues
@@ -168,6 +182,8 @@ class Molecule:
 
     def torsion(self, kind: str, residue: int | str, chain: str | None = None) -> Torsion:
         """A torsion by kind ("phi", "psi", "omega", "chi1" ... "chi4") and residue (17, "52A", "LYS 41", "B:17")."""
+        if not isinstance(kind, str):
+            raise ModelError(f"{shown(kind)} is not a kind of torsion; name one, such as 'phi' or 'chi1'.")
         wanted = self._residue(residue, chain)
         name = f"{wanted.label}:{kind}"
         for torsion in self.torsions:
@@ -191,9 +207,10 @@ class Molecule:
         return self.torsion("chi2", residue, chain)
 
     def _residue(self, residue: int | str, chain: str | None) -> Residue:
-        words = str(residue).replace(":", " ").split()
-        number = words[-1]
-        others = words[:-1]
+        if isinstance(residue, bool) or not isinstance(residue, int | np.integer | str) or not str(residue).strip(" :"):
+            raise ModelError(f"{shown(residue)} is not a residue; say 17, '52A', 'LYS 41' or 'B:17'.")
+        optional_word(chain, "chain")
+        *others, number = str(residue).replace(":", " ").split()
         fits = [
             r
             for r in self.atoms.residues
@@ -213,7 +230,8 @@ class Molecule:
 
     def positions(self, state: State) -> FloatArray:
         """World positions of all atoms [nm], shape (a, 3)."""
-        return atom_positions(self.tree, poses_of(self.model, state.q))
+        q, _ = as_state(self.model, state)
+        return atom_positions(self.tree, poses_of(self.model, q))
 
     def velocities(self, state: State) -> FloatArray:
         """World velocities of all atoms [nm/ps], shape (a, 3)."""
@@ -226,14 +244,28 @@ class Molecule:
 
     def angle(self, torsion: Torsion, state: State) -> float:
         """The dihedral angle of a torsion [rad], from -π to π."""
-        return dihedral(*self.positions(state)[list(torsion.atoms)])
+        return dihedral(*self.positions(state)[list(self._own(torsion).atoms)])
+
+    def _own(self, torsion: Torsion) -> Torsion:
+        """The torsion, if it is one of this molecule."""
+        if not isinstance(torsion, Torsion) or torsion not in self._known_torsions:
+            raise ModelError(
+                f"{shown(torsion)} is not a torsion of molecule '{self.name}'; mol.torsions and mol.phi(...) give them."
+            )
+        return torsion
+
+    @cached_property
+    def _known_torsions(self) -> frozenset[Torsion]:
+        return frozenset(self.torsions)
 
     def with_angle(self, state: State, torsion: Torsion, angle: float) -> State:
         """The state with one torsion turned to a dihedral angle [rad]."""
-        q = state.q.copy()
+        self._own(torsion)
+        q, v = (x.copy() for x in as_state(self.model, state))
+        angle = finite(angle, "angle")
         # turning the far side by q opens the angle by q, whichever way the four atoms are counted
         q[self.model.q_slice(torsion.joint)] += angle - self.angle(torsion, state)
-        return State(q, state.v.copy())
+        return State(q, v)
 
     # -------------------------------------------------------------------------------------------------------------- field
 
@@ -260,9 +292,10 @@ class Molecule:
         solvent: "obc2", OpenMM's implicit solvent. skin: of the own list of neighbours [nm].
         platform, threads: of OpenMM.
         """
-        chosen = engine or ("numba" if solvent is None else "openmm")
-        if chosen not in ENGINES:
-            raise StateError(f"there is no engine '{engine}'; choose one of {', '.join(ENGINES)}.")
+        chosen = engine if engine is not None else "numba" if solvent is None else "openmm"
+        if cutoff is not None:
+            positive(cutoff, "cutoff")
+        one_of(chosen, ENGINES, "engine")
         if solvent is not None and chosen == "numba":
             raise StateError("engine='numba' computes molecules in vacuum; leave it out, or use engine='openmm'.")
         system = self._system(force_field, cutoff, solvent, switch)
@@ -319,8 +352,8 @@ def _fits(residue: Residue, wanted: int | str | tuple[int, int] | None) -> bool:
     if wanted is None:
         return True
     if isinstance(wanted, tuple):
-        digits = residue.number.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        return wanted[0] <= int(digits) <= wanted[1]
+        number = RESIDUE_NUMBER.match(residue.number)
+        return number is not None and wanted[0] <= int(number[0]) <= wanted[1]
     return residue.number == str(wanted)
 
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import numbers, one_of, shown
+from linkwork.dynamics.inputs import as_state
 from linkwork.errors import MissingExtraError, StateError
 from linkwork.model.state import State
 from linkwork.molecules import extras
+from linkwork.molecules.checks import path_of
 
 if TYPE_CHECKING:
     from linkwork.molecules.molecule import Molecule
@@ -24,8 +27,8 @@ EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: D
 
 
 def write_states(molecule: Molecule, path: str | Path, states: Any, times: ArrayLike | None) -> None:
-    file = Path(path)
-    frames, when = _frames(states, times)
+    file = path_of(path, "path")
+    frames, when = _frames(molecule, states, times)
     writers = {".dcd": _write_dcd, ".xtc": _write_xtc, ".pdb": _write_models, ".cif": _write_models}
     writer = writers.get(file.suffix.lower())
     if writer is None:
@@ -35,21 +38,25 @@ def write_states(molecule: Molecule, path: str | Path, states: Any, times: Array
     writer(molecule, file, (molecule.positions(state) for state in frames), _spacing(when))
 
 
-def _frames(states: Any, times: ArrayLike | None) -> tuple[list[State], FloatArray]:
+def _frames(molecule: Molecule, states: Any, times: ArrayLike | None) -> tuple[list[State], FloatArray]:
     if isinstance(states, State):
         found: list[State] = [states]
         when: Any = [0.0] if times is None else times
     elif hasattr(states, "states") and hasattr(states, "times"):  # a recording
         found, when = list(states.states), states.times if times is None else times
-    else:
+    elif isinstance(states, Iterable):
         found = list(states)
         when = np.arange(len(found), dtype=float) if times is None else times
-    numbers = np.asarray(when, dtype=float)
+    else:
+        raise StateError(f"states are {shown(states)}; give a lw.State, several, or a recording.")
     if not found:
         raise StateError("there are no states to write.")
-    if numbers.shape != (len(found),):
-        raise StateError(f"times have shape {numbers.shape}; {len(found)} frames need ({len(found)},).")
-    return found, numbers
+    for state in found:
+        as_state(molecule.model, state)
+    instants = numbers(when, (len(found),), "times", f"{len(found)} frames")
+    if not np.isfinite(instants).all():
+        raise StateError("times have numbers that are not finite.")
+    return found, instants
 
 
 def _spacing(times: FloatArray) -> float:
@@ -97,13 +104,12 @@ def _stream_models(molecule: Molecule, writer: Any, stream: Any, frames: list[Fl
 
 def notebook_view(molecule: Molecule, states: Any, style: str) -> Any:
     """py3Dmol's view of some states."""
-    if style not in STYLES:
-        raise StateError(f"there is no style '{style}'; choose one of {', '.join(STYLES)}.")
+    one_of(style, STYLES, "style")
     try:
         import py3Dmol
     except ImportError as error:
         raise MissingExtraError("a view in a notebook needs the package py3Dmol: pip install py3Dmol.") from error
-    frames, _ = _frames(states, None)
+    frames, _ = _frames(molecule, states, None)
     text = StringIO()
     _stream_models(molecule, extras.app("a view").PDBFile, text, [molecule.positions(state) for state in frames])
     view = py3Dmol.view(width=640, height=420)

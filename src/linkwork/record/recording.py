@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, shown, whole
 from linkwork.core.describe import html_table
+from linkwork.core.units import units_of
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import FormatError, LinkworkError, LinkworkWarning, StateError
@@ -408,6 +409,11 @@ class Recording:
         except Exception as error:  # Zarr, its codecs and JSON raise what they like
             raise self._explain(error) from error
 
+    @property
+    def units(self) -> Mapping[str, str]:
+        """What stands for each SI unit in runs of molecules ({"m": "nm", ...}); empty where SI units hold."""
+        return units_of(self.settings)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies open the same folder anew."""
         return partial(type(self), frames=self._most), (self.path,)
@@ -419,13 +425,15 @@ class Recording:
         self._kept = None
 
     def __repr__(self) -> str:
-        span = f", {self.times[0]:g} s to {self.times[-1]:g} s" if len(self) else ""
+        s = self.units.get("s", "s")
+        span = f", {self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else ""
         name = self._root.get("model", "")
         return f"Recording('{self.path}', model '{name}', {len(self)} frames{span}, {self.status})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        span = f"{self.times[0]:g} s to {self.times[-1]:g} s" if len(self) else "no frames"
+        s = self.units.get("s", "s")
+        span = f"{self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else "no frames"
         rows: list[tuple[str, object]] = [
             ("path", self.path),
             ("model", self._root.get("model", "")),

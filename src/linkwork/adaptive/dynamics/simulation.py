@@ -323,7 +323,12 @@ class AdaptiveDynamics(RegionSimulation):
             self._cost.add_update(int(self._run.counts[JOINT_COUNT]))
 
     def advice_on_cost(self) -> str:
-        """What would make it faster, where its steps so far cost more than full ones, by counts of joints; else nothing."""
+        """What would make it faster, where its steps so far cost more than full ones, by counts of joints; else nothing.
+
+        With a field the joints are not what costs: nothing is said then.
+        """
+        if self._field is not None:
+            return ""
         return self._cost.advice(self._counted) if self._cost.updates else ""
 
 

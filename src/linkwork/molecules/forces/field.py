@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
 from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
 from linkwork.molecules.forces.tables import (
@@ -45,7 +47,8 @@ class FieldQuestions:
 
     def at(self, state: State) -> tuple[float, FloatArray]:
         """Energy [kJ/mol] and wrenches (n, 6) at a state."""
-        poses = poses_of(self.model, state.q)
+        q, _ = as_state(self.model, state)
+        poses = poses_of(self.model, q)
         out = np.zeros((self.model.n_bodies, 6))
         return self.wrenches(poses, out), out
 
@@ -55,6 +58,7 @@ class FieldQuestions:
 
     def generalized_forces(self, state: State) -> FloatArray:
         """-∂E/∂q along every degree of freedom [kJ/mol/rad or kJ/mol/nm], shape (nv,). Cost: one evaluation and O(n)."""
+        as_state(self.model, state)
         _, wrenches = self.at(state)
         still = State(state.q, np.zeros(self.model.nv))
         bare = self.model.arrays.gravity.any() or self.model.arrays.dof[:, :2].any()
@@ -91,6 +95,7 @@ class CompiledField(FieldQuestions):
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
         self._has_clusters = False
+        self._rows = self.model.n_bodies  # of the poses that `wrenches` takes
         poses = poses_of(self.model, self.model.neutral().q)
         whole, _ = self.every_term(self.atom_positions(poses))
         self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
@@ -107,6 +112,8 @@ class CompiledField(FieldQuestions):
         return int(self.tables.work.counters[LIST_BUILDS])
 
     def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        poses_for_kernel(poses, self._rows, len(self.atom_table) + 1)
+        wrenches_for_kernel(out, len(poses))
         self.evaluations += 1
         return evaluate_with_room(self, poses, out) + self.constant
 
@@ -117,10 +124,11 @@ class CompiledField(FieldQuestions):
         poses: with them the energy goes on without a jump: what freezes here counts as constant.
         Returns the energy of what can change [kJ/mol], if poses are given.
         """
-        numbers = np.ascontiguousarray(cluster, dtype=np.int64)
         n = self.model.n_bodies
-        if numbers.shape != (n,) or (numbers < 0).any() or (numbers >= n).any():
-            raise StateError(f"cluster must be {n} whole numbers from 0 to {n - 1}, one per body.")
+        numbers = whole_numbers(cluster, n, n, "cluster")
+        if poses is not None:
+            poses_for_kernel(poses, n, n)
+        self._rows = n
         self.tables = self.tables._replace(atoms=self._atoms)
         if poses is None:
             move_as_one(self.tables, numbers)
@@ -139,13 +147,19 @@ class CompiledField(FieldQuestions):
         piece: shape (n,), whole numbers from 0 to n - 1. pose: of each body in its piece, shape (n, 12).
         `energy`, `at` and `generalized_forces` are for bodies: `set_clusters` goes back to them.
         """
-        numbers = np.ascontiguousarray(piece, dtype=np.int64)
+        n = self.model.n_bodies
+        numbers = whole_numbers(piece, n, n + 1, "piece")
+        poses_for_kernel(pose, n, n)
+        self._rows = int(numbers.max()) + 1
         move_as_one(self.tables._replace(atoms=self._atoms), numbers)
         local = atom_positions(self.tree, pose)
         self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
 
     def wrenches_on_bodies(self, poses: FloatArray, out: FloatArray) -> None:
         """Wrenches (n, 6) of the last evaluation on bodies, also where it was made on pieces. poses: of bodies, (n, 12)."""
+        n = self.model.n_bodies
+        poses_for_kernel(poses, n, n)
+        wrenches_for_kernel(out, n)
         forces_on_bodies(self.tables._replace(atoms=self._atoms), poses, out)
 
     def copy(self) -> CompiledField:
@@ -154,6 +168,7 @@ class CompiledField(FieldQuestions):
         other.tables = self.tables._replace(
             atoms=self._atoms, work=make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
         )
+        other._rows = self.model.n_bodies
         other.evaluations = 0
         other.constant = self._constant_of_bodies
         move_as_one(other.tables, np.arange(self.model.n_bodies))
@@ -170,6 +185,7 @@ class CompiledField(FieldQuestions):
         positions: of all atoms [nm], shape (a, 3).
         """
         count = len(self.atom_table)
+        positions = positions_of(positions, count)
         alone = np.arange(count, dtype=np.int64)
         single = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
         work = make_work(count, term_counts(self.tables.terms), self.capacity)

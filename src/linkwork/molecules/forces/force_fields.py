@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from linkwork.core.checks import positive
+from linkwork.core.checks import finite, positive
 from linkwork.errors import ModelError
 from linkwork.molecules import extras
+from linkwork.molecules.checks import force_field_of
 from linkwork.molecules.forces.openmm_field import add_implicit_solvent
 
 FORCE_FIELDS: dict[str, tuple[str, ...]] = {
@@ -24,7 +25,8 @@ NO_TEMPLATE = re.compile(r"No template found for residue (\d+) \((\S+)\)\.?\s*(.
 
 def load_force_field(name: str | Sequence[str]) -> Any:
     """OpenMM's ForceField by one of our names, or from its XML files."""
-    files = FORCE_FIELDS.get(name, ()) if isinstance(name, str) else tuple(name)
+    given = force_field_of(name)
+    files = FORCE_FIELDS.get(given, ()) if isinstance(given, str) else given
     if not files:
         raise ModelError(
             f"there is no force field '{name}'; choose one of {', '.join(FORCE_FIELDS)}, or give OpenMM's XML files as a "
@@ -38,7 +40,7 @@ def _load_files(files: tuple[str, ...]) -> Any:
     app = extras.app("a force field")
     try:
         return app.ForceField(*files)
-    except ValueError as error:
+    except Exception as error:  # OpenMM raises plain exceptions where a file cannot be read
         raise ModelError(f"the force field files {', '.join(files)} cannot be read: {error}") from error
 
 
@@ -59,7 +61,7 @@ def make_system(
     if cutoff is not None:
         options = {"nonbondedMethod": app.CutoffNonPeriodic, "nonbondedCutoff": positive(cutoff, "cutoff")}
     if switch is not None:
-        if cutoff is None or not 0.0 < switch < cutoff:
+        if cutoff is None or not 0.0 < finite(switch, "switch") < cutoff:
             raise ModelError(f"switch is {switch!r}; it is a distance below the cutoff, which is {cutoff!r}.")
         options["switchDistance"] = float(switch)
     try:

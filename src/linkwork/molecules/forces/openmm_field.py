@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
+from linkwork.molecules.checks import poses_for_kernel, wrenches_for_kernel
 from linkwork.molecules.forces.field import FieldQuestions, atom_positions, poses_of
 from linkwork.molecules.forces.kernel import wrenches_of_forces
 from linkwork.molecules.structure.atoms import AtomTable
@@ -17,6 +19,8 @@ from linkwork.molecules.torsions.tree import TorsionTree
 
 FloatArray = NDArray[np.float64]
 
+MOST_THREADS = 1024  # OpenMM ends the program where the system cannot make as many
+FURTHEST = 1e9  # [nm] from the origin
 WATER = 78.5  # relative permittivity, as in OpenMM's own implicit solvent files
 BONDED = {  # terms that rigid parts make constant: class → (how to count, read and add, atoms of a term)
     "HarmonicBondForce": ("Bond", 2),
@@ -47,12 +51,16 @@ class OpenMMField(FieldQuestions):
         threads: int | None = None,
     ):
         mm = extras.openmm("engine='openmm'")
+        if threads is not None and whole(threads, 1, "threads") > MOST_THREADS:
+            raise StateError(f"threads is {shown(threads)}; it must be at most {MOST_THREADS}.")
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         try:
+            if not isinstance(platform, str):
+                raise TypeError
             engine = mm.Platform.getPlatformByName(platform)
         except Exception:
             known = [mm.Platform.getPlatform(k).getName() for k in range(mm.Platform.getNumPlatforms())]
-            raise StateError(f"OpenMM has no platform '{platform}' here; it has {', '.join(known)}.") from None
+            raise StateError(f"OpenMM has no platform {shown(platform)} here; it has {', '.join(known)}.") from None
         settings = {"Threads": str(threads)} if threads is not None and platform == "CPU" else {}
         moving, frozen = split_system(mm, system, tree)
         self.platform = platform
@@ -62,15 +70,24 @@ class OpenMMField(FieldQuestions):
         self._forces = np.zeros((len(atoms), 3))
 
     def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
+        n = self.model.n_bodies
+        poses_for_kernel(poses, n, n)
+        wrenches_for_kernel(out, n)
         self.evaluations += 1
         positions = atom_positions(self.tree, poses)
         if not np.isfinite(positions).all():
             raise StateError("a body's pose is not finite; the state before this one was the last good one.")
-        self.context.setPositions(positions)
+        self._set_positions(positions)
         state = self.context.getState(getForces=True, getEnergy=True)
         self._forces = np.ascontiguousarray(state.getForces(asNumpy=True)._value)
         wrenches_of_forces(self.tree.body, self.tree.local, self._forces, poses, out)
         return float(state.getPotentialEnergy()._value) + self.constant
+
+    def _set_positions(self, positions: FloatArray) -> None:
+        """OpenMM counts in single precision on most platforms: what is too large there is not a number."""
+        if np.abs(positions).max() > FURTHEST:
+            raise StateError(f"an atom is further than {FURTHEST:g} nm from the origin; OpenMM cannot place it.")
+        self.context.setPositions(positions)
 
     def forces(self) -> FloatArray:
         """Forces on all atoms at the last evaluation [kJ/mol/nm], shape (a, 3)."""
@@ -109,8 +126,8 @@ def _energy(mm: Any, system: Any, positions: FloatArray) -> float:
 
 def add_implicit_solvent(system: Any, topology: Any, solvent: str, cutoff: float | None) -> None:
     """Adds OpenMM's native GBSA-OBC force (Onufriev, Bashford and Case 2004, model II) to a System."""
-    if solvent != "obc2":
-        raise ModelError(f"there is no solvent '{solvent}'; choose 'obc2' or None.")
+    if not isinstance(solvent, str) or solvent != "obc2":
+        raise ModelError(f"there is no solvent {shown(solvent)}; choose 'obc2' or None.")
     mm = extras.openmm("implicit solvent")
     radii = extras.need("openmm.app.internal.customgbforces", "implicit solvent")
     nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import FormatError
+from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
 from linkwork.molecules.structure.reading import Piece
@@ -83,20 +83,29 @@ def complete(
     pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
 ) -> tuple[Any, FloatArray]:
     """Topology with all heavy atoms, and their positions [nm], shape (a, 3)."""
-    fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     whole = join_over_gaps(pieces, gaps, report)
+    try:
+        return _complete(whole, gaps, ends, seed, report)
+    except LinkworkError:
+        raise
+    except Exception as error:  # PDBFixer and OpenMM raise of many kinds, their own among them
+        raise FormatError(f"{report.source}: the structure cannot be completed: {error}") from error
+
+
+def _complete(
+    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+) -> tuple[Any, FloatArray]:
+    fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
     argument, text = _as_text(whole, names)
     with repeatable(seed) as platform:
         fixer = fixing.PDBFixer(**{argument: StringIO(text)}, platform=platform)
         fixer.sequences = [
-            fixing.Sequence(name, piece.sequence)
-            for name, piece in zip(names, whole, strict=True)
-            if piece.sequence and (gaps == "rebuild" or ends)
+            fixing.Sequence(name, piece.sequence) for name, piece in zip(names, whole, strict=True) if piece.sequence
         ]
         original = dict(zip(names, (piece.chain for piece in whole), strict=True))
         fixer.findMissingResidues()
-        _choose_missing_residues(fixer, gaps, ends, original, report)
+        _choose_missing_residues(fixer, whole, gaps, ends, report)
         fixer.findNonstandardResidues()
         for residue, standard in fixer.nonstandardResidues:
             report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
@@ -113,21 +122,33 @@ def complete(
 
 
 def _choose_missing_residues(
-    fixer: Any, gaps: str, ends: bool, original: dict[str, str], report: PreparationReport
+    fixer: Any, whole: Sequence[Piece], gaps: str, ends: bool, report: PreparationReport
 ) -> None:
+    """Keeps what is to be rebuilt of what the sequences say is missing, and reports all of it.
+
+    A chain with gaps that are kept is several pieces: its beginning is missing before the first, its end behind the last.
+    """
     chains = list(fixer.topology.chains())
     kept = {}
     for (c, k), names in fixer.missingResidues.items():
         length = len(list(chains[c].residues()))
         is_end = k in (0, length)
+        if is_end and _has_piece_beyond(whole, c, before=k == 0):
+            continue
         is_rebuilt = ends if is_end else gaps == "rebuild"
         if is_rebuilt:
             kept[c, k] = names
         verb = "rebuilt" if is_rebuilt else "left out"
         side = "at the beginning" if k == 0 else "at the end" if k == length else f"inside, after residue {k}"
         what = f"{len(names)} residues missing {side} {verb}"
-        report.note("end" if is_end else "gap", original.get(chains[c].id, chains[c].id), what)
+        report.note("end" if is_end else "gap", whole[c].chain, what)
     fixer.missingResidues = kept
+
+
+def _has_piece_beyond(whole: Sequence[Piece], c: int, before: bool) -> bool:
+    """Whether a chain goes on beyond a gap, before or behind its piece c."""
+    others = whole[:c] if before else whole[c + 1 :]
+    return any(piece.chain == whole[c].chain and piece.sequence for piece in others)
 
 
 def _where(original: dict[str, str], residue: Any) -> str:
@@ -155,9 +176,11 @@ def protonate(
     with repeatable(seed) as platform:
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, platform=platform)
-        except (ValueError, KeyError) as error:
+        except Exception as error:  # OpenMM raises of many kinds, its own among them
             raise FormatError(f"{report.source}: {explain_template_error(topology, str(error))}") from error
-    for residue, variant in zip(residues, variants, strict=True):
+    made = list(modeller.topology.residues())
+    for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
+        variant = chosen or charged_otherwise(with_hydrogens)
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
             why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
@@ -165,6 +188,20 @@ def protonate(
     added = modeller.topology.getNumAtoms() - topology.getNumAtoms()
     report.note("hydrogens", "", f"{added} hydrogens added at pH {ph:g}")
     return modeller.topology, _in_nanometres(modeller.positions)
+
+
+def charged_otherwise(residue: Any) -> str | None:
+    """The name of the form of a residue that is not charged as it is in water at pH 7, by its hydrogens; None if it is."""
+    names = {atom.name for atom in residue.atoms()}
+    if residue.name == "ASP" and names & {"HD1", "HD2"}:
+        return "ASH"
+    if residue.name == "GLU" and names & {"HE1", "HE2"}:
+        return "GLH"
+    if residue.name == "LYS" and len(names & {"HZ1", "HZ2", "HZ3"}) == 2:
+        return "LYN"
+    if residue.name == "CYS" and not names & {"HG"} and "SG" in names:
+        return "CYM"
+    return None
 
 
 def relax(

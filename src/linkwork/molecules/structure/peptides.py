@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.molecules import extras
 
@@ -74,6 +75,8 @@ def _carbonyl(CA: FloatArray, C: FloatArray, N: FloatArray) -> FloatArray:
 
 
 def check_sequence(sequence: str) -> str:
+    if not isinstance(sequence, str):
+        raise ModelError(f"the sequence is {shown(sequence)}; write one letter per residue.")
     letters = sequence.strip().upper()
     unknown = sorted(set(letters) - set(LETTERS))
     if not letters or unknown:

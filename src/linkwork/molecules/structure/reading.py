@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkwork.core.checks import shown
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
 from linkwork.molecules.structure.report import PreparationReport
@@ -16,6 +18,13 @@ from linkwork.molecules.structure.report import PreparationReport
 BACKBONE = ("N", "CA", "C")
 LONGEST_PEPTIDE_BOND = 2.0  # [Å] between C and N; a bond has 1.33, a gap 3 and more
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
+TEXT_SUFFIXES = (
+    ".pdb",
+    ".ent",
+    ".pdb.gz",
+    ".ent.gz",
+)  # that end with a record END; mmCIF files cannot be cut unnoticed
+FURTHEST = 1e5  # [Å] from the origin: what the columns of a PDB file can say, 10 µm
 SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
 
 
@@ -32,17 +41,28 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
     """The file as a gemmi.Structure with one model, without hydrogens."""
     gemmi = extras.need("gemmi", "reading a structure")
     file = Path(path)
-    if not file.is_file():
+    try:
+        is_there = file.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise FormatError(f"{shown(str(file))}: {error.strerror}.") from None
+    if not is_there:
         raise FormatError(f"{file}: there is no such file.")
     if not str(file).lower().endswith(SUFFIXES):
         raise FormatError(f"{file}: a structure file ends in one of {', '.join(SUFFIXES)}.")
     try:
         structure = gemmi.read_structure(str(file))
-    except (RuntimeError, ValueError, OSError, UnicodeDecodeError) as error:
+        structure.setup_entities()
+        for site in (site for found in structure for site in found.all()):
+            _ = site.chain.name, site.residue.name, site.atom.name  # bytes that are not text raise here
+    except Exception as error:  # gemmi raises whatever its C++ code meets
         raise FormatError(f"{file}: the file is damaged or cut off: {error}") from error
-    structure.setup_entities()
     if len(structure) == 0 or structure[0].count_atom_sites() == 0:
         raise FormatError(f"{file}: the file has no atoms.")
+    if file.name.lower().endswith(TEXT_SUFFIXES) and not has_end(file):
+        *_, last = structure[0].all()
+        where = f"{last.chain.name or '_'}:{last.residue.seqid}"
+        told = f"no END record: whole, or cut off behind atom {last.atom.name} of {last.residue.name} {where}"
+        report.note("file", "", told)
     if not 1 <= model <= len(structure):
         raise FormatError(f"{file}: there is no model {model}; the file has {len(structure)}.")
     if len(structure) > 1:
@@ -58,11 +78,19 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
     return structure
 
 
-def choose_chains(structure: Any, chains: str | Iterable[str] | None, source: str) -> None:
+def has_end(file: Path) -> bool:
+    """Whether a PDB file says that it is whole: END, or the end of its last model, is its last record."""
+    last = b""
+    with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb") as lines:
+        for line in lines:
+            last = line if line.strip() else last
+    return last[:6].strip().upper() in (b"END", b"ENDMDL", b"TER", b"MASTER")
+
+
+def choose_chains(structure: Any, wanted: Sequence[str] | None, source: str) -> None:
     """Takes away all chains but those asked for."""
-    if chains is None:
+    if wanted is None:
         return
-    wanted = [word.strip() for word in chains.split(",")] if isinstance(chains, str) else list(chains)
     known = [chain.name for chain in structure[0]]
     missing = [name for name in wanted if name not in known]
     if missing or not wanted:
@@ -192,10 +220,11 @@ def _backbone_faults(where: str, residue: Any, names: set[str]) -> list[str]:
 
 def _coordinate_faults(chain: Any) -> list[str]:
     return [
-        f"atom {atom.name} of {residue.name} {label(chain, residue)} stands at ({atom.pos.x}, {atom.pos.y}, {atom.pos.z})."
+        f"atom {atom.name} of {residue.name} {label(chain, residue)} stands at ({atom.pos.x}, {atom.pos.y}, {atom.pos.z}); "
+        f"coordinates are finite and within ±{FURTHEST:g} Å."
         for residue in chain
         for atom in residue
-        if not (math.isfinite(atom.pos.x) and math.isfinite(atom.pos.y) and math.isfinite(atom.pos.z))
+        if not all(abs(x) <= FURTHEST for x in (atom.pos.x, atom.pos.y, atom.pos.z))
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from linkwork.core.units import told_in
 from linkwork.errors import LinkworkError, MissingExtraError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.efforts import effort_panels
@@ -61,6 +62,7 @@ def save_plot(
         axes.tick_params(which="both", labelsize=8)
         axes.grid(color="0.92")
         axes.set_axisbelow(True)
-        panel.draw(axes)
+        with told_in(recording.units):
+            panel.draw(axes)
     figure.savefig(path, dpi=130)
     return [panel.title for panel in panels]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.units import unit
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.panel import Panel, finish_over_time
 
@@ -36,7 +37,7 @@ def motion_panels(recording: Recording) -> list[Panel]:
         colors = {"cmap": "viridis_r", "norm": LogNorm(least, top), "rasterized": True}
         image = axes.pcolormesh(edges, bins, np.ma.masked_less(rows, least), **colors)
         bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
-        bar.set_label("change from frame to frame [rad or m]", fontsize=8)
+        bar.set_label(f"change from frame to frame [{unit('rad or m')}]", fontsize=8)
         bar.ax.tick_params(labelsize=8)
         axes.grid(False)
         finish_over_time(axes, "number of the joint")

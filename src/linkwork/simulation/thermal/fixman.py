@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import not_negative, positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import kernel, routine
 from linkwork.dynamics.aba import (
@@ -35,6 +36,7 @@ from linkwork.dynamics.aba import (
     inertia_to_parent_general,
     velocities_root_to_leaf,
 )
+from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
@@ -177,6 +179,9 @@ class FixmanPotential:
         return table_of_attributes(self)
 
     def __init__(self, model: Model, temperature: float, boltzmann: float = BOLTZMANN):
+        as_model(model, "Fixman's potential")
+        not_negative(temperature, "temperature", finite=True)
+        positive(boltzmann, "boltzmann")
         kinds, parents = model.arrays.tree[:, KIND], model.parent
         bad = np.flatnonzero((kinds != HELICAL) & (parents >= 0) & (model.arrays.tree[:, DOF] > 0))
         if bad.size:
@@ -192,9 +197,10 @@ class FixmanPotential:
 
     def log_det(self, state: State) -> tuple[float, FloatArray]:
         """ln det M and its derivatives by all coordinates, shape (nv,). Cost: O(n)."""
+        q, _ = as_state(self.model, state)
         slopes = np.zeros(self.model.nv)
         value = log_det_and_slopes(
-            self.model.arrays, np.ascontiguousarray(state.q), self._still, self._none, self._no_wrenches, *self._work,
+            self.model.arrays, q, self._still, self._none, self._no_wrenches, *self._work,
             self._mobility, self._scratch, slopes,
         )  # fmt: skip
         if not math.isfinite(value):

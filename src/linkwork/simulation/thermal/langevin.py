@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import not_negative, positive
+from linkwork.core.checks import not_negative, positive, shown, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.front import energy, forward_dynamics
+from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -35,8 +37,8 @@ class RandomVelocities:
         return table_of_attributes(self)
 
     def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
-        self.model = model
-        self.boltzmann = boltzmann
+        self.model = as_model(model, "RandomVelocities")
+        self.boltzmann = positive(boltzmann, "boltzmann")
         self._factors = inertia_factors(model)
         self._armature = np.sqrt(model.arrays.dof[:, layout.ARMATURE])
         bare = np.zeros_like(model.arrays.dof)
@@ -50,7 +52,9 @@ class RandomVelocities:
 
     def draw(self, q: FloatArray, temperature: float, rng: np.random.Generator) -> FloatArray:
         """One sample [rad/s or m/s; per ps for molecules], shape (nv,). Cost: O(n)."""
-        root = np.sqrt(self.boltzmann * temperature)
+        if not isinstance(rng, np.random.Generator):
+            raise StateError(f"rng is {shown(rng)}; give np.random.default_rng(seed).")
+        root = np.sqrt(self.boltzmann * not_negative(temperature, "temperature", finite=True))
         wrenches = root * np.einsum("bij,bj->bi", self._factors, rng.normal(size=(self.model.n_bodies, 6)))
         effort = root * self._armature * rng.normal(size=self.model.nv)
         still = State(q, np.zeros(self.model.nv))
@@ -97,6 +101,9 @@ class Langevin:
         not_negative(self.temperature, "temperature", finite=True)
         positive(self.friction, "friction")
         positive(self.boltzmann, "boltzmann")
+        whole(self.seed, 0, "seed")
+        if not isinstance(self.fixman, bool | np.bool_):
+            raise StateError(f"fixman is {shown(self.fixman)}; give True or False.")
 
     def start(self, model: Model) -> ThermostatByHand:
         """The thermostat at work on states of a model that are moved by hand; simulations take `thermostat=` instead."""
@@ -107,7 +114,7 @@ class ThermostatByHand:
     """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
 
     def __init__(self, settings: Langevin, model: Model):
-        self.settings, self.model = settings, model
+        self.settings, self.model = settings, as_model(model, "a thermostat")
         self.rng = np.random.default_rng(settings.seed)
         self._velocities = RandomVelocities(model, settings.boltzmann)
         self._fixman: Any = None
@@ -126,7 +133,10 @@ class ThermostatByHand:
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Goes on with the random numbers of a checkpoint."""
-        self.rng.bit_generator.state = checkpoint["random"]
+        try:
+            self.rng.bit_generator.state = checkpoint["random"]
+        except (TypeError, KeyError, ValueError, IndexError, OverflowError) as error:
+            raise StateError(f"{shown(checkpoint)} is not a checkpoint of a thermostat: {error}.") from None
 
     def thermal_velocity(self, q: FloatArray) -> FloatArray:
         """Velocities of the thermostat's temperature at q, shape (nv,)."""
@@ -134,11 +144,14 @@ class ThermostatByHand:
 
     def relax_velocity(self, state: State, h: float) -> State:
         """The exact change of velocities by friction and noise in the time h: v ← c v + √(1 - c²) ξ, c = exp(-γ h)."""
-        c = np.exp(-self.settings.friction * h)
-        noise = self.thermal_velocity(state.q)
-        return State(state.q, c * state.v + np.sqrt(1.0 - c * c) * noise)
+        q, v = as_state(self.model, state)
+        c = np.exp(-self.settings.friction * not_negative(h, "h"))
+        return State(q, c * v + np.sqrt(1.0 - c * c) * self.thermal_velocity(q))
 
 
 def temperature(model: Model, state: State, boltzmann: float = BOLTZMANN) -> float:
     """2 E_kin / (nv k) [K]."""
-    return float(2.0 * energy(model, state).kinetic / (model.nv * boltzmann))
+    kinetic = energy(model, state).kinetic
+    if model.nv == 0:
+        raise StateError(f"model '{model.name}' cannot move; it has no temperature.")
+    return float(2.0 * kinetic / (model.nv * positive(boltzmann, "boltzmann")))

@@ -1,0 +1,43 @@
+"""Units that numbers are told in: SI, and those of molecules. Numbers themselves are never converted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+# What stands for each SI unit where lengths are nm, times ps and masses Da; 1 Da nm²/ps² = 1 kJ/mol.
+MOLECULAR = {"kg": "Da", "m": "nm", "s": "ps", "J": "kJ/mol", "N": "kJ/mol/nm", "N·m": "kJ/mol"}
+MOLECULAR_FIELDS = ("CompiledField", "OpenMMField")  # force fields of molecules
+_told_in: ContextVar[Mapping[str, str]] = ContextVar("units")
+_UNIT = re.compile(
+    r"(?<![A-Za-z·])(?:" + "|".join(sorted(map(re.escape, MOLECULAR), key=len, reverse=True)) + r")(?![A-Za-z·])"
+)
+
+
+def units_of(settings: Mapping[str, Any]) -> Mapping[str, str]:
+    """What stands for SI units in a simulation of these settings; nothing where SI units hold."""
+    return MOLECULAR if settings.get("field_kind") in MOLECULAR_FIELDS else {}
+
+
+@contextmanager
+def told_in(units: Mapping[str, str]) -> Iterator[None]:
+    """Within it `unit` tells these instead of SI units."""
+    before = _told_in.set(units)
+    try:
+        yield
+    finally:
+        _told_in.reset(before)
+
+
+def unit(name: str) -> str:
+    """The unit that stands for an SI unit, such as "s", or for "rad or m"."""
+    units = _told_in.get({})
+    return _UNIT.sub(lambda found: units[found[0]], name) if units else name
+
+
+def has_prefixes() -> bool:
+    """Whether prefixes such as milli make sense: they do with SI units."""
+    return not _told_in.get({})
