@@ -276,7 +276,12 @@ def held_rope(**settings):
     return lw.haptics.grasp(sim, "link_7", hand, (0.2, 0.0, 0.0), force_limit=100.0, **settings)
 
 
-REGION = [(1000.0, 1000.0, 1.0), (1000.0, 200.0, 5.0), (200.0, 160.0, 1.0), (50.0, 50.0, 1.0)]  # rate, stiffness, damping
+REGION = [
+    (1000.0, 1000.0, 1.0),
+    (1000.0, 200.0, 5.0),
+    (200.0, 160.0, 1.0),
+    (50.0, 50.0, 1.0),
+]  # rate, stiffness, damping
 
 
 @pytest.mark.parametrize("feel", ["spring", "reactions"])

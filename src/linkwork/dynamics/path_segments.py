@@ -8,8 +8,8 @@ bodies, and nodes where paths meet) a path is a chain of nodes, which are linear
 
 because joints answer each other alike (J M⁻¹ Jᵀ is symmetric). T and R come from one climb and one descent of the segment
 for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A station where
-two clusters are joined gets the upper part of the cluster above, (c₁, g), and the lower part of the one below, (g, c₂), with
-g the change of the gap that the joint has to close:
+two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change of the gap that the
+joint has to close:
 
     u = (c₁, c₂) + N g       d_g = Nᵀ d_u - W g                                                              (3)
 
@@ -30,7 +30,7 @@ from linkwork.dynamics.path_queries import NO_NODE, PathData, climb_on, path_dat
 from linkwork.dynamics.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import lane_vector, negate6, row_sums
-from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, wrench_to_parent
 
 IntArray = NDArray[np.int64]
 
@@ -217,23 +217,55 @@ def write_joint(table, words, node, o):
 
 
 @inlined
-def entry(enters, r):
-    """Where row r of a segment's top comes in at the station above."""
+def entry(enters, half):
+    """Where the first or second six numbers of a segment's top come in at the station above."""
     if enters == AS_UPPER:
-        return IN_U + r if r < 6 else IN_G + r - 6
+        return IN_G if half else IN_U
     if enters == AS_LOWER:
-        return IN_G + r if r < 6 else IN_U + r
-    return IN_U + r
+        return IN_U + 6 if half else IN_G
+    return IN_U
 
 
 @inlined
-def leaves_at(enters, r):
-    """Where what comes down into row r stands at the station above."""
+def leaves_at(enters, half):
+    """Where what comes down into them stands at the station above."""
     if enters == AS_UPPER:
-        return AT_D + r if r < 6 else AT_DG + r - 6
+        return AT_DG if half else AT_D
     if enters == AS_LOWER:
-        return AT_DG + r if r < 6 else AT_D + r
-    return AT_D + r
+        return AT_D + 6 if half else AT_DG
+    return AT_D
+
+
+@inlined
+def six(a, o):
+    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5])
+
+
+@inlined
+def put6(a, o, x):
+    a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5] = x
+
+
+@inlined
+def times(a, o, width, x):
+    """Six rows of six numbers at a[o], `width` apart, times x."""
+    return (
+        dot6(six(a, o), x),
+        dot6(six(a, o + width), x),
+        dot6(six(a, o + 2 * width), x),
+        dot6(six(a, o + 3 * width), x),
+        dot6(six(a, o + 4 * width), x),
+        dot6(six(a, o + 5 * width), x),
+    )
+
+
+@inlined
+def times_transposed(a, o, width, x):
+    """The transpose of the same times x."""
+    y = scale6(x[0], six(a, o))
+    for r in range(1, 6):
+        y = add6(y, scale6(x[r], six(a, o + r * width)))
+    return y
 
 
 @routine
@@ -250,42 +282,46 @@ def answer_network(words, start, count, state):
         size, rows, enters = whole[o + N_SIZE], whole[o + N_ROWS], whole[o + N_ENTERS]
         above = whole[o + N_ABOVE] * STATION_STATE
         T = o + N_R + size * size
-        for r in range(size):
-            state[s + AT_U + r] = state[s + IN_U + r]
+        u = six(state, s + IN_U)
+        low = ZERO6
         if size == 12:
             N = T + rows * size
-            for r in range(12):
-                for c in range(6):
-                    state[s + AT_U + r] += words[N + 6 * r + c] * state[s + IN_G + c]  # (3)
-        for r in range(rows):
-            x = 0.0
-            for c in range(size):
-                x += words[T + r * size + c] * state[s + AT_U + c]  # (1)
-            state[above + entry(enters, r)] += x
+            g = six(state, s + IN_G)
+            u = add6(u, times(words, N, 6, g))  # (3)
+            low = add6(six(state, s + IN_U + 6), times(words, N + 36, 6, g))
+            put6(state, s + AT_U + 6, low)
+        put6(state, s + AT_U, u)
+        for half in range(rows // 6):
+            t = times(words, T + 6 * half * size, size, u)  # (1)
+            if size == 12:
+                t = add6(t, times(words, T + 6 * half * size + 6, size, low))
+            at = above + entry(enters, half)
+            put6(state, at, add6(six(state, at), t))
     for k in range(count - 1, -1, -1):
         o = start + whole[start + k]
         s = k * STATION_STATE
         size, rows, enters = whole[o + N_SIZE], whole[o + N_ROWS], whole[o + N_ENTERS]
         above = whole[o + N_ABOVE] * STATION_STATE
-        T = o + N_R + size * size
-        for r in range(size):
-            x = 0.0
-            for c in range(size):
-                x += words[o + N_R + r * size + c] * state[s + AT_U + c]
-            state[s + AT_D + r] = x
-        for r in range(rows):
-            x = state[above + leaves_at(enters, r)]
-            for c in range(size):
-                state[s + AT_D + c] += words[T + r * size + c] * x  # (2)
+        R, T = o + N_R, o + N_R + size * size
+        u = six(state, s + AT_U)
+        d = times(words, R, size, u)  # (2)
+        low = ZERO6
+        if size == 12:
+            v = six(state, s + AT_U + 6)
+            d = add6(d, times(words, R + 6, 12, v))
+            low = add6(times(words, R + 72, 12, u), times(words, R + 78, 12, v))
+        for half in range(rows // 6):
+            t = six(state, above + leaves_at(enters, half))
+            d = add6(d, times_transposed(words, T + 6 * half * size, size, t))
+            if size == 12:
+                low = add6(low, times_transposed(words, T + 6 * half * size + 6, size, t))
+        put6(state, s + AT_D, d)
         if size == 12:
             N = T + rows * size
-            for c in range(6):
-                x = 0.0
-                for r in range(12):
-                    x += words[N + 6 * r + c] * state[s + AT_D + r]
-                for r in range(6):
-                    x -= words[N + 72 + 6 * c + r] * state[s + IN_G + r]
-                state[s + AT_DG + c] = x  # (3)
+            put6(state, s + AT_D + 6, low)
+            g = times(words, N + 72, 6, six(state, s + IN_G))
+            g = sub6(add6(times_transposed(words, N, 6, d), times_transposed(words, N + 36, 6, low)), g)
+            put6(state, s + AT_DG, g)  # (3)
 
 
 @routine

@@ -1,4 +1,4 @@
-"""How the bodies held answer the wrenches of all hands, from the words of a snapshot: the coupling loop's side and the other's.
+"""How the bodies held answer the wrenches of all hands, from the words of a snapshot; both sides of the coupling ask it.
 
 a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constraints                       (6)  docs/haptics.md
 """
@@ -6,7 +6,7 @@ a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constrai
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network
+from linkwork.dynamics.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network, put6, six, times
 from linkwork.haptics.layout import (
     R_INTO,
     R_STATION,
@@ -17,12 +17,7 @@ from linkwork.haptics.layout import (
     S_ROWS,
     S_STATIONS,
 )
-from linkwork.spatial.vectors import sub6
-
-
-@inlined
-def six(a, o):
-    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5])
+from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 
 
 @inlined
@@ -46,22 +41,15 @@ def answer_hands(words, work, wrench, state, rows):
             work[state + STATION_STATE * k + e] = 0.0
     for h in range(count):
         o = S_HANDS + h * RECORD
-        w = six(work, wrench + 6 * h)
+        w = times(words, o + R_INTO, 6, six(work, wrench + 6 * h))
+        put6(work, wrench + 6 * h, w)
         at = state + STATION_STATE * whole[o + R_STATION] + IN_U
-        for r in range(6):
-            m = o + R_INTO + 6 * r
-            x = 0.0
-            for c in range(6):
-                x += words[m + c] * w[c]
-            work[wrench + 6 * h + r] = x
-            work[at + r] += x
+        put6(work, at, add6(six(work, at), w))
     answer_network(words, S_HANDS + count * RECORD, stations, work[state:])
     for r in range(whole[S_ROWS]):
         x = 0.0
         for h in range(count):
-            row = row_of(words, r, h)
-            for e in range(6):
-                x += row[e] * work[wrench + 6 * h + e]
+            x += dot6(row_of(words, r, h), six(work, wrench + 6 * h))
         work[rows + r] = x
 
 
@@ -72,6 +60,5 @@ def hand_acceleration(words, work, h, state, rows):
     a = six(work, state + STATION_STATE * whole[S_HANDS + h * RECORD + R_STATION] + AT_D)
     for r in range(whole[S_ROWS]):
         row = row_of(words, r, h)
-        x = work[rows + r]
-        a = sub6(a, (x * row[0], x * row[1], x * row[2], x * row[3], x * row[4], x * row[5]))
+        a = sub6(a, scale6(work[rows + r], row))
     return a

@@ -8,7 +8,7 @@ of the constraints, the constrained linkage has
 
 on the rows that count; those that repeat others carry nothing. f is what constraints do to bodies at the snapshot beyond
 what the coefficients contain. Loops: λ = -A⁺ (C a_t - b). Contacts and limits: the impulses of the last step over its
-length, as the simulation solved for them; so the hand feels the forces that moved the body, impacts included. A contact that
+length, as the simulation solved for them; so the hand feels the forces that moved the body, impacts included. One that
 sticks answers in three directions, one that slides along its normal, a limit along its coordinate. Until the next snapshot
 they answer both ways, as if bodies were bound to each other.
 

@@ -16,6 +16,7 @@ import math
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.path_segments import put6, six, times
 from linkwork.haptics.answers import answer_hands, hand_acceleration
 from linkwork.haptics.atomics import load_integer, store_integer
 from linkwork.haptics.clock import clock_ns
@@ -115,6 +116,7 @@ from linkwork.haptics.scratch import (
 )
 from linkwork.haptics.seqlock import leave, take
 from linkwork.spatial.rotations import add3, dot3, matrix_quaternion, quaternion_multiply, scale3, sub3
+from linkwork.spatial.vectors import add6, scale6
 
 
 @inlined
@@ -203,16 +205,13 @@ def feel(memory, scratch, h, now):
     slot = words[r + R_SLOT]
     output = scratch[AT_OUTPUT : AT_OUTPUT + OUTPUT_WORDS]
     gain = scratch[AT_GAIN + h]
-    a = hand_acceleration(scratch, scratch, h, AT_STATE, AT_ROWS)
-    for i in range(6):
-        own = scratch[AT_WRENCH + 6 * h + i]
-        f = -own
-        if words[r + R_FEEL] != FEEL_SPRING:
-            f += gain * scratch[r + R_FEED + i]
-            for k in range(6):
-                f += scratch[r + R_OUT + 6 * i + k] * a[k]
-        output[O_WRENCH + i] = own
-        output[O_FELT + i] = f
+    w = six(scratch, AT_WRENCH + 6 * h)
+    f = scale6(-1.0, w)
+    if words[r + R_FEEL] != FEEL_SPRING:
+        a = hand_acceleration(scratch, scratch, h, AT_STATE, AT_ROWS)
+        f = add6(f, add6(scale6(gain, six(scratch, r + R_FEED)), times(scratch, r + R_OUT, 6, a)))
+    put6(output, O_WRENCH, w)
+    put6(output, O_FELT, f)
     scale = scratch[r + R_FORCE_SCALE]
     turn_scale = scale / scratch[r + R_LENGTH_SCALE]
     m = REMEMBERED + slot * MEMORY_WORDS
