@@ -19,9 +19,8 @@ import numpy as np
 import linkwork as lw
 from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
-from linkwork.core.bundles import describe
 from linkwork.dynamics.front import ALGORITHMS
-from linkwork.dynamics.path_union import path_union, respond_together
+from linkwork.dynamics.path_union import respond_together
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.haptics import layout as at
 from linkwork.haptics.coupling import couple_many
@@ -309,19 +308,23 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         trace = grasp.session.run(0.02, h=H)
         yield f"felt in {type(sim).__name__}", trace.felt
         felt = np.zeros(6)
-        feel_by_path(grasp.session._condenser.paths_table, grasp.session._ports_table, np.ones(6), felt)
+        held = grasp.session._held
+        feel_by_path(held.table, held.ports_table, np.ones(6), felt)
         yield f"felt by the path in {type(sim).__name__}", felt
-        paths, ports = grasp.session._condenser.source.paths, grasp.session._ports
-        union, wrenches = path_union(paths.nodes, ports.leaf), np.ones((2, 6))
-        table = describe(paths, union)
-        moved, all_felt = np.zeros((2, 6)), np.zeros((2, 6))
-        feel_together(table, grasp.session._ports_table, wrenches, moved, all_felt)
-        respond_together(table, wrenches, moved)
+        wrenches, moved, all_felt = np.ones((2, 6)), np.zeros((2, 6)), np.zeros((2, 6))
+        feel_together(held.table, held.ports_table, wrenches, moved, all_felt)
+        respond_together(held.table, wrenches, moved)
         yield f"felt by all paths in {type(sim).__name__}", np.concatenate([moved, all_felt])
     loop = lw.library.four_bar().compile()
     closed = lw.FullDynamics(loop, lw.close_loops(loop, loop.neutral()))
     grasp = lw.haptics.grasp(closed, 1, lw.haptics.Pointer())
     yield "felt in a loop", grasp.session.run(0.01, h=H).felt
+    stops = lw.Linkage("at its limit")
+    body = lw.Inertia.box(1.0, (0.4, 0.1, 0.1)).at(lw.Pose((0.2, 0, 0)))
+    stops.add_body("arm", joint=lw.Revolute((0, 1, 0), limits=(-0.1, 0.1)), inertia=body)
+    limited = stops.compile()
+    grasp = lw.haptics.grasp(lw.FullDynamics(limited, limited.state([0.1])), 0, lw.haptics.Pointer())
+    yield "felt at a limit", grasp.session.run(0.01, h=H).felt
     memory, scratch = new_memory(), np.zeros(SCRATCH)
     couple_many(memory, scratch, 2)
     memory.view(np.int64)[at.H_STOP] = 1

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import Float2, Int1, Int2, reader
-from linkwork.core.jit import kernel, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, pass_joint
-from linkwork.dynamics.path_queries import PathData, path_data_of, push_through, times_block
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
+from linkwork.dynamics.path_queries import PathData, body_bias, path_data_of, push_through, times_block
 from linkwork.spatial.memory import load3, load6, load9, store6
-from linkwork.spatial.simd import lane_vector, negate6, row_sums
+from linkwork.spatial.simd import flat6, lane_vector, negate6, row_sums
 from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, wrench_to_parent
 
 IntArray = NDArray[np.int64]
@@ -65,7 +65,29 @@ def respond_together(table, wrenches, out):
     table: of PathData and PathUnion. Several bodies may be the same. Cost: O(k log(n/k)).
     """
     climb_together(table, wrenches)
-    descend_together(table)
+    descend_together(table, False)
+    read_bodies(table, out)
+
+
+@kernel
+def respond_in_turn(table, wrenches, out):
+    """The same for p sets of wrenches, one after the other: wrenches, out (p, k, 6). Cost: O(p k log(n/k))."""
+    for r in range(wrenches.shape[0]):
+        climb_together(table, wrenches[r])
+        descend_together(table, False)
+        read_bodies(table, out[r])
+
+
+@routine
+def accelerate_together(table, out):
+    """Accelerations of k bodies at the state, in a world that accelerates by -g: out (k, 6). Cost: O(k log(n/k))."""
+    descend_together(table, True)
+    read_bodies(table, out)
+
+
+@inlined
+def read_bodies(table, out):
+    """Accelerations that a descent left behind."""
     u = union_of(table)
     for k in range(u.place.shape[0]):
         a = load6(u.state, u.place[k], A)
@@ -123,20 +145,25 @@ def climb_together(table, wrenches):
 
 
 @routine
-def descend_together(table):
-    """Solves the joints of the union, root first; leaves the acceleration of every body in `state`."""
+def descend_together(table, actual):
+    """Solves the joints of the union, root first; leaves the acceleration of every body in `state`.
+
+    actual: with the state's own β, b and efforts; else with the changes that a climb recorded.
+    """
     d = path_data_of(table)
     u = union_of(table)
+    effort = d.total if actual else d.quiet
     last = u.node.shape[0] - 1
-    for k in range(18):
-        u.state[last, k] = 0.0  # the world stands still
+    g = d.gravity
+    base = (0.0, 0.0, 0.0, -g[0], -g[1], -g[2]) if actual else ZERO6
+    hand_down(u.state, last, base, ZERO6, ZERO6)
     for k in range(last, -1, -1):
         node = u.node[k]
         kind = d.nodes[node, NODE_KIND]
         i = d.nodes[node, INDEX]
         left = u.child[k, 0]
         right = u.child[k, 1]
-        known = load6(u.change, k, 0)
+        known = known_change(d, u, k, actual)
         a = load6(u.state, k, A)
         f1 = load6(u.state, k, F1)
         f2 = load6(u.state, k, F2)
@@ -145,14 +172,14 @@ def descend_together(table):
             p = load3(d.hinge, i, H_P)
             y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
             y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-            f = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+            f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
             if left >= 0:
                 hand_down(u.state, left, a, f1, negate6(wrench_to_parent(R, p, f)))
             if right >= 0:
                 hand_down(u.state, right, a, f, f2)
         elif kind == HANG:
             y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
-            f = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+            f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
             hand_down(u.state, left, a, f, ZERO6)
         elif kind == BODY:
             a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
@@ -164,6 +191,23 @@ def descend_together(table):
                 hand_down(u.state, left, a, ZERO6, ZERO6)
             if right >= 0:
                 hand_down(u.state, right, a, ZERO6, ZERO6)
+
+
+@inlined
+def known_change(d, u, k, actual):
+    """What the joint of node k has to close, or by what the bias of its body goes, besides what comes from above."""
+    node = u.node[k]
+    kind = d.nodes[node, NODE_KIND]
+    known = ZERO6
+    if not actual:
+        known = load6(u.change, k, 0)
+    elif kind == JOIN:
+        known = flat6(d.coef, d.block[node] + JOIN_L + L_BETA)
+    elif kind == HANG:
+        known = flat6(d.coef, d.block[node] + HANG_L + L_BETA)
+    elif kind == BODY:
+        known = body_bias(d, node)
+    return known
 
 
 @routine

@@ -3,12 +3,12 @@
 A tick takes the last snapshot and the last reading of every device, and forms for each hand
 
     w = Y (k (x_h - x') + d (v_h - v'))   what the hand does to the body: a spring and a damper         (1)  docs/haptics.md
-    f = f₀ + Σ_j F_j w_j - w              what the body's joints, weight and loads do to the hand       (2)
+    f = f₀ + I Σ_j K_j w_j - w            what the body's joints, weight and loads do to the hand       (2)
 
 x' and v' are where the body would be, without the hand, after the time for which the simulation holds a force, and Y is how
 it yields to the hand meanwhile: the coupling is taken implicitly.
-f is the paper's f_ext + Σ joint reactions with the forces of all hands in place. Climbing and descending the body's path is
-linear in those forces, so the simulation does it once for six unit wrenches, and hands over the 6x6 blocks F.
+f is the paper's f_ext + Σ joint reactions with the forces of all hands in place. Climbing and descending paths is linear
+in those forces, so the simulation does it once for unit wrenches, and hands over a small tree of matrices (`answers`).
 """
 
 import math
@@ -16,10 +16,11 @@ import math
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.path_segments import put6, six, times
+from linkwork.haptics.answers import answer_hands, hand_acceleration
 from linkwork.haptics.atomics import load_integer, store_integer
 from linkwork.haptics.clock import clock_ns
 from linkwork.haptics.layout import (
-    BLOCK,
     D_POSITION,
     D_QUATERNION,
     D_TIME,
@@ -56,6 +57,7 @@ from linkwork.haptics.layout import (
     OUTPUT_POST,
     OUTPUT_WORDS,
     OUTPUTS,
+    R_ALLOWANCE,
     R_DAMPING,
     R_DEVICE_ORIGIN,
     R_DRIFT,
@@ -68,6 +70,7 @@ from linkwork.haptics.layout import (
     R_HOLD,
     R_LENGTH_SCALE,
     R_ORIGIN,
+    R_OUT,
     R_PASSIVE,
     R_POINT,
     R_ROTATION,
@@ -89,15 +92,19 @@ from linkwork.haptics.layout import (
     S_COUNT,
     S_HANDS,
     S_TIME,
+    S_WORDS,
     SNAPSHOT,
     SNAPSHOT_WORDS,
 )
-from linkwork.haptics.passivity import count_energy, without_gift
+from linkwork.haptics.passivity import count_energy, within_account
 from linkwork.haptics.scratch import (
     AT_GAIN,
     AT_HAND,
     AT_OUTPUT,
     AT_READING,
+    AT_ROWS,
+    AT_STATE,
+    AT_TURNED,
     AT_WRENCH,
     HAND_WORDS,
     four,
@@ -109,6 +116,7 @@ from linkwork.haptics.scratch import (
 )
 from linkwork.haptics.seqlock import leave, take
 from linkwork.spatial.rotations import add3, dot3, matrix_quaternion, quaternion_multiply, scale3, sub3
+from linkwork.spatial.vectors import add6, scale6
 
 
 @inlined
@@ -190,35 +198,33 @@ def what_is_left(scratch, o, torque, force):
 
 
 @routine
-def feel(memory, scratch, h, count, now):
+def feel(memory, scratch, h, now):
     """What hand h feels, equation (2), as its output; and the energy that its device gave it."""
     r = S_HANDS + h * RECORD
     words = scratch.view(int64)
     slot = words[r + R_SLOT]
     output = scratch[AT_OUTPUT : AT_OUTPUT + OUTPUT_WORDS]
     gain = scratch[AT_GAIN + h]
-    spring_only = words[r + R_FEEL] == FEEL_SPRING
-    for i in range(6):
-        own = scratch[AT_WRENCH + 6 * h + i]
-        f = -own
-        if not spring_only:
-            f += gain * scratch[r + R_FEED + i]
-            for j in range(count):
-                block = S_HANDS + count * RECORD + (h * count + j) * BLOCK + 6 * i
-                for k in range(6):
-                    f += scratch[block + k] * scratch[AT_WRENCH + 6 * j + k]
-        output[O_WRENCH + i] = own
-        output[O_FELT + i] = f
+    w = six(scratch, AT_WRENCH + 6 * h)
+    f = scale6(-1.0, w)
+    if words[r + R_FEEL] != FEEL_SPRING:
+        a = hand_acceleration(scratch, scratch, h, AT_STATE, AT_ROWS)
+        f = add6(f, add6(scale6(gain, six(scratch, r + R_FEED)), times(scratch, r + R_OUT, 6, a)))
+    put6(output, O_WRENCH, w)
+    put6(output, O_FELT, f)
     scale = scratch[r + R_FORCE_SCALE]
     turn_scale = scale / scratch[r + R_LENGTH_SCALE]
     m = REMEMBERED + slot * MEMORY_WORDS
     count_energy(memory, scratch, h, m)
     force = scale3(scale, three(output, O_FELT + 3))
     torque = scale3(turn_scale, three(output, O_FELT))
-    if words[r + R_PASSIVE] != 0:
-        force, torque = without_gift(memory, scratch, h, m, force, torque, now)
     force = limited(force, scale * gain * scratch[r + R_FORCE_LIMIT])
     torque = limited(torque, turn_scale * gain * scratch[r + R_TORQUE_LIMIT])
+    spring = scale3(-scale, three(output, O_WRENCH + 3))
+    spring_torque = scale3(-turn_scale, three(output, O_WRENCH))
+    if words[r + R_PASSIVE] != 0:
+        allowance = scratch[r + R_ALLOWANCE]
+        force, torque = within_account(memory, m, force, torque, spring, spring_torque, allowance, now)
     if not dot3(force, force) + dot3(torque, torque) < math.inf:
         force = (0.0, 0.0, 0.0)
         torque = (0.0, 0.0, 0.0)
@@ -226,8 +232,8 @@ def feel(memory, scratch, h, count, now):
     put3(output, O_FELT + 3, force)
     put3(memory, m + M_FELT, torque)
     put3(memory, m + M_FELT + 3, force)
-    put3(memory, m + M_PULL, scale3(-turn_scale, three(output, O_WRENCH)))
-    put3(memory, m + M_PULL + 3, scale3(-scale, three(output, O_WRENCH + 3)))
+    put3(memory, m + M_PULL, spring_torque)
+    put3(memory, m + M_PULL + 3, spring)
     store_integer(memory, m + M_TIME, now)
     whole = output.view(int64)
     whole[O_TIME] = now
@@ -248,11 +254,14 @@ def couple(memory, scratch, now):
     again = take_snapshot(memory, scratch)
     if again > 0:
         store_integer(memory, H_RETRIES, load_integer(memory, H_RETRIES) + again)
-    count = words[S_COUNT]
+    count = min(max(words[S_COUNT], 0), HANDS)
     for h in range(count):
         pull(memory, scratch, h, now)
+    for k in range(6 * count):
+        scratch[AT_TURNED + k] = scratch[AT_WRENCH + k]
+    answer_hands(scratch, scratch, AT_TURNED, AT_STATE, AT_ROWS)
     for h in range(count):
-        feel(memory, scratch, h, count, now)
+        feel(memory, scratch, h, now)
     store_integer(memory, H_LAST_TICK, now)
     store_integer(memory, H_TICKS, load_integer(memory, H_TICKS) + 1)
     return now - words[S_TIME] if words[S_TIME] != 0 else -1
@@ -260,15 +269,15 @@ def couple(memory, scratch, now):
 
 @inlined
 def take_snapshot(memory, scratch):
-    """The last snapshot into the scratch: its first words say how many there are."""
+    """The last snapshot into the scratch: its first words say how many there are. One that says nonsense has no hands."""
     start = scratch[:S_HANDS]
     again = take(memory, SNAPSHOT, SNAPSHOT_WORDS, start, S_HANDS)
     words = scratch.view(int64)
     for _ in range(HANDS):
-        count = min(max(words[S_COUNT], 0), HANDS)
-        more = take(memory, SNAPSHOT, SNAPSHOT_WORDS, scratch, S_HANDS + count * (RECORD + count * BLOCK))
+        count = min(max(words[S_WORDS], S_HANDS), SNAPSHOT_WORDS)
+        more = take(memory, SNAPSHOT, SNAPSHOT_WORDS, scratch, count)
         again += max(more, 0)
-        if words[S_COUNT] == count:
+        if words[S_WORDS] <= count:
             break
     return again
 

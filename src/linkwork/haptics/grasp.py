@@ -35,7 +35,8 @@ class CouplingSettings:
     length_scale: metres of the world per metre of the device. force_scale: newtons of the device per newton of the world.
     watchdog [s]: how old a snapshot or reading may be before the hand is let go; fade [s]: the time that takes.
     feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling).
-    passive: brake the hand when it got more energy than the coupling itself would have given (passivity control).
+    passive: the hand gets at most `allowance` [J, in the device's units] more energy than the coupling itself would have
+    given; where there is no more left, it feels the coupling (passivity control).
     implicit: take spring and damper where the body will be at the end of the simulation's step, so that no stiffness and no
     damping is too high for the body's mass.
     """
@@ -55,12 +56,13 @@ class CouplingSettings:
     fade: float = 0.25
     feel: str = "reactions"
     passive: bool = True
+    allowance: float = 0.01
     implicit: bool = True
 
     def __post_init__(self) -> None:
         for name in ("force_limit", "torque_limit", "length_scale", "force_scale", "watchdog", "fade"):
             positive(getattr(self, name), name)
-        for name in ("stiffness", "damping", "torque", "torque_damping"):
+        for name in ("stiffness", "damping", "torque", "torque_damping", "allowance"):
             not_negative(getattr(self, name), name, finite=True)
         if self.feel not in FEELS:
             raise StateError(f"feel is {self.feel!r}; choose one of {', '.join(FEELS)}.")
@@ -83,6 +85,7 @@ class CouplingSettings:
         record[at.R_FORCE_LIMIT], record[at.R_TORQUE_LIMIT] = self.force_limit, self.torque_limit
         record[at.R_LENGTH_SCALE], record[at.R_FORCE_SCALE] = self.length_scale, self.force_scale
         words[at.R_FEEL], words[at.R_PASSIVE] = FEELS[self.feel], bool(self.passive)
+        record[at.R_ALLOWANCE] = self.allowance
         words[at.R_WATCHDOG], words[at.R_FADE] = round(self.watchdog * NANO), round(self.fade * NANO)
 
 

@@ -10,9 +10,11 @@ written last (integer), words 1 and 2 the sequence numbers of the two buffers (i
 
 from __future__ import annotations
 
+from linkwork.dynamics.path_segments import network_words
+
 MAGIC = 0x4C_57_48_41_50_54_49_43  # "LWHAPTIC"
-LAYOUT = 1  # changes whenever a word moves
-HANDS = 8  # at most, in one session
+LAYOUT = 2  # changes whenever a word moves
+HANDS = 64  # at most, in one session
 
 # -------------------------------------------------------------------------------------------------- header, all integers
 H_MAGIC, H_LAYOUT, H_HANDS, H_WORDS = 0, 1, 2, 3
@@ -33,7 +35,11 @@ P_LATEST, P_SEQUENCE, P_BUFFERS = 0, 1, 8
 S_TIME = 0  # when it was written (integer)
 S_COUNT = 1  # hands in it (integer)
 S_SIM_TIME = 2  # [s] of the simulation
-S_HANDS = 4  # from here on one record per hand, then the matrix: one 6x6 block for each pair of hands, row by row
+S_WORDS = 3  # of the whole snapshot (integer)
+S_STATIONS = 4  # of the tree of segments (integer), which stands behind the records: `dynamics.path_segments`
+S_ROWS = 5  # rows of constraints (integer), behind the tree: 6 numbers for each hand in each row
+S_AT_ROWS = 6  # the word at which they begin (integer)
+S_HANDS = 8  # from here on one record per hand
 
 # Record of a hand. Vectors and matrices refer to the axes of the world and to the point that is held.
 R_SLOT = 0  # its places for device and output (integer)
@@ -51,15 +57,20 @@ R_WATCHDOG, R_FADE = 35, 36  # [ns] (integers)
 R_ORIGIN = 37  # 3: world point that belongs to the device point R_DEVICE_ORIGIN
 R_DEVICE_ORIGIN = 40  # 3
 R_TURN = 43  # 4: quaternion; the hand's rotation in the world is the device's times this one
-R_PASSIVE = 47  # 1: the hand gets no energy that the coupling would not have given (integer)
+R_PASSIVE = 47  # 1: the hand gets no energy that the coupling would not have given, but for R_ALLOWANCE (integer)
 R_HOLD = 48  # [s] for which the simulation holds a force
 R_DRIFT = 49  # 6: acceleration of the body and of the point without hands [rad/s², m/s²]
 R_YIELD = 56  # 36: how much of a force is left when the body yields to it within R_HOLD, row by row
-RECORD = 96
-BLOCK = 36
+R_STATION = 92  # the station of its body in the tree (integer)
+R_ALLOWANCE = 93  # [J] that the hand may get beyond what the coupling would have given, in the device's units
+R_INTO = 96  # 36: wrench at the point held, axes of the world → about the body's origin, in its frame
+R_OUT = 132  # 36: acceleration of the body, in its frame → inertia times it, at the point held, axes of the world
+RECORD = 168
 FEEL_REACTIONS, FEEL_SPRING = 0, 1
 
-SNAPSHOT_WORDS = S_HANDS + HANDS * RECORD + HANDS * HANDS * BLOCK
+MOST_ROWS = 6 * HANDS  # what constraints do to so many hands has no more independent rows
+SNAPSHOT_WORDS = S_HANDS + HANDS * RECORD + network_words(HANDS) + MOST_ROWS * 6 * HANDS
+STATIONS = 2 * HANDS  # at most
 
 # --------------------------------------------------------------------------- reading: from a device to the coupling loop
 D_TIME = 0  # when it was read (integer)
@@ -96,7 +107,12 @@ HISTOGRAMS = 3
 
 # ------------------------------------------------------------------------- what the coupling loop remembers of each slot
 M_GRASP, M_ENERGY, M_LEAST, M_MOST, M_RELEASED, M_FELT, M_POSITION, M_TURN = 0, 1, 2, 3, 4, 5, 11, 14
-M_SPRING, M_SPRING_MOST, M_PULL, M_TIME = 18, 19, 20, 26  # the same meter for the coupling's own force; last tick
+M_SPRING, M_PULL, M_TIME = (
+    18,
+    19,
+    25,
+)  # the same meter for the coupling's own force, and that force; time of the last tick
+M_MOVED, M_TURNED = 26, 29  # way and turn of the hand between the last two ticks
 MEMORY_WORDS = 32
 
 

@@ -1,4 +1,16 @@
-"""The energy that a hand got, and the brake that takes back what was too much (passivity control)."""
+"""The energy that a hand got, and the limit that keeps it from getting more than there is (passivity).
+
+A force f is held from tick to tick while the hand goes the way Δ. The coupling's own force s (spring and damper) gives no
+more than was stored, inside the region that docs/haptics.md states. What a hand feels beyond it, x = f - s, is the inertia
+of the body held: it gives while the body gets faster, and takes while it gets slower. The account
+
+    e = Σ (f - s)·Δ ≤ allowance                                                                  (7)  docs/haptics.md
+
+is kept by giving only the part α of x that cannot overdraw it: the next way differs from the last one by at most a T², with
+a the largest acceleration of a hand.
+"""
+
+import math
 
 from linkwork.core.jit import inlined
 from linkwork.haptics.atomics import load_integer
@@ -7,28 +19,29 @@ from linkwork.haptics.layout import (
     M_FELT,
     M_LEAST,
     M_MOST,
+    M_MOVED,
     M_POSITION,
     M_PULL,
     M_SPRING,
-    M_SPRING_MOST,
     M_TIME,
     M_TURN,
+    M_TURNED,
 )
 from linkwork.haptics.scratch import AT_HAND, HAND_WORDS, four, put3, three, turn_from_to
-from linkwork.spatial.rotations import dot3, scale3, sub3
+from linkwork.spatial.rotations import add3, dot3, scale3, sub3
 
-LIGHTEST_HAND = (
-    0.05  # [kg] and [kg·m²]: what a damper of passivity control may stop within a tick, with the device it holds
-)
-LIGHTEST_TURN = 5e-5
-LONGEST_TICK = 0.1  # [s] after which a tick says nothing about the one before
+# A hand's own acceleration, and the lightest hand, with the device it holds, that a force may push.
+HAND_ACCELERATION, HAND_TURNING = 100.0, 1000.0  # [m/s², rad/s²]
+LIGHTEST_HAND, LIGHTEST_TURN = 0.05, 5e-5  # [kg, kg·m²]
+FIRST_TICK = 1e-3  # [s] taken for the time to the next tick where no tick was before, or long ago
+LONGEST_TICK = 0.1  # [s]
 
 
 @inlined
 def count_energy(memory, scratch, h, m):
     """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile.
 
-    Beside it what the coupling's own force would have given: the linkage's energy, no more.
+    Beside it what the coupling's own force would have given.
     """
     at = AT_HAND + HAND_WORDS * h
     moved = sub3(three(scratch, at + 3), three(memory, m + M_POSITION))
@@ -40,33 +53,30 @@ def count_energy(memory, scratch, h, m):
         memory[m + M_SPRING] += spring_work
     memory[m + M_LEAST] = min(memory[m + M_LEAST], memory[m + M_ENERGY])
     memory[m + M_MOST] = max(memory[m + M_MOST], memory[m + M_ENERGY])
-    memory[m + M_SPRING_MOST] = max(memory[m + M_SPRING_MOST], memory[m + M_SPRING])
     put3(memory, m + M_POSITION, three(scratch, at + 3))
+    put3(memory, m + M_MOVED, moved)
+    put3(memory, m + M_TURNED, turned)
     for k in range(4):
         memory[m + M_TURN + k] = scratch[at + 6 + k]
 
 
 @inlined
-def without_gift(memory, scratch, h, m, force, torque, now):
-    """The force with what brakes the hand when it got energy that the coupling would not have given (passivity control).
-
-    Joint reactions as a field of forces need not be conservative: (1 - F) k is not symmetric. The meter sees it, and a
-    damper takes back within the next tick what was given too much, as far as the lightest hand bears it.
-    """
-    excess = memory[m + M_ENERGY] - memory[m + M_SPRING_MOST]
+def within_account(memory, m, force, torque, spring, spring_torque, allowance, now):
+    """The force and torque with as much of what goes beyond the coupling as the account covers, equation (7)."""
     passed = 1e-9 * float(now - load_integer(memory, m + M_TIME))
-    if excess > 0.0 and passed > 0.0 and passed < LONGEST_TICK:
-        at = AT_HAND + HAND_WORDS * h
-        velocity = three(scratch, at + 10)
-        speed = dot3(velocity, velocity)
-        if speed > 0.0:
-            # as much as the next tick is to take back, on top of what the force itself would give in it
-            given = max(0.0, dot3(force, velocity)) * passed
-            brake = min((excess + given) / (passed * speed), LIGHTEST_HAND / passed)
-            force = sub3(force, scale3(brake, velocity))
-        spin = three(scratch, at + 13)
-        speed = dot3(spin, spin)
-        if speed > 0.0 and dot3(torque, torque) > 0.0:
-            brake = min(excess / (passed * speed), LIGHTEST_TURN / passed)
-            torque = sub3(torque, scale3(brake, spin))
+    if not (passed > 0.0 and passed < LONGEST_TICK):
+        passed = FIRST_TICK
+    x = sub3(force, spring)
+    y = sub3(torque, spring_torque)
+    pushes = math.sqrt(max(dot3(force, force), dot3(spring, spring)))
+    twists = math.sqrt(max(dot3(torque, torque), dot3(spring_torque, spring_torque)))
+    more = passed * passed * (HAND_ACCELERATION + pushes / LIGHTEST_HAND)
+    turn = passed * passed * (HAND_TURNING + twists / LIGHTEST_TURN)
+    worst = dot3(x, three(memory, m + M_MOVED)) + math.sqrt(dot3(x, x)) * more
+    worst += dot3(y, three(memory, m + M_TURNED)) + math.sqrt(dot3(y, y)) * turn
+    left = allowance + memory[m + M_SPRING] - memory[m + M_ENERGY]
+    if worst > left:
+        part = max(left, 0.0) / worst
+        force = add3(spring, scale3(part, x))
+        torque = add3(spring_torque, scale3(part, y))
     return force, torque

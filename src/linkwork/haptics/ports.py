@@ -4,9 +4,10 @@ With a the acceleration of a body under everything that acts on it, K the answer
 (J M⁻¹ Jᵀ, from the paths of the bodies), and w the wrenches of the hands, all in the bodies' frames,
 
     a(w) = a + Σ_j K_j (w_j - w_j now)                    linear in what the hands do
-    f(w) = I a(w) + V x* I V - w = f₀ + Σ_j F_j w_j - w   weight, other loads and joint reactions       (3)  docs/haptics.md
+    f(w) = I a(w) + V x* I V - w = f₀ + I Σ_j K_j w_j - w weight, other loads and joint reactions       (3)  docs/haptics.md
 
-in the axes of the world and about the points held. Cost: O(k² log n) for k hands once the coefficients are up to date.
+in the axes of the world and about the points held. K is not formed: a tree of segments (`dynamics.path_segments`) gives
+K w in O(k) for k hands, and is made in O(k log(n/k)) once the coefficients are up to date.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.path_queries import (
     acceleration_at,
-    answer_all,
     climb,
     descend,
     given_wrench,
@@ -28,13 +29,34 @@ from linkwork.dynamics.path_queries import (
     times_block,
     unit6,
 )
-from linkwork.dynamics.path_union import respond_together
-from linkwork.haptics.layout import BLOCK, R_DRIFT, R_FEED, R_POINT, R_ROTATION, R_TWIST, RECORD, S_HANDS
+from linkwork.dynamics.path_segments import STATION_STATE, own_answers, segments_of, write_network
+from linkwork.dynamics.path_union import accelerate_together, respond_together
+from linkwork.haptics.answers import answer_hands, hand_acceleration, row_of
+from linkwork.haptics.layout import (
+    HANDS,
+    MOST_ROWS,
+    R_DRIFT,
+    R_FEED,
+    R_INTO,
+    R_OUT,
+    R_POINT,
+    R_ROTATION,
+    R_STATION,
+    R_TWIST,
+    RECORD,
+    S_AT_ROWS,
+    S_COUNT,
+    S_HANDS,
+    S_ROWS,
+    S_STATIONS,
+    S_WORDS,
+    STATIONS,
+)
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, sub3, tmatvec3
-from linkwork.spatial.vectors import ZERO6, add6, angular, join, linear, scale6, sub6
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,11 +74,25 @@ class Ports(NamedTuple):
     applied: Float2  # (k, 6)  wrenches of the hands that the coefficients contain: at the points, axes of the world
     acceleration: Float2  # (k, 6)  of the bodies without the hands, gravity's pull included
     mobility: Float2  # (6 k, 6)  acceleration of each point, and its body, for unit wrenches at it: axes of the world
-    answers: Float2  # (6 k, 6 k)
-    message: Float1  # the snapshot, into which records and matrix are written
+    message: Float1  # the snapshot, into which records and the tree of segments are written
+    state: Float1  # (n,)  scratch of answers: wrenches on the bodies, stations, rows
+    E: Float2  # (12, 13)  scratch
+    M: Float2  # (12, 12)  scratch
 
 
 ports_of = reader(Ports)
+AT_WRENCH, AT_STATE = 0, 6 * HANDS  # in `state`
+AT_ROWS = AT_STATE + STATION_STATE * STATIONS
+
+
+def make_ports(body: FloatArray, bodies: IntArray, leaf: IntArray, at: FloatArray, message: FloatArray) -> Ports:
+    """Ports for hands on bodies, shape (k,), at points (k, 3) in their frames. body: the model's table."""
+    k = bodies.size
+    twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
+    return Ports(
+        body, bodies, leaf, np.ascontiguousarray(at, dtype=np.float64), np.zeros((k, 12)), twist, applied, acceleration,
+        np.zeros((6 * k, 6)), message, np.zeros(AT_ROWS + MOST_ROWS), np.zeros((12, 13)), np.zeros((12, 12)),
+    )  # fmt: skip
 
 
 @inlined
@@ -87,22 +123,6 @@ def to_point_motion(p, h, a, V):
 
 
 @inlined
-def answer(p, h, j, w):
-    """Acceleration of body h for a wrench on body j."""
-    a = ZERO6
-    for c in range(6):
-        o = 6 * j + c
-        r = 6 * h
-        x = w[c]
-        column = (
-            p.answers[r, o], p.answers[r + 1, o], p.answers[r + 2, o],
-            p.answers[r + 3, o], p.answers[r + 4, o], p.answers[r + 5, o],
-        )  # fmt: skip
-        a = add6(a, scale6(x, column))
-    return a
-
-
-@inlined
 def place_port(p, h):
     """Where the point held is and how it moves, into its record."""
     R = load9(p.pose, h, 0)
@@ -120,64 +140,92 @@ def place_port(p, h):
         p.message[o + R_ROTATION + k] = R[k]
 
 
-@kernel
-def find_answers(paths, ports):
-    """How the bodies held move, and answer unit wrenches on each other, from coefficients of the present state.
+@inlined
+def write_frames(p, h):
+    """Into the record: what turns a wrench at the point held into the body's frame, and an acceleration into its force."""
+    o = S_HANDS + h * RECORD
+    inertia = load10(p.body, p.bodies[h], INERTIA)
+    for c in range(6):
+        w = to_body(p, h, unit6(c))
+        f = to_point(p, h, rigid_times_twist(inertia, unit6(c)))
+        for r in range(6):
+            p.message[o + R_INTO + 6 * r + c] = w[r]
+            p.message[o + R_OUT + 6 * r + c] = f[r]
 
-    acceleration: with the hands in place, in a world that accelerates by -g.
+
+@kernel
+def find_answers(table, ports):
+    """How the bodies held move, and answer wrenches on each other, from coefficients of the present state.
+
+    table: of PathData, PathUnion and Segments. acceleration: with the hands in place, in a world that accelerates by -g.
     """
     p = ports_of(ports)
-    answer_all(paths, p.leaf, p.answers)
-    for h in range(p.bodies.shape[0]):
-        a = acceleration_at(paths, p.leaf[h])
-        for k in range(6):
-            p.acceleration[h, k] = a[k]
-
-
-@kernel
-def condense(paths, ports):
-    """Records and matrix of a snapshot, equation (3), of bodies without loops."""
-    find_answers(paths, ports)
-    write_answers(paths, ports)
-
-
-@kernel
-def write_answers(paths, ports):
-    """Records and matrix of a snapshot, equation (3), from what `find_answers` found."""
-    p = ports_of(ports)
-    g = path_data_of(paths).gravity
-    gravity = (g[0], g[1], g[2])
+    s = segments_of(table)
     count = p.bodies.shape[0]
+    whole = p.message.view(int64)
     for h in range(count):
+        place_port(p, h)
+        write_frames(p, h)
+        whole[S_HANDS + h * RECORD + R_STATION] = s.station[h]
+    start = S_HANDS + count * RECORD
+    words = write_network(table, p.message, start)
+    own_answers(p.message, start, s.own, p.E, p.M)
+    accelerate_together(table, p.acceleration)
+    whole[S_COUNT], whole[S_STATIONS], whole[S_ROWS] = count, s.node.shape[0], 0
+    whole[S_AT_ROWS] = whole[S_WORDS] = start + words
+
+
+@kernel
+def condense(table, ports):
+    """A snapshot, equation (3), of bodies without constraints."""
+    find_answers(table, ports)
+    write_answers(table, ports)
+
+
+@kernel
+def write_answers(table, ports):
+    """A snapshot, equation (3), from what `find_answers` found; `constraints` may have added rows in between."""
+    p = ports_of(ports)
+    s = segments_of(table)
+    g = path_data_of(table).gravity
+    gravity = (g[0], g[1], g[2])
+    for h in range(p.bodies.shape[0]):
         fall = tmatvec3(load9(p.pose, h, 0), gravity)
         for k in range(3):
             p.acceleration[h, 3 + k] += fall[k]
-    for h in range(count):
-        for j in range(count):  # without the hands
-            w = to_body(p, j, load6(p.applied, j, 0))
-            for r in range(6):
-                for c in range(6):
-                    p.acceleration[h, r] -= p.answers[6 * h + r, 6 * j + c] * w[c]
-    for h in range(count):
-        place_port(p, h)
+        for k in range(6):
+            p.state[AT_WRENCH + 6 * h + k] = p.applied[h, k]
+    answer_hands(p.message, p.state, AT_WRENCH, AT_STATE, AT_ROWS)
+    for h in range(p.bodies.shape[0]):
+        o = S_HANDS + h * RECORD
+        by_hands = hand_acceleration(p.message, p.state, h, AT_STATE, AT_ROWS)
+        a = sub6(load6(p.acceleration, h, 0), by_hands)
+        store6(p.acceleration, h, 0, a)
+        twist = load6(p.twist, h, 0)
         inertia = load10(p.body, p.bodies[h], INERTIA)
-        f = rigid_times_twist(inertia, load6(p.acceleration, h, 0))
-        f = to_point(p, h, add6(f, gyroscopic_wrench(inertia, load6(p.twist, h, 0))))
+        f = to_point(p, h, add6(rigid_times_twist(inertia, a), gyroscopic_wrench(inertia, twist)))
+        drift = to_point_motion(p, h, a, twist)
         for k in range(6):
-            p.message[S_HANDS + h * RECORD + R_FEED + k] = f[k]
-        drift = to_point_motion(p, h, load6(p.acceleration, h, 0), load6(p.twist, h, 0))
-        for k in range(6):
-            p.message[S_HANDS + h * RECORD + R_DRIFT + k] = drift[k]
+            p.message[o + R_FEED + k] = f[k]
+            p.message[o + R_DRIFT + k] = drift[k]
         for c in range(6):
-            moved = to_point_motion(p, h, answer(p, h, h, to_body(p, h, unit6(c))), ZERO6)
+            moved = to_point_motion(p, h, own_answer(p, s, h, to_body(p, h, unit6(c))), ZERO6)
             for r in range(6):
                 p.mobility[6 * h + r, c] = moved[r]
-        for j in range(count):
-            block = S_HANDS + count * RECORD + (h * count + j) * BLOCK
-            for c in range(6):
-                f = to_point(p, h, rigid_times_twist(inertia, answer(p, h, j, to_body(p, j, unit6(c)))))
-                for r in range(6):
-                    p.message[block + 6 * r + c] = f[r]
+
+
+@inlined
+def own_answer(p, s, h, w):
+    """Acceleration of the body that hand h holds for a wrench on it, constraints included."""
+    own = s.own[s.station[h]]
+    a = ZERO6
+    for c in range(6):
+        a = add6(a, scale6(w[c], (own[c], own[6 + c], own[12 + c], own[18 + c], own[24 + c], own[30 + c])))
+    whole = p.message.view(int64)
+    for r in range(whole[S_ROWS]):
+        row = row_of(p.message, r, h)
+        a = sub6(a, scale6(dot6(row, w), row))
+    return a
 
 
 @kernel

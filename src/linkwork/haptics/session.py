@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.bundles import describe
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.uncopied import Uncopied
@@ -26,15 +25,15 @@ from linkwork.errors import StateError
 from linkwork.haptics import layout as at
 from linkwork.haptics import virtual
 from linkwork.haptics.clock import now_ns
+from linkwork.haptics.condenser import Condenser
 from linkwork.haptics.coupling import couple_once
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.grasp import CouplingSettings, Grasp
+from linkwork.haptics.held import Held
 from linkwork.haptics.loops import Loops
 from linkwork.haptics.memory import Output, leave_snapshot, new_memory
-from linkwork.haptics.ports import Ports
 from linkwork.haptics.pump import DevicePump, conjugate, multiply
 from linkwork.haptics.scratch import SCRATCH
-from linkwork.haptics.sources import Condenser
 from linkwork.haptics.statistics import LoopStatistics
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
@@ -126,7 +125,8 @@ class Session(Uncopied):
                 raise
             if align:
                 k = self.grasps.index(grasp)
-                q = matrix_quaternion(tuple(self._ports.pose[k, :9].tolist()))
+                assert self._held is not None
+                q = matrix_quaternion(tuple(self._held.ports.pose[k, :9].tolist()))
                 grasp.origin[:] = self._message[_record(k)][_POINT]
                 grasp.device_origin[:] = reading.position
                 grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
@@ -159,15 +159,11 @@ class Session(Uncopied):
 
     def _arrange(self) -> None:
         """Arrays for as many hands as there are."""
-        k, model = len(self.grasps), self.sim.model
-        index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
-        points = np.array([grasp.at for grasp in self.grasps]).reshape(k, 3)
-        twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
-        self._ports = Ports(
-            model.arrays.body, index, self._condenser.source.leaf_of(index).astype(np.int64), points, np.zeros((k, 12)),
-            twist, applied, acceleration, np.zeros((6 * k, 6)), np.zeros((6 * k, 6 * k)), self._message,
-        )  # fmt: skip
-        self._ports_table = describe(self._ports)
+        self._held: Held | None = None
+        if self.grasps:
+            index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
+            points = np.array([grasp.at for grasp in self.grasps])
+            self._held = self._condenser.hold(index, points, self._message)
 
     # ----------------------------------------------------------------------------------------------- the simulation's side
 
@@ -190,25 +186,27 @@ class Session(Uncopied):
             self._leave()
 
     def _condense(self) -> None:
-        if not self.grasps:
+        if self._held is None:
             return
-        ports = self._ports
-        for row, grasp in zip(ports.applied, self.grasps, strict=True):
+        for row, grasp in zip(self._held.ports.applied, self.grasps, strict=True):
             row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
-        self._condenser.condense(ports, self._ports_table)
+        self._condenser.condense(self._held)
 
     def _leave(self) -> None:
         message, k = self._message, len(self.grasps)
         words = message.view(np.int64)
         words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
+        if self._held is None:
+            words[[at.S_WORDS, at.S_STATIONS, at.S_ROWS, at.S_AT_ROWS]] = at.S_HANDS, 0, 0, at.S_HANDS
         for h, grasp in enumerate(self.grasps):
             record = message[_record(h)]
-            grasp.settings.write(record, self._hold, self._ports.mobility[6 * h : 6 * h + 6])
+            assert self._held is not None
+            grasp.settings.write(record, self._hold, self._held.ports.mobility[6 * h : 6 * h + 6])
             record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = grasp.slot, grasp.number
             record[at.R_ORIGIN : at.R_ORIGIN + 3] = grasp.origin
             record[at.R_DEVICE_ORIGIN : at.R_DEVICE_ORIGIN + 3] = grasp.device_origin
             record[at.R_TURN : at.R_TURN + 4] = grasp.turn
-        leave_snapshot(self.memory, message[: at.S_HANDS + k * (at.RECORD + k * at.BLOCK)])
+        leave_snapshot(self.memory, message[: int(words[at.S_WORDS])])
 
     @property
     def points(self) -> dict[int, FloatArray]:

@@ -11,40 +11,22 @@ from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.core.bundles import describe
 from linkwork.dynamics.aba import TWIST
+from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.path_queries import PathData, path_data, solver_paths
+from linkwork.dynamics.path_queries import PathData, actual_acceleration, path_data, solver_paths
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
-from linkwork.haptics.closed import ClosedAnswers
-from linkwork.haptics.ports import Ports, condense, find_answers, write_answers
+from linkwork.haptics.touching_rows import write_subspace
+from linkwork.model.layout import DOF, V
+from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.base import LinkageSimulation
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-
-class Condenser:
-    """Makes snapshots of a simulation: of an open tree in compiled code alone, with loops by way of their forces."""
-
-    def __init__(self, sim: LinkageSimulation):
-        self.source = source_of(sim)
-        self.paths_table = describe(self.source.paths)
-        self._closed = ClosedAnswers(sim.model, self.source.leaf_of) if sim.model.loops else None
-
-    def condense(self, ports: Ports, ports_table: IntArray) -> None:
-        """Writes records and matrix of a snapshot for the hands of `ports`."""
-        self.source.refresh()
-        self.source.place(ports.bodies, ports.pose, ports.twist)
-        if self._closed is None:
-            condense(self.paths_table, ports_table)
-            return
-        find_answers(self.paths_table, ports_table)
-        self._closed.close(self.paths_table, self.source.state(), ports)
-        write_answers(self.paths_table, ports_table)
 
 
 class Source(Protocol):
@@ -64,8 +46,53 @@ class Source(Protocol):
     def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
         """Poses (k, 12) and twists (k, 6) of bodies that carry loads."""
 
+    def acceleration(self, body: int) -> FloatArray:
+        """Of a body that carries loads, in a world that accelerates by -g, shape (6,)."""
 
-class TreeSource:
+    def hinge(self, body: int) -> tuple[FloatArray, FloatArray]:
+        """Rotation (3, 3) and place (3,) [m] of a body in its parent."""
+
+    def subspace(self, body: int) -> FloatArray:
+        """Motion subspace of the joint of a body, in its frame, shape (freedoms, 6)."""
+
+    def contained_forces(self) -> tuple[IntArray, FloatArray]:
+        """Forces of contacts that the coefficients contain: bodies (l,) and wrenches in their frames (l, 6)."""
+
+
+class PathSource:
+    """What path queries give, whichever simulation keeps the coefficients."""
+
+    paths: PathData
+
+    def __init__(self, model: Model, paths: PathData):
+        self._model, self.paths = model, paths
+        self._table = describe(paths)
+        self._S, self._still = np.zeros((model.nv, 6)), np.zeros(model.nv)
+
+    def state(self) -> State:
+        raise NotImplementedError
+
+    def leaf_of(self, bodies: IntArray) -> IntArray:
+        raise NotImplementedError
+
+    def acceleration(self, body: int) -> FloatArray:
+        return np.array(actual_acceleration(self._table, int(self.leaf_of(np.array([body]))[0])))
+
+    def hinge(self, body: int) -> tuple[FloatArray, FloatArray]:
+        row = self.paths.hinge[body]
+        return row[H_R : H_R + 9].reshape(3, 3), row[H_P : H_P + 3]
+
+    def subspace(self, body: int) -> FloatArray:
+        tree, table, screws, *_ = self._model.arrays
+        first = int(tree[body, V])
+        write_subspace(tree, table, screws, body, self.state().q, self._still, self._S)
+        return self._S[first : first + int(tree[body, DOF])]
+
+    def contained_forces(self) -> tuple[IntArray, FloatArray]:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, 6))
+
+
+class TreeSource(PathSource):
     """An adaptive simulation: it keeps the coefficients of the fully articulated linkage, and the paths of loads open.
 
     Hands feel every joint, also those that the simulation holds still. Cost of `refresh`: O(open joints).
@@ -74,8 +101,18 @@ class TreeSource:
     def __init__(self, sim: AdaptiveDynamics | QuasiStatics):
         self._sim = sim
         plan, mechanism, c = sim._plan, sim._mechanism, sim._coefficients
-        self.paths = path_data(
-            plan.nodes, plan.block, mechanism.tree, c.joint_data, c.kept, c.dof_rows, c.effort_sum, mechanism.gravity
+        super().__init__(
+            sim.model,
+            path_data(
+                plan.nodes,
+                plan.block,
+                mechanism.tree,
+                c.joint_data,
+                c.kept,
+                c.dof_rows,
+                c.effort_sum,
+                mechanism.gravity,
+            ),
         )
 
     def state(self) -> State:
@@ -92,14 +129,19 @@ class TreeSource:
         pose[:] = run.world[leaf]
         twist[:] = run.twist[leaf] if run.twist.size else 0.0
 
+    def contained_forces(self) -> tuple[IntArray, FloatArray]:
+        run, first = self._sim._run, 2 * len(self._sim.model.loops)  # behind those of loops
+        used = first + np.flatnonzero(run.loop_body[first:] >= 0)
+        return run.loop_body[used], run.loop_wrench[used]
 
-class FullSource:
+
+class FullSource(PathSource):
     """A simulation of all joints: coefficients by divide and conquer on the CPU, O(n), as a step of it."""
 
     def __init__(self, sim: FullDynamics):
         self._sim = sim
         self._solver = DcaSolver(sim.model, threads=1)
-        self.paths = solver_paths(self._solver)
+        super().__init__(sim.model, solver_paths(self._solver))
         self._effort, self._wrenches = np.zeros(sim.model.nv), np.zeros((sim.model.n_bodies, 6))
 
     def state(self) -> State:

@@ -77,10 +77,11 @@ class Hand:
         self.stiffness = hand_stiffness(sim, self._size)
         swings = 2.0 * np.sqrt(self.stiffness * float(sim.model.mass.sum()))
         self._pointer, self._target = Pointer(place), place.copy()
+        # a mouse is not pushed by what it feels, so there is no energy to keep back
         self.grasp = grasp(
             sim, body, self._pointer, T[body, :3, :3].T @ (place - T[body, :3, 3]), stiffness=self.stiffness,
             damping=max(DAMPED * swings, self.stiffness * LONGEST_HOLD), force_limit=max(self.most, 1e-12),
-            watchdog=PATIENT,
+            watchdog=PATIENT, passive=False,
         )  # fmt: skip
         self.feel()
 

@@ -1,0 +1,41 @@
+"""Snapshots of a simulation: of an open tree in compiled code alone, with loops and contacts by way of their forces."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.haptics.constraints import Constraints
+from linkwork.haptics.held import Held
+from linkwork.haptics.ports import condense, find_answers, write_answers
+from linkwork.haptics.sources import source_of
+from linkwork.simulation.base import LinkageSimulation
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Condenser:
+    """The way from a simulation to the words of a snapshot."""
+
+    def __init__(self, sim: LinkageSimulation):
+        self.source = source_of(sim)
+        self._constraints = Constraints(sim, self.source)
+        self._body = sim.model.arrays.body
+
+    def hold(self, bodies: IntArray, at: FloatArray, message: FloatArray) -> Held:
+        """Hands on bodies, shape (k,), at points (k, 3) in their frames; snapshots go into `message`."""
+        leaf = self.source.leaf_of(bodies).astype(np.int64)
+        return Held(self.source.paths, self._body, bodies, leaf, at, message)
+
+    def condense(self, held: Held) -> None:
+        """Writes a snapshot of the present state, but for what the settings of hands say."""
+        ports = held.ports
+        self.source.refresh()
+        self.source.place(ports.bodies, ports.pose, ports.twist)
+        if not self._constraints.are_possible:
+            condense(held.table, held.ports_table)
+            return
+        find_answers(held.table, held.ports_table)
+        self._constraints.close(held)
+        write_answers(held.table, held.ports_table)

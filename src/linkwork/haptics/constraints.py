@@ -1,0 +1,164 @@
+"""Loops, contacts and joint limits: what holds the linkage answers the hands too.
+
+With C the rows of all constraints on the bodies they act on, K the answers of the open tree, h the bodies held and t those
+of the constraints, the constrained linkage has
+
+    A = C K_tt Cᵀ = Qᵀ Λ Q,   G = Λ^-½ Q C K_th,   K' = K_hh - Gᵀ G                       (6)  docs/haptics.md
+    a' = a_h + K_ht f                                                                      (5)
+
+on the rows that count; those that repeat others carry nothing. f is what constraints do to bodies at the snapshot beyond
+what the coefficients contain. Loops: λ = -A⁺ (C a_t - b). Contacts and limits: the impulses of the last step over its
+length, as the simulation solved for them; so the hand feels the forces that moved the body, impacts included. One that
+sticks answers in three directions, one that slides along its normal, a limit along its coordinate. Until the next snapshot
+they answer both ways, as if bodies were bound to each other.
+
+G has at most six rows per hand that are independent; more are folded into as many. Cost: O(p (k + m) log n + p³) for p rows
+on m bodies, and O(n) for the frames of loops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.bundles import describe
+from linkwork.dynamics.path_union import path_union, respond_in_turn
+from linkwork.haptics import layout as at
+from linkwork.haptics.held import Held
+from linkwork.haptics.sources import Source
+from linkwork.haptics.touching_rows import Rows, no_rows, rows_of_touching
+from linkwork.loops.minimal_norm import factor
+from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
+from linkwork.model.layout import INERTIA
+from linkwork.simulation.base import LinkageSimulation
+from linkwork.spatial.matrices import rigid_matrix
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Reach(NamedTuple):
+    """Answers of k hands' bodies and m others to p rows: rows as wrenches (p, k + m, 6), answers of the same shape."""
+
+    wrenches: FloatArray
+    answers: FloatArray
+
+
+class Constraints:
+    """What holds the bodies of a simulation besides its joints."""
+
+    def __init__(self, sim: LinkageSimulation, source: Source):
+        self._source = source
+        self._touching = getattr(sim, "_touching", None)
+        self._model = sim.model
+        self._loops: LoopPlan | None = loop_plan(sim.model) if sim.model.loops else None
+
+    @property
+    def are_possible(self) -> bool:
+        return self._loops is not None or self._touching is not None
+
+    def close(self, held: Held) -> None:
+        """Changes `acceleration` and adds rows to the snapshot; `find_answers` came before."""
+        touching = rows_of_touching(self._model, self._touching, self._source) if self._touching else no_rows()
+        system = LoopSystem(self._loops, *self._state()) if self._loops is not None else None
+        loops = no_rows() if system is None else _rows_of_loops(system)
+        rows = loops.joined(touching)
+        contained = self._source.contained_forces()
+        if rows.force.size == 0 and not touching.has_loads and not contained[0].size:
+            return
+        bodies = np.unique(np.concatenate([rows.bodies.ravel(), touching.load_bodies, contained[0]]))
+        bodies = bodies[bodies >= 0]
+        reach, table = self._ask(held, bodies, rows)
+        k = held.ports.bodies.size
+        # what contacts and limits did in the last step, less what the coefficients have of it
+        loads = np.zeros((k + bodies.size, 6))
+        for body, wrench in zip(touching.load_bodies.tolist(), touching.loads, strict=True):
+            loads[k + np.searchsorted(bodies, body)] += wrench
+        for body, wrench in zip(*contained, strict=True):
+            loads[k + np.searchsorted(bodies, body)] -= wrench
+        moved = np.zeros((1, k + bodies.size, 6))
+        if loads.any():
+            respond_in_turn(table, loads[None], moved)
+        held.ports.acceleration[:] += moved[0, :k]  # (5)
+        if system is not None:
+            self._add_loop_forces(held, system, bodies, reach, moved[0, k:])
+        if rows.force.size:
+            self._write_rows(held, bodies, rows, reach)
+
+    def _state(self) -> tuple[FloatArray, FloatArray]:
+        state = self._source.state()
+        return state.q, state.v
+
+    def _ask(self, held: Held, bodies: IntArray, rows: Rows) -> tuple[Reach, IntArray]:
+        """Answers of the open tree to every row, one climb and one descent over the union of all paths each."""
+        paths = self._source.paths
+        leaves = np.concatenate([held.ports.leaf, self._source.leaf_of(bodies).astype(np.int64)])
+        self._union = path_union(paths.nodes, leaves)  # the table does not keep it
+        table = describe(paths, self._union)
+        k = held.ports.bodies.size
+        wrenches = np.zeros((rows.force.size, leaves.size, 6))
+        place = k + np.searchsorted(bodies, rows.bodies)
+        for side in range(2):
+            real = np.flatnonzero(rows.bodies[:, side] >= 0)
+            np.add.at(wrenches, (real, place[real, side]), rows.on[real, side])
+        answers = np.zeros(wrenches.shape)
+        respond_in_turn(table, wrenches, answers)
+        return Reach(wrenches, answers), table
+
+    def _add_loop_forces(
+        self, held: Held, system: LoopSystem, bodies: IntArray, reach: Reach, moved: FloatArray
+    ) -> None:
+        """What loops do now: λ = -A⁺ (C a_t - b) of the first rows."""
+        p = system.bias.size
+        k = held.ports.bodies.size
+        A = np.einsum("pij,qij->pq", reach.wrenches[:p], reach.answers[:p])
+        factors = factor(0.5 * (A + A.T), system.free_answers())
+        plan = system.plan
+        actual = np.zeros((plan.bodies.size, 6))
+        for row, body in zip(actual, plan.bodies.tolist(), strict=True):
+            if body < 0:
+                row[3:] = -plan.model.gravity
+            else:
+                row[:] = self._source.acceleration(body) + moved[np.searchsorted(bodies, body)]
+        force = -factors.solve(system.C @ actual.ravel() - system.bias)
+        held.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.answers[:p, :k])
+
+    def _write_rows(self, held: Held, bodies: IntArray, rows: Rows, reach: Reach) -> None:
+        """G of equation (6), into the snapshot."""
+        k = held.ports.bodies.size
+        A = np.einsum("pij,qij->pq", reach.wrenches, reach.answers)
+        factors = factor(0.5 * (A + A.T), self._free(rows))
+        onto_hands = reach.answers[:, :k].reshape(rows.force.size, 6 * k)
+        G = (factors.vectors.T @ (onto_hands / factors.root[:, None])) / np.sqrt(factors.values)[:, None]
+        if G.shape[0] > 6 * k:
+            G = np.linalg.qr(G, mode="r")
+        message = held.ports.message
+        words = message.view(np.int64)
+        first = int(words[at.S_AT_ROWS])
+        message[first : first + G.size] = G.ravel()
+        words[at.S_ROWS], words[at.S_WORDS] = G.shape[0], first + G.size
+
+    def _free(self, rows: Rows) -> FloatArray:
+        """The diagonal of A if bodies were free of their joints, shape (p,)."""
+        out = np.zeros(rows.force.size)
+        table = self._model.arrays.body
+        for side in range(2):
+            for r in np.flatnonzero(rows.bodies[:, side] >= 0).tolist():
+                inertia = rigid_matrix(table[rows.bodies[r, side], INERTIA : INERTIA + 10])
+                row = rows.on[r, side]
+                out[r] += float(row @ np.linalg.lstsq(inertia, row, rcond=None)[0])
+        return out
+
+
+def _rows_of_loops(system: LoopSystem) -> Rows:
+    plan = system.plan
+    ends = np.repeat(plan.ends, [r.stop - r.start for r in plan.rows], axis=0)
+    where = np.repeat(plan.where, [r.stop - r.start for r in plan.rows], axis=0)
+    blocks = system.C.reshape(plan.count, plan.bodies.size, 6)
+    every = np.arange(plan.count)
+    on = np.stack([blocks[every, where[:, side]] for side in range(2)], axis=1)
+    same = ends[:, 0] == ends[:, 1]
+    on[same, 1] = 0.0  # one block has both ends
+    return Rows(ends, on, np.zeros(plan.count), np.zeros(0, dtype=np.int64), np.zeros((0, 6)))
