@@ -257,7 +257,7 @@ def plan_by_hand(parent, choose_cut, choose_child, rng) -> Assembly:
 
     def add(kind, left=-1, right=-1, index=-1):
         first = min([rows[k][6] for k in (left, right) if k >= 0], default=len(rows))
-        rows.append([kind, left, right, index, -1, -1, first])
+        rows.append([kind, left, right, index, -1, -1, first, 0])
         for child, role in ((left, TOP if kind == HANG else 0), (right, LOWER)):
             if child >= 0:
                 rows[child][4], rows[child][5] = len(rows) - 1, role
@@ -312,7 +312,7 @@ def test_result_does_not_depend_on_how_the_tree_is_balanced(balance, tree, rng, 
     assert not np.array_equal(plan.nodes, DcaSolver(tree).assembly.nodes)
     plain = PlainDca(tree, state, loads.effort, loads.wrenches, assembly=plan)
     assert close(plain.accelerations(), expected)
-    monkeypatch.setattr(dca_solver, "assemble", lambda parent: plan)
+    monkeypatch.setattr(dca_solver, "assemble_model", lambda model: plan)
     for threads in (1, 2):
         solver = DcaSolver(tree, threads=threads)
         assert close(solve_dca(solver, *state, loads.effort, loads.wrenches), expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.quasi_statics import simulation
+from linkwork.adaptive.quasi_statics import floor
 
 EPS = np.finfo(float).eps
 
@@ -112,13 +112,13 @@ def test_a_region_that_takes_longer_than_the_deadline_shrinks():
 
 def test_steps_with_a_deadline_estimate_rounding_as_often_as_others(monkeypatch):
     calls = []
-    original = simulation.rounding_floor
+    original = floor.rounding_floor
 
     def counted(*arguments):
         calls.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(simulation, "rounding_floor", counted)
+    monkeypatch.setattr(floor, "rounding_floor", counted)
     model = weightless_chain(20)
     sim = lw.QuasiStatics(model, model.random_state(3, speed=0.0), deadline=60.0)
     sim.apply_wrench(19, force=(0.0, 1.0, 0.0), frame="body")

@@ -170,7 +170,7 @@ def test_a_tall_branch_does_not_hide_what_stands_beside_it():
 def check_structure(assembly, parent):
     """Every promise of the node table."""
     nodes, n = assembly.nodes, parent.size
-    kind, left, right, index, up, role, first = nodes.T
+    kind, left, right, index, up, role, first, _ = nodes.T
     number = np.arange(nodes.shape[0])
     assert np.isin(kind, (BODY, JOIN, HANG, SUM)).all()
     # Children come before parents, and point back at them.
@@ -324,7 +324,7 @@ def test_one_core_needs_few_slots(shape):
 
 def test_no_body_and_one_body():
     nothing = assemble(np.zeros(0, dtype=np.int64))
-    assert (nothing.root, nothing.depth, nothing.nodes.shape) == (-1, 0, (0, 7))
+    assert (nothing.root, nothing.depth, nothing.nodes.shape) == (-1, 0, (0, 8))
     runs = cut_into_runs(nothing, 4)
     assert (runs.subtrees, runs.above.shape) == ([], (0, 2))
     for cut in (None, runs):

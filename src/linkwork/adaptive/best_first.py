@@ -25,7 +25,8 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.plan import INDEX, LEFT, RIGHT
 from linkwork.core.jit import inlined
-from linkwork.dynamics.dca.sweeps import IN_1, INPUT_COLUMNS, substitute_node
+from linkwork.dynamics.dca.nodes import IN_1, INPUT_COLUMNS
+from linkwork.dynamics.dca.sweeps import substitute_node
 from linkwork.model.layout import DOF, V
 from linkwork.spatial.simd import lane_vector, vstore
 

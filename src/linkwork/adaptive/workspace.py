@@ -15,9 +15,8 @@ from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacitie
 from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
 from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, reader
-from linkwork.dynamics.dca.nodes import SCRATCH, SLOT_SIZE
+from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
-from linkwork.dynamics.dca.sweeps import INPUT_COLUMNS
 from linkwork.model.model import Model
 from linkwork.simulation.loads import LOAD_COLUMNS
 from linkwork.simulation.moving import untouched
@@ -31,6 +30,7 @@ IntArray = NDArray[np.int64]
 P_R, P_P, P_INERTIA, P_FORCE, P_SPRING = 0, 9, 12, 22, 28
 P_MOMENT = P_INERTIA + 1
 COMPOSITE_COLUMNS = 32
+LOST_COLUMNS = 12  # of `lost`: of Φ11 or K, and of Φ22
 
 # Columns of `rate`, one row per body: velocity S q̇ of its joint and the joint's own bias, in the body's frame.
 RATE, RATE_BIAS = 0, 6
@@ -61,7 +61,7 @@ OVERFLOW = -2  # in the place of a body that failed
 class Plan(NamedTuple):
     """Where things are: depends on the model only."""
 
-    nodes: Int2  # (N, 7)
+    nodes: Int2  # (N, 8)
     block: Int1  # (N,)  coefficients of a node in `kept`
     slot: Int1  # (N,)  and in `handed_up`
     factor_at: Int1  # (N,)  its factor in `factor`
@@ -98,6 +98,7 @@ class Coefficients(NamedTuple):
     columns: Float1  # velocity columns (dynamics)
     factor: Float1  # R of each node
     rows: Int1  # (N,)  rows of each R
+    lost: Float2  # (N, 12)  errors of the diagonals of each node's coefficients, in units of rounding (quasi-statics)
     composite: Float2  # (N, 32)
     scratch: Float1
     factor_scratch: Float1
@@ -231,6 +232,7 @@ def _allocate_tree(model: Model, in_motion: bool) -> tuple[Plan, Coefficients]:
         aligned_zeros(room if in_motion else 0),
         aligned_zeros(int(factor_sizes.sum())),
         rows,
+        np.zeros((0 if in_motion else nodes.shape[0], LOST_COLUMNS)),
         np.zeros((nodes.shape[0], COMPOSITE_COLUMNS)),
         aligned_zeros(max(SCRATCH, COLUMN_SCRATCH)),
         aligned_zeros(layout.scratch),

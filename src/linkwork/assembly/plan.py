@@ -10,6 +10,8 @@ into welded pieces: the sum tree gives it logarithmic depth, with no extra bodie
 Both kinds of binary tree are cut where the two sides balance, an element of height h counting 2^h: that keeps the whole
 tree within a few levels of the lowest possible. Branches may be added in any order: the tallest come first, which makes
 their tree the lowest there is.
+
+Bodies of a path that are welded to one another are joined first: such a stretch is rigid, and its inertias add (SOLID).
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel, routine
+from linkwork.model.layout import FIXED, KIND
+from linkwork.model.model import Model
 
 IntArray = NDArray[np.int64]
 
@@ -33,7 +37,8 @@ INDEX = 3  # BODY: the body. JOIN, HANG: the joint (by the body it carries). SUM
 UP = 4  # parent node, -1 at the root
 ROLE = 5  # how the parent uses a cluster: UPPER, LOWER (of a JOIN) or TOP (of a HANG)
 FIRST = 6  # first node of the subtree
-NODE_COLUMNS = 7
+SOLID = 7  # 1: BODY or JOIN of a rigid stretch of welded bodies; HANG: such a stretch, welded to its carrier. Else 0
+NODE_COLUMNS = 8
 
 UPPER, LOWER, TOP = range(3)
 
@@ -41,7 +46,7 @@ UPPER, LOWER, TOP = range(3)
 class Assembly(NamedTuple):
     """The assembly tree of one topology."""
 
-    nodes: IntArray  # (N, 7)  the node table
+    nodes: IntArray  # (N, 8)  the node table
     leaf: IntArray  # (n,)    BODY node of each body
     joint: IntArray  # (n,)    JOIN or HANG node of each body's joint
 
@@ -56,12 +61,20 @@ class Assembly(NamedTuple):
         return int(node_depths(self.nodes).max(initial=0))
 
 
-def assemble(parent: IntArray) -> Assembly:
+def assemble_model(model: Model) -> Assembly:
+    """The assembly plan of a compiled model."""
+    return assemble(model.parent, model.arrays.tree[:, KIND] == FIXED)
+
+
+def assemble(parent: IntArray, welded: NDArray[np.bool_] | None = None) -> Assembly:
     """The assembly plan of a kinematic tree whose bodies are numbered depth first (`parent[i] < i`, -1 is the world).
 
+    welded: whether each body's joint is a weld, shape (n,); none are by default.
     Cost: O(n log n), some 0.3 µs per body.
     """
-    nodes, leaf, joint = plan_nodes(np.ascontiguousarray(parent, dtype=np.int64))
+    parents = np.ascontiguousarray(parent, dtype=np.int64)
+    welds = np.zeros(parents.shape[0], dtype=np.bool_) if welded is None else np.ascontiguousarray(welded)
+    nodes, leaf, joint = plan_nodes(parents, welds)
     for array in (nodes, leaf, joint):
         array.setflags(write=False)
     return Assembly(nodes, leaf, joint)
@@ -124,7 +137,7 @@ def number_slots(nodes, subtrees):
 
 
 @kernel(allocates=True)
-def plan_nodes(parent):
+def plan_nodes(parent, welded):
     n = parent.shape[0]
     heavy, next_light, first_light = heavy_paths(parent)
     # A draft in any order; post-order numbers are given at the end. At most n bodies, and one joining node for each of the
@@ -171,6 +184,7 @@ def plan_nodes(parent):
             count += 1
             length += 1
             body = heavy[body]
+        length, count = join_stretches(welded, items, joints, heights, length, draft, count, weights, stack)
         cluster, count, h = halve(JOIN, items, joints, heights, 0, length, draft, count, weights, stack)
         draft[count, 0] = HANG
         draft[count, 1] = cluster
@@ -178,7 +192,49 @@ def plan_nodes(parent):
         hang[top] = count
         height[top] = h + 1.0
         count += 1
-    return number_in_post_order(draft, count, hang[n], n)
+    nodes, leaf, joint = number_in_post_order(draft, count, hang[n], n)
+    mark_solid(nodes, welded)
+    return nodes, leaf, joint
+
+
+@routine
+def join_stretches(welded, items, joints, heights, length, draft, count, weights, stack):
+    """Joins the elements of a path that are welded to one another; returns the numbers of elements and nodes then."""
+    kept = 0
+    start = 0
+    while start < length:
+        end = start + 1
+        while end < length and welded[joints[end]]:
+            end += 1
+        node, h = items[start], heights[start]
+        if end > start + 1:
+            node, count, h = halve(JOIN, items, joints, heights, start, end, draft, count, weights, stack)
+        items[kept], joints[kept], heights[kept] = node, joints[start], h
+        kept += 1
+        start = end
+    return kept, count
+
+
+@routine
+def mark_solid(nodes, welded):
+    """Marks the nodes of rigid stretches: welds between bodies, and their bodies."""
+    nodes[:, SOLID] = 0
+    for node in range(nodes.shape[0]):
+        kind = nodes[node, NODE_KIND]
+        if (kind != JOIN and kind != HANG) or not welded[nodes[node, INDEX]]:
+            continue
+        left = nodes[node, LEFT]
+        right = nodes[node, RIGHT] if kind == JOIN else left
+        if is_rigid(nodes, left) and is_rigid(nodes, right):
+            nodes[node, SOLID] = 1
+            nodes[left, SOLID] = 1
+            nodes[right, SOLID] = 1
+
+
+@routine
+def is_rigid(nodes, node):
+    """Whether a cluster is one body or a stretch of welded ones."""
+    return nodes[node, NODE_KIND] == BODY or (nodes[node, NODE_KIND] == JOIN and nodes[node, SOLID] == 1)
 
 
 @routine(allocates=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.assembly.drawing import draw_assembly, summarize_assembly
-from linkwork.assembly.plan import assemble
+from linkwork.assembly.plan import assemble_model
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.mechanism import Builder, find_mechanism, is_structure, library_models
 from linkwork.cli.screen import console, count, table, working
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = linkage.compile(merge_fixed=not arguments.keep_fixed)
     units = MOLECULAR if is_structure(arguments.source) else SI
     facts = describe(linkage, model, units)
-    plan = assemble(model.parent) if arguments.assembly else None
+    plan = assemble_model(model) if arguments.assembly else None
     if arguments.json:
         if plan is not None:
             facts["assembly"] = summarize_assembly(plan)

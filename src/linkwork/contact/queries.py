@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.assembly.plan import assemble
+from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder, make_finder, search
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.narrow_phase import (
@@ -75,7 +75,7 @@ class Collisions:
             raise StateError(f"settings must be lw.Contact(...), not {shown(settings)}.")
         self.model, self.settings = model, settings or Contact()
         self.table = shape_table(model, self.settings)
-        assembly = assemble(model.parent)
+        assembly = assemble_model(model)
         self.volumes = make_volumes(assembly, self.table)
         self.open_nodes = all_open(self.volumes)
         self.finder: Finder = make_finder(self.table, self.volumes, assembly.depth)

@@ -32,7 +32,7 @@ NOWHERE = -1.0  # half edge of an empty volume
 class Volumes(NamedTuple):
     """What the search for contacts keeps between steps."""
 
-    nodes: Int2  # (N, 7)    the assembly plan
+    nodes: Int2  # (N, 8)    the assembly plan
     frame: Int1  # (N,)      body whose frame the node's volume stands in; -1: the world
     rigid: Byte1  # (N,)      1 while no joint inside the node moves
     place: Float2  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes

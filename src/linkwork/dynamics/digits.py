@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.assembly.plan import SOLID, assemble_model
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
 from linkwork.errors import LinkworkWarning, StateError
@@ -41,16 +42,20 @@ HELD_JOINTS = 12
 TURNING, PUSHING = 30, 31  # columns of the workspace of `rnea` that it leaves free: sizes of moment and force
 
 
-def is_delicate(model: Model) -> bool:
-    """Whether inverse inertias of this model may lose digits; looked up once a model and thread."""
+def is_delicate(model: Model, merges_welds: bool = False) -> bool:
+    """Whether inverse inertias of this model may lose digits; looked up once a model and thread.
+
+    merges_welds: for an algorithm that adds the inertias of welded stretches, as divide and conquer does.
+    """
     kept = model.workspaces.__dict__
-    found: bool | None = kept.get("delicate")
+    name = "delicate but for welds" if merges_welds else "delicate"
+    found: bool | None = kept.get(name)
     if found is None:
-        found = kept["delicate"] = _find_delicate(model)
+        found = kept[name] = _find_delicate(model, merges_welds)
     return found
 
 
-def _find_delicate(model: Model) -> bool:
+def _find_delicate(model: Model, merges_welds: bool) -> bool:
     if model.n_bodies == 0:
         return False
     ten = model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]
@@ -68,7 +73,17 @@ def _find_delicate(model: Model) -> bool:
         np.maximum(trace, mass), dofs
     )  # in one number, metres for radians: a rough size is all that is asked
     geared = model.arrays.dof[:, layout.ARMATURE] > HELD_BY_ROTOR * own
-    return int((kinds == layout.FIXED).sum() + geared.sum()) >= HELD_JOINTS
+    welded = kinds == layout.FIXED
+    welds = _welds_eliminated(model, welded) if merges_welds else int(welded.sum())
+    return welds + int(geared.sum()) >= HELD_JOINTS
+
+
+def _welds_eliminated(model: Model, welded: NDArray[np.bool_]) -> int:
+    """Welds that divide and conquer eliminates as joints: those it does not merge into rigid stretches."""
+    if not welded.any():
+        return 0
+    assembly = assemble_model(model)
+    return int((assembly.nodes[assembly.joint[welded], SOLID] == 0).sum())
 
 
 @kernel
@@ -161,7 +176,7 @@ def refuse_lost_digits(
     model: Model, what: str, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray, qdd: FloatArray
 ) -> None:
     """For what only divide and conquer can do: accelerations of a delicate model that miss the efforts are refused."""
-    if is_delicate(model):
+    if is_delicate(model, merges_welds=True):
         missed = missed_effort(model, q, v, effort, wrenches, qdd)
         if not missed <= MISSED:
             raise StateError(

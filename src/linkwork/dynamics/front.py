@@ -150,7 +150,7 @@ def solve_dca(solver: DcaSolver, q: FloatArray, v: FloatArray, effort: FloatArra
 
 
 def _forward_dca(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
-    if is_delicate(model):
+    if is_delicate(model, merges_welds=True):
         _, qdd = checked_or_aba(
             model, "dca", lambda: solve_dca(dca_solver(model), q, v, effort, wrenches), q, v, effort, wrenches
         )

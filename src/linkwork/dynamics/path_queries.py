@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER, Assembly
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
+from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose
 from linkwork.model.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, V
 from linkwork.model.model import Model
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.simd import combine, flat6, lane_vector, load_rows, negate6, row_sums, six_lanes
-from linkwork.spatial.vectors import ZERO6, add6, compose_pose, sub6, twist_to_child, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, add6, compose_pose, sub6, twist_to_child, twist_to_parent, wrench_to_parent
 
 MAX_DEPTH = 512  # nodes on a path; at most 5.1 log2(n) + 6 for any shape, which is 160 for a billion joints
 NO_NODE = -1
@@ -32,7 +33,7 @@ NO_NODE = -1
 class PathData(NamedTuple):
     """What path queries read: coefficients that are up to date on the paths asked about, and memory for one question."""
 
-    nodes: Int2  # (N, 7)  of the assembly plan
+    nodes: Int2  # (N, 8)  of the assembly plan
     block: Int1  # (N,)  coefficients of each node in `coef`
     tree: Int2  # (n, 6)
     hinge: Float2  # (n, 24)  pose and bias of each joint, wrench on each body
@@ -44,7 +45,7 @@ class PathData(NamedTuple):
     answer: Float1  # (nv,)  accelerations of the joints on the way down
     way: Int1  # (512,)  the path down
     path: Int1  # (512,)  the path up, and the change at each of its nodes
-    change: Float2  # (512, 6)
+    change: Float2  # (512, 12)  of the gap or of b; in a rigid stretch also of b1
     wrench: Float1  # (6,)  the cause of a response
 
 
@@ -57,7 +58,7 @@ def path_data(
     """Coefficients with memory for questions of one thread."""
     way, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
     quiet, answer = np.zeros(total.size), np.zeros(total.size)
-    change = np.zeros((MAX_DEPTH, 6))
+    change = np.zeros((MAX_DEPTH, 12))
     gravity = np.ascontiguousarray(gravity, dtype=np.float64)
     return PathData(
         nodes, block, tree, hinge, coef, freedom, total, gravity, quiet, answer, way, path, change, np.zeros(6)
@@ -149,6 +150,7 @@ def climb_on(table, node, stop, count, b1, b2, p):
                 b1 = ZERO6
             store6(d.change, count, 0, gap)
             b1, b2, p = push_through(table, up, gap, b1, b2)
+            store6(d.change, count, 6, b1)
         elif kind == HANG:
             gap = negate6(b1)
             store6(d.change, count, 0, gap)
@@ -169,6 +171,15 @@ def climb_on(table, node, stop, count, b1, b2, p):
 def push_through(table, node, gap, b1, b2):
     """What a change of gap (or the effort in `quiet`) at a joint does to its node: b1, b2, and p of a HANG."""
     d = path_data_of(table)
+    if is_solid(d.nodes, node) and d.nodes[node, NODE_KIND] == JOIN:
+        return push_solid(table, node, b1, b2)
+    return push_gap(table, node, gap, b1, b2)
+
+
+@routine
+def push_gap(table, node, gap, b1, b2):
+    """The same by the joint's own answer to the gap, of whatever kind it is."""
+    d = path_data_of(table)
     i = d.nodes[node, INDEX]
     hang = d.nodes[node, NODE_KIND] == HANG
     o = d.block[node] + (HANG_L if hang else JOIN_L)
@@ -179,6 +190,32 @@ def push_through(table, node, gap, b1, b2):
     b1 = sub6(b1, six_lanes(combine(back, load_rows(d.coef, d.block[d.nodes[node, LEFT]]))))
     b2 = add6(b2, six_lanes(combine(f, load_rows(d.coef, d.block[d.nodes[node, RIGHT]]))))
     return b1, b2, ZERO6
+
+
+@routine
+def push_solid(table, node, b1, b2):
+    """The same for the weld of a rigid stretch, from the changes of both its sides: the whole moves as one.
+
+    With A, B the inverse inertias of both sides at the weld, (A⁻¹ + B⁻¹)⁻¹ (A⁻¹ a + B⁻¹ b) = B M⁻¹ a + A M⁻¹ b. Products
+    lose nothing; the difference a - A M⁻¹ (a - b) would lose what a long stretch has left of the motion of its parts.
+    """
+    d = path_data_of(table)
+    i = d.nodes[node, INDEX]
+    upper = d.nodes[node, LEFT]
+    lower = d.nodes[node, RIGHT]
+    o = d.block[node] + JOIN_L
+    R = load9(d.hinge, i, H_R)
+    p = load3(d.hinge, i, H_P)
+    Ra, pa = solid_pose(d.coef, solid_at(d.nodes, d.block, upper))
+    Rb, pb = solid_pose(d.coef, solid_at(d.nodes, d.block, lower))
+    above = twist_to_child(R, p, twist_to_child(Ra, pa, b1))
+    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, above, d.answer)
+    last = six_lanes(combine(f, load_rows(d.coef, d.block[lower])))
+    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, twist_to_parent(Rb, pb, b2), d.answer)
+    first = six_lanes(combine(wrench_to_parent(R, p, f), load_rows(d.coef, d.block[upper])))
+    R, p = solid_pose(d.coef, d.block[node] + JOIN_SOLID)
+    first = add6(first, twist_to_parent(R, p, last))
+    return first, twist_to_child(R, p, first), ZERO6
 
 
 @inlined
@@ -222,6 +259,15 @@ def descend(table, base, actual, target, count):
             if actual:
                 y = add6(y, flat6(d.coef, o + L_BETA))
             f = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
+            if is_solid(nodes, node):
+                if not is_solid(nodes, nodes[node, UP]):
+                    a = answer_of_stretch(d.coef, o - JOIN_L + JOIN_SOLID, f1, f2)
+                    if actual:
+                        a = add6(a, flat6(d.coef, o - JOIN_L + JOIN_SOLID + SOLID_B))
+                    elif shared:
+                        a = add6(a, load6(d.change, count - 1 - k, 6))
+                if k + 1 < steps and d.way[steps - 2 - k] == nodes[node, RIGHT]:
+                    a = into_lower(nodes, d.block, node, d.hinge, d.coef, a)
             if k + 1 < steps:
                 if d.way[steps - 2 - k] == nodes[node, LEFT]:
                     f2 = negate6(wrench_to_parent(R, p, f))
@@ -234,7 +280,9 @@ def descend(table, base, actual, target, count):
                 y = add6(y, flat6(d.coef, o + L_BETA))
             f1 = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
             f2 = ZERO6
-        elif kind == BODY:
+            if is_solid(nodes, node):
+                a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
+        elif kind == BODY and not is_solid(nodes, node):
             a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
             if actual:
                 a = add6(a, body_bias(d, node))
@@ -378,6 +426,9 @@ def update_bias(table, source):
             o = d.block[node] + (HANG_L if kind == HANG else JOIN_L) + L_BETA
             for r in range(6):
                 d.coef[o + r] += d.change[k, r]
+            if kind == JOIN and is_solid(d.nodes, node):
+                for r in range(6):
+                    d.coef[d.block[node] + JOIN_SOLID + SOLID_B + r] += d.change[k, 6 + r]
         elif kind == BODY and d.nodes[node, LEFT] >= 0:
             for r in range(6):
                 d.coef[d.block[node] + 8 * r + 6] += d.change[k, r]

@@ -26,7 +26,7 @@ from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIG
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, pass_joint
-from linkwork.dynamics.path_queries import NO_NODE, PathData, climb_on, path_data_of, push_through, times_block, unit6
+from linkwork.dynamics.path_queries import NO_NODE, PathData, climb_on, path_data_of, push_gap, times_block, unit6
 from linkwork.dynamics.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import lane_vector, negate6, row_sums
@@ -205,7 +205,7 @@ def write_joint(table, words, node, o):
     d = path_data_of(table)
     i = d.nodes[node, INDEX]
     for c in range(6):
-        b1, b2, _ = push_through(table, node, unit6(c), ZERO6, ZERO6)
+        b1, b2, _ = push_gap(table, node, unit6(c), ZERO6, ZERO6)
         f = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + JOIN_L, d.freedom, unit6(c), d.answer)
         for r in range(6):
             words[o + 6 * r + c] = b1[r]

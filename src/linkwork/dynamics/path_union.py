@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, L_BETA, pass_joint
+from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
+from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid
 from linkwork.dynamics.path_queries import PathData, body_bias, path_data_of, push_through, times_block
 from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.simd import flat6, lane_vector, negate6, row_sums
@@ -33,7 +34,7 @@ class PathUnion(NamedTuple):
     node: Int1  # (u,)  ascending: children before parents
     child: Int2  # (u, 2)  places of the left and right child in `node`; -1: not on a path
     place: Int1  # (k,)  of the bodies' own nodes
-    change: Float2  # (u, 6)
+    change: Float2  # (u, 12)  as in PathData
     state: Float2  # (u, 18)
 
 
@@ -53,7 +54,7 @@ def path_union(nodes: IntArray, leaves: IntArray) -> PathUnion:
     places = np.searchsorted(order, children)
     is_there = (children >= 0) & (order[np.minimum(places, order.size - 1)] == children)
     return PathUnion(
-        order, np.where(is_there, places, -1), np.searchsorted(order, leaves), np.zeros((order.size, 6)),
+        order, np.where(is_there, places, -1), np.searchsorted(order, leaves), np.zeros((order.size, 12)),
         np.zeros((order.size, 18)),
     )  # fmt: skip
 
@@ -130,6 +131,7 @@ def climb_together(table, wrenches):
                 b2 = load6(u.state, right, B2)
             store6(u.change, k, 0, gap)
             b1, b2, p = push_through(table, node, gap, b1, b2)
+            store6(u.change, k, 6, b1)
         elif kind == HANG:
             gap = negate6(load6(u.state, left, B1))
             store6(u.change, k, 0, gap)
@@ -173,16 +175,26 @@ def descend_together(table, actual):
             y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
             y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
             f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+            below = a
+            if is_solid(d.nodes, node):
+                if not is_solid(d.nodes, d.nodes[node, UP]):
+                    at = d.block[node] + JOIN_SOLID
+                    a = answer_of_stretch(d.coef, at, f1, f2)
+                    a = add6(a, flat6(d.coef, at + SOLID_B) if actual else load6(u.change, k, 6))
+                below = into_lower(d.nodes, d.block, node, d.hinge, d.coef, a)
             if left >= 0:
                 hand_down(u.state, left, a, f1, negate6(wrench_to_parent(R, p, f)))
             if right >= 0:
-                hand_down(u.state, right, a, f, f2)
+                hand_down(u.state, right, below, f, f2)
         elif kind == HANG:
             y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
             f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+            if is_solid(d.nodes, node):
+                a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
             hand_down(u.state, left, a, f, ZERO6)
         elif kind == BODY:
-            a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
+            if not is_solid(d.nodes, node):
+                a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
             store6(u.state, k, A, a)
             if left >= 0:
                 hand_down(u.state, left, a, ZERO6, ZERO6)

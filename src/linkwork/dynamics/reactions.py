@@ -57,7 +57,7 @@ def joint_reactions(
             return solve_dca(dca_solver(model), q, v, load, external)
         return virtual_work_solver(model).accelerations(q, v, load, external)
 
-    if is_delicate(model):
+    if is_delicate(model, merges_welds=True):
         kept, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
         if not kept:
             return joint_wrenches(model, q, v, external, qdd)

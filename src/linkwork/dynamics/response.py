@@ -53,7 +53,7 @@ class Response(Uncopied):
         if bad >= 0 or not np.isfinite(self._solver.coef).all():
             vectors = {"state.q": self._q, "state.v": self._v, "effort": load}
             raise explain_failure(model, "dca", bad, vectors, external)
-        if is_delicate(model):
+        if is_delicate(model, merges_welds=True):
             qdd = np.empty(model.nv)
             self._solver.substitute(qdd)
             refuse_lost_digits(model, "Response", self._q, self._v, load, external, qdd)

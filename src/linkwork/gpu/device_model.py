@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.assembly.levels import Levels, plan_levels
-from linkwork.assembly.plan import Assembly, assemble
+from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure, refuse_loops
@@ -77,7 +77,7 @@ class DeviceModel:
         self.model, self.dtype, self.threads = model, np.dtype(dtype), threads
         self.schedule = "bodies" if singular >= 0 else schedule
         self.backend = backend(dtype)
-        self.assembly: Assembly = assemble(model.parent)
+        self.assembly: Assembly = assemble_model(model)
         self._several = model.arrays.tree[:, layout.DOF] > 1
         self._plans: dict[int, tuple[Levels, dict[str, Any]]] = {}
         plan = plan_levels(self.assembly, self._several)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import assemble
+from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import STACK_FULL, find_all_contacts, make_finder
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, NEEDED, make_contacts
 from linkwork.contact.settings import Contact
@@ -37,7 +37,7 @@ class PlainContact:
         self.model, self.settings, self.effort = model, settings or Contact(), effort
         self.q, self.v = state.q.copy(), state.v.copy()
         self.table = shape_table(model, self.settings)
-        assembly = assemble(model.parent)
+        assembly = assemble_model(model)
         self.volumes = make_volumes(assembly, self.table)
         self.open_nodes = all_open(self.volumes)
         self.finder = make_finder(self.table, self.volumes, assembly.depth)

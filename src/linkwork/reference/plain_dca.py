@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, Assembly, assemble
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, Assembly, assemble_model
 from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches
@@ -31,7 +31,7 @@ class PlainDca:
         assembly: Assembly | None = None,
     ):
         self.model = model
-        self.assembly = assemble(model.parent) if assembly is None else assembly
+        self.assembly = assemble_model(model) if assembly is None else assembly
         solver = DcaSolver(model, threads=1)  # only for poses, velocity terms and efforts, which are not on trial here
         solver.prepare(*as_state(model, state), as_effort(model, effort), as_wrenches(model, wrenches))
         self.joints = [joint_data(solver, i) for i in range(model.n_bodies)]

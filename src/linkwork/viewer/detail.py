@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, FIRST, INDEX, LEFT, NODE_KIND, RIGHT, assemble
+from linkwork.assembly.plan import BODY, FIRST, INDEX, LEFT, NODE_KIND, RIGHT, assemble_model
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
 from linkwork.viewer.colors import Colors
@@ -55,7 +55,7 @@ class Detail:
     """
 
     def __init__(self, model: Model, pieces: Pieces):
-        assembly = assemble(model.parent)
+        assembly = assemble_model(model)
         nodes = assembly.nodes
         is_body = nodes[:, NODE_KIND] == BODY
         self.order: IntArray = nodes[is_body, INDEX]

@@ -13,8 +13,8 @@ from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, place_in_wor
 from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, L_BETA, PHI11, PHI22
-from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS, assemble_node
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, IN_1, IN_2, INPUT_COLUMNS, JOIN_L, L_BETA, PHI11, PHI22
+from linkwork.dynamics.dca.sweeps import assemble_node
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6

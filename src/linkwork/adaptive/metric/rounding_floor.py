@@ -8,13 +8,37 @@ relative error is larger by Mᵣᵣ/Dᵣ; thin bodies far from their joints are 
 
 import math
 
+from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import AT_REST, has_two_inputs
+from linkwork.adaptive.metric.lost_digits import lost_by, refresh_lost
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.adaptive.workspace import OPEN, OPEN_COUNT, UNIT, coefficients_of, mechanism_of, plan_of, run_of
+from linkwork.adaptive.workspace import (
+    HEAP_COUNT,
+    OPEN,
+    OPEN_COUNT,
+    UNIT,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
+)
 from linkwork.assembly.plan import HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, HANG_L, JOIN_L, L_BETA, L_D, L_N, L_S
-from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
+from linkwork.dynamics.dca.nodes import (
+    F_N,
+    F_S,
+    FREEDOM_COLUMNS,
+    H_P,
+    HANG_L,
+    IN_1,
+    IN_2,
+    INPUT_COLUMNS,
+    JOIN_L,
+    L_BETA,
+    L_D,
+    L_N,
+    L_S,
+)
 from linkwork.model.layout import DOF, HELICAL, KIND, V
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -22,7 +46,10 @@ UNIT_ROUNDOFF = 2.0**-53
 
 @kernel
 def rounding_floor(table, depth):
-    """Rounding error of the metric: (root of the sum of squares, largest) over computed joints and frontier nodes."""
+    """Rounding error of the metric over computed joints and frontier nodes: root of the sum of squares, and largest.
+
+    Third, by how much coefficients may be worse than that (`lost_digits`).
+    """
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     coefficients = coefficients_of(table)
@@ -30,6 +57,13 @@ def rounding_floor(table, depth):
     total = 0.0
     largest = 0.0
     nodes = plan.nodes
+    lost = 1.0
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)  # children before parents
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        refresh_lost(plan, coefficients, node)
+        if carries_joint(plan, node):
+            lost = max(lost, lost_by(plan, coefficients, node))
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         if carries_joint(plan, node):
@@ -43,7 +77,7 @@ def rounding_floor(table, depth):
                 total += x * x
                 largest = max(largest, x)
     scale = 2.0 * depth * UNIT_ROUNDOFF / run.metric_sums[UNIT]
-    return scale * math.sqrt(total), scale * largest
+    return scale * math.sqrt(total), scale * largest, lost
 
 
 @routine

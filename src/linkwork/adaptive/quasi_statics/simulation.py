@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
-from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
+from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, form_floor
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
@@ -51,7 +51,6 @@ from linkwork.statics.settle import SettleReport, settle
 
 FloatArray = NDArray[np.float64]
 
-FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
@@ -121,9 +120,11 @@ class QuasiStatics(TreeSimulation):
         plan = self._plan
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
+        self._measured_floor = np.zeros(MEASURED)
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
         self._solved = False
+        self._has_moved = False  # whether coordinates are no longer those of the last solve
         self._overload = 1.0  # doubles with every step that misses its deadline
         self._tail = 0.0  # [s] that the end of a step takes, after the last joint was computed
         self._is_changed = True  # whether anything that acts is another since the last solve
@@ -177,6 +178,7 @@ class QuasiStatics(TreeSimulation):
         started = time.perf_counter()
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
+        self._measured_floor[:] = 0.0
         self._meet_loops(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return self._report(reached, joints, updated, goal)
@@ -189,6 +191,7 @@ class QuasiStatics(TreeSimulation):
         reached = self._expand(goal, self._end_of(time.perf_counter()))
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
+        self._measured_floor[:] = 0.0
         return self._report(reached, self._run.counts[JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
@@ -304,8 +307,10 @@ class QuasiStatics(TreeSimulation):
         self.time += done * h
         if self._is_changed:  # what rounding is relative to may be another
             self._steps_since_floor = FLOOR_EVERY
+            self._measured_floor[:] = 0.0
         self._is_changed = False
         self._solved = False
+        self._has_moved = done > 0
 
     def _check(self, bad: int) -> None:
         run = self._run
@@ -353,7 +358,7 @@ class QuasiStatics(TreeSimulation):
 
     def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
         if self._steps_since_floor >= FLOOR_EVERY:
-            self._floor[:] = rounding_floor(self._table, self._depth)
+            self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
         bound, floor = self._bound()
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
@@ -445,6 +450,7 @@ class QuasiStatics(TreeSimulation):
         run = self._run
         names = ("q", "kept_q", "qdd", "counts", "metric_sums")
         more = {"wrench": run.wrench, "loop_wrench": run.loop_wrench, "floor": self._floor}
+        more["measured_floor"] = self._measured_floor
         return {**{name: getattr(run, name) for name in names}, **more}
 
     def checkpoint(self) -> dict[str, object]:

@@ -31,7 +31,7 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.plan import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.sweeps import IN_1, IN_2, INPUT_COLUMNS
+from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS
 from linkwork.model.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, SPHERICAL, Q, V
 from linkwork.spatial.rotations import ZERO3

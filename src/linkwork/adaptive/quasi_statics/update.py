@@ -2,6 +2,7 @@
 
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import update_factor_at_rest
+from linkwork.adaptive.metric.lost_digits import refresh_lost
 from linkwork.adaptive.nodes import (
     add_loop_wrenches,
     carries_joint,
@@ -92,6 +93,7 @@ def close_marked(plan, mechanism, c, run):
         if flag & CLOSING:
             if flag & STALE:
                 update_factor_at_rest(plan, mechanism, c, node)
+                refresh_lost(plan, c, node)
             run.flag[node] = 0
             close_joint(plan, mechanism, run, node)
         else:

@@ -48,6 +48,9 @@ from linkwork.spatial.vectors import add6, sub6, twist_to_child
 JOIN_L, HANG_L = 48, 0
 L_D, L_N, L_BETA, L_S = 15, 21, 24, 32  # from L on: 1/D (6); N⁻¹ of a joint of one freedom; β (6); s (6) likewise
 BLOCK_SIZE = (48, 88, 40, 0)  # BODY, JOIN, HANG, SUM
+# Behind it, for bodies and clusters of rigid stretches: [I | F] in 6 rows of 8, pose of the last body in the first, b1.
+BODY_SOLID, JOIN_SOLID = BLOCK_SIZE[0], BLOCK_SIZE[1]
+SOLID_R, SOLID_P, SOLID_B, SOLID_SIZE = 48, 57, 60, 72
 # `phi` holds what the parent node needs, at slot[node]; lane 6 carries the bias. JOIN: [Φ11 | b1], [Φ22 | b2]. BODY:
 # [Φ | b] for both. HANG, SUM: [K | Xᵀγ]. Once the parent is done a slot may serve another node.
 PHI11, PHI22, SLOT_SIZE = 0, 48, 96
@@ -55,6 +58,11 @@ PHI11, PHI22, SLOT_SIZE = 0, 48, 96
 # Columns of `hinge`, one row per body: pose in the parent, bias c of its joint, external less gyroscopic wrench.
 H_R, H_P, H_C, H_F = 0, 9, 12, 18
 HINGE_COLUMNS = 24
+
+# Columns of `inputs`, one row per node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
+# its carrier in the place of f1. Lanes 6 and 7 are zero.
+IN_1, IN_2 = 0, 8
+INPUT_COLUMNS = 16
 
 # Columns of `freedom`, one row for each degree of freedom of joints with several: a row of N⁻¹, a column of L⁻¹S
 F_N, F_S = 0, 8
@@ -145,14 +153,28 @@ def invert_with_bias(m, f, scratch):
 
 
 @inlined
-def body_with_branches(body, hinge, i, coef, o, phi, branch, at, scratch):
-    """Φ = (I + K)⁻¹, b = Φ (f - Xᵀγ): a body that took over its branches."""
+def body_with_branches(body, hinge, i, coef, o, phi, branch, at, scratch, solid):
+    """Φ = (I + K)⁻¹, b = Φ (f - Xᵀγ): a body that took over its branches. solid: whether it is part of a rigid stretch."""
     m = add21(rigid_lower(load10(body, i, INERTIA)), block_lower(phi, branch))
     f = sub6(load6(hinge, i, H_F), bias_lane(phi, branch))
+    if solid:
+        keep_inertia(coef, o + BODY_SOLID, m, f)
     rows, ok = invert_with_bias(m, f, scratch)
     store_rows(coef, o, rows)
     store_rows(phi, at, rows)
     return ok
+
+
+@inlined
+def keep_inertia(coef, at, m, f):
+    """A body of a rigid stretch: [I | F], and itself as its last body."""
+    for r in range(6):
+        for c in range(r + 1):
+            coef[at + 8 * r + c] = m[r * (r + 1) // 2 + c]
+            coef[at + 8 * c + r] = m[r * (r + 1) // 2 + c]
+        coef[at + 8 * r + 6] = f[r]
+    for k in range(9):
+        coef[at + SOLID_R + k] = 1.0 if k % 4 == 0 else 0.0
 
 
 @inlined

@@ -9,11 +9,29 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import JOIN, LEFT, NODE_KIND, RIGHT, Assembly, assemble, cut_into_runs, stack_slots
-from linkwork.dynamics.dca.nodes import BLOCK_SIZE, FREEDOM_COLUMNS, HINGE_COLUMNS, SCRATCH, SLOT_SIZE
-from linkwork.dynamics.dca.sweeps import (
+from linkwork.assembly.plan import (
+    HANG,
+    JOIN,
+    LEFT,
+    NODE_KIND,
+    RIGHT,
+    SOLID,
+    Assembly,
+    assemble_model,
+    cut_into_runs,
+    stack_slots,
+)
+from linkwork.dynamics.dca.nodes import (
+    BLOCK_SIZE,
+    FREEDOM_COLUMNS,
+    HINGE_COLUMNS,
     IN_1,
     INPUT_COLUMNS,
+    SCRATCH,
+    SLOT_SIZE,
+    SOLID_SIZE,
+)
+from linkwork.dynamics.dca.sweeps import (
     assemble_leaf_to_root,
     invert_inertias,
     substitute_root_to_leaf,
@@ -58,9 +76,10 @@ class DcaSolver:
 
     def __init__(self, model: Model, threads: int | None = None):
         self.model = model
-        self.assembly: Assembly = assemble(model.parent)
+        self.assembly: Assembly = assemble_model(model)
         nodes = self.assembly.nodes
         sizes = np.array(BLOCK_SIZE, dtype=np.int64)[nodes[:, NODE_KIND]]
+        sizes += np.where((nodes[:, SOLID] == 1) & (nodes[:, NODE_KIND] != HANG), SOLID_SIZE, 0)
         self.block: IntArray = np.cumsum(sizes) - sizes
         n, nv = model.n_bodies, model.nv
         several = nv if (model.arrays.tree[:, layout.KIND] != layout.HELICAL).any() else 0

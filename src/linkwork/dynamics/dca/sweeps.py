@@ -8,21 +8,27 @@ from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIG
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.freedoms import hang_general, join_general
 from linkwork.dynamics.dca.nodes import (
+    BODY_SOLID,
     H_C,
     H_F,
     H_P,
     H_R,
     HINGE_COLUMNS,
+    IN_1,
+    IN_2,
+    INPUT_COLUMNS,
     add_branches,
     body_with_branches,
     hang_1dof,
     invert_with_bias,
     join_1dof,
+    keep_inertia,
     pass_hang,
     pass_join,
     plain_body,
     rigid_lower,
 )
+from linkwork.dynamics.dca.solid import hang_solid, is_solid, join_solid, motion_in_stretch
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.spatial.inertia import gyroscopic_wrench
@@ -40,11 +46,6 @@ from linkwork.spatial.simd import (
     with_lane,
 )
 from linkwork.spatial.vectors import add6, cross_motion, sub6, twist_to_child, wrench_to_parent
-
-# Columns of `inputs`, one row per node. A cluster gets the wrenches f1, f2 on its two handles, a branch the acceleration of
-# its carrier in the place of f1. Lanes 6 and 7 are zero.
-IN_1, IN_2 = 0, 8
-INPUT_COLUMNS = 16
 
 NODES_AHEAD = 6  # some 600 ns of work: a little more than memory takes to answer
 
@@ -136,16 +137,24 @@ def assemble_node(nodes, block, slot, node, tree, body, dof, hinge, S, total, co
     if kind == JOIN:
         if tree[i, KIND] == HELICAL:
             return join_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        if is_solid(nodes, node):
+            return join_solid(nodes, block, slot, node, hinge, coef, phi, scratch)
         return join_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
     if kind == HANG:
         if tree[i, KIND] == HELICAL:
             return hang_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        if is_solid(nodes, node):
+            return hang_solid(nodes, block, slot, node, hinge, coef, phi, scratch)
         return hang_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
     if kind == BODY:
         branch = nodes[node, LEFT]
         if branch >= 0:
-            return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], scratch)
+            solid = is_solid(nodes, node)
+            return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], scratch, solid)
         plain_body(coef, block[node], load6(hinge, i, H_F), phi, slot[node])
+        if is_solid(nodes, node):
+            f = load6(hinge, i, H_F)
+            keep_inertia(coef, block[node] + BODY_SOLID, rigid_lower(load10(body, i, INERTIA)), f)
         return True
     add_branches(phi, slot[nodes[node, LEFT]], slot[nodes[node, RIGHT]], slot[node])
     return True
@@ -197,8 +206,11 @@ def substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, input
         vstore(inputs, left + IN_2, splat(0.0))
     elif kind == BODY:
         if left >= 0:
-            F = vload(inputs, at + IN_1) + vload(inputs, at + IN_2)
-            a = row_sums(coef, block[node], with_lane(F, 6, 1.0))  # Φ (f1 + f2) + b
+            if is_solid(nodes, node):
+                a = motion_in_stretch(nodes, block, node, hinge, coef, inputs)
+            else:
+                F = vload(inputs, at + IN_1) + vload(inputs, at + IN_2)
+                a = row_sums(coef, block[node], with_lane(F, 6, 1.0))  # Φ (f1 + f2) + b
             vstore(inputs, left + IN_1, lane_vector(a, 0.0))
     else:
         a = vload(inputs, at + IN_1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import assemble
+from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
 from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
 from linkwork.contact.settings import Contact
@@ -85,7 +85,7 @@ class Touching:
         margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
             table = shape_table(model, contact)
-            assembly = assemble(model.parent)
+            assembly = assemble_model(model)
             volumes = make_volumes(assembly, table)
             contacts, nodes = FIRST_CONTACTS, assembly.nodes.shape[0]
             self.finder = make_finder(table, volumes, assembly.depth, contacts)

@@ -1,0 +1,106 @@
+"""The rounding floor of a solve: estimated where that is enough, measured where digits may have been lost.
+
+The estimate of `metric/rounding_floor.py` counts the roundings of one solve. `metric/lost_digits.py` adds by how much the
+coefficients themselves may be worse; it errs on the safe side, often by far. Where even that is nothing, it is the floor.
+Where not, the accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n), when a
+solve is asked for, after changes of loads, and now and then. Theory: docs/theory/adaptive_quasi_statics.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.adaptive.measures import MEASURES, bound_of
+from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF, rounding_floor
+from linkwork.adaptive.workspace import JOINT_COUNT
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
+from linkwork.dynamics.dca.nodes import H_F
+from linkwork.model.layout import DAMPING, STIFFNESS
+from linkwork.simulation.acting import JointForces, present_efforts
+from linkwork.simulation.moving import EFFORT_PARTS
+
+if TYPE_CHECKING:
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+
+FloatArray = NDArray[np.float64]
+
+FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
+
+NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
+SMALL_PART = 0.125  # of the tolerance, for linkages of many bodies on which loads change often
+MANY_BODIES = 2_000  # from here on `aba` costs more than a solve does
+WORTH_MEASURING = 4  # joints computed since the last measurement, per body: then another one costs a few per cent
+OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
+MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
+
+
+# What was measured last: the floors over their estimates; joints that may be computed until it is measured again (zero: at
+# once); how many were computed.
+RATIO, LEFT, JOINTS, MEASURED = slice(0, 2), 2, 3, 4
+
+
+def form_floor(sim: QuasiStatics, goal: float | None) -> FloatArray:
+    """What rounding may have done: (root of the sum of squares, largest) in the metric."""
+    total, largest, lost = rounding_floor(sim._table, sim._depth)
+    plain, known, joints = np.array([total, largest]), sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
+    linkage = "linkage" in sim.measure
+    size = sim._size(linkage)
+    suspected = lost * plain
+    doubt = suspected[0 if linkage else 1]
+    if doubt <= NEGLIGIBLE * size:
+        return suspected
+    known[LEFT] -= FLOOR_EVERY * joints
+    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS]:
+        return np.minimum(known[RATIO] * plain, suspected)
+    allowed = (goal or 0.0) * (size if sim.measure.startswith("relative") else 1.0)
+    if sim.model.n_bodies > MANY_BODIES and doubt <= SMALL_PART * allowed:
+        return suspected
+    measured = difference_from_aba(sim)
+    if measured is None or not (plain > 0.0).all():
+        return suspected
+    known[RATIO] = np.maximum(1.0, MARGIN * measured / plain)
+    known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, joints
+    return np.minimum(known[RATIO] * plain, suspected)
+
+
+def difference_from_aba(sim: QuasiStatics) -> FloatArray | None:
+    """How far the last solve is from `aba`: over computed joints, and by how much others exceed their bound.
+
+    (root of the sum of squares, largest) in the metric; None where `aba` has no answer.
+    """
+    model, run = sim.model, sim._run
+    q = run.kept_q if sim._has_moved else run.q  # of the solve
+    tree, body, screws, dof, rest, gravity = model.arrays
+    loose = dof.copy()
+    loose[:, [DAMPING, STIFFNESS]] = 0.0  # springs are among the efforts
+    loose.setflags(write=False)
+    found, still = np.empty(model.nv), np.zeros(model.nv)
+    wrenches = np.ascontiguousarray(sim._coefficients.joint_data[:, H_F : H_F + 6])
+    work, dof_work = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK))
+    effort = _efforts_at(sim, q)
+    _, bad = aba(tree, body, screws, loose, rest, gravity, q, still, effort, wrenches, work, dof_work, found)
+    if bad >= 0 or not np.isfinite(found).all():
+        return None
+    weight = np.sqrt(sim._mechanism.weight)
+    computed = np.zeros(model.nv, dtype=bool)
+    for i in sim._computed_bodies().tolist():
+        computed[model.v_slice(i)] = True
+    error = weight * np.abs(run.qdd - found)
+    noise = UNIT_ROUNDOFF * float((weight * np.abs(found)).max(initial=0.0))
+    hidden, known = error[~computed], error[computed]
+    excess = float(np.sqrt((hidden**2).sum())) - float(bound_of(MEASURES["absolute_linkage"], run))
+    above = float(hidden.max(initial=0.0)) - float(bound_of(MEASURES["absolute_joint"], run))
+    total = float(np.sqrt((known**2).sum())) + max(excess, 0.0)
+    return np.array([total, max(float(known.max(initial=0.0)), above)]) + noise
+
+
+def _efforts_at(sim: QuasiStatics, q: FloatArray) -> FloatArray:
+    """All efforts on joints at rest at coordinates q, springs and motors included."""
+    m, run, nv = sim._mechanism, sim._run, sim.model.nv
+    still = np.zeros(nv)
+    acting = (run.effort, run.motor, m.strength, m.top_speed, np.ascontiguousarray(q), still, still)
+    forces = JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
+    return np.ascontiguousarray(present_efforts(forces).sum(axis=1))
