@@ -73,13 +73,19 @@ def find_contacts(finder, open_nodes, margin, h, self_contact):
     Returns the number of contacts, or -1 where the stack was too short.
     """
     refit(finder.volumes, open_nodes, h)
-    begin_list(finder.contacts)
-    query = finder.query
-    query[MODE], query[MARGIN], query[STEP] = CONTACTS, margin, h
+    begin_search(finder, margin, h)
     if not search(finder, self_contact):
         return STACK_FULL
     warm_start(finder.contacts)
     return finder.contacts.number[0]
+
+
+@routine
+def begin_search(finder, margin, h):
+    """An empty list of contacts, and what is sought."""
+    begin_list(finder.contacts)
+    query = finder.query
+    query[MODE], query[MARGIN], query[STEP] = CONTACTS, margin, h
 
 
 @kernel

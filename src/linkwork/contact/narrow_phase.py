@@ -61,14 +61,15 @@ def is_ignored(table, a, b):
 def touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, reach):
     """Contacts (or the distance) of shape s with shape t; the bodies have these poses and twists.
 
-    reach: how far the two can come nearer in the step [m].
+    reach: how far the two can come nearer in the step [m]. Returns their distance where contacts are sought and they are
+    farther apart than the margin, otherwise 0.
     """
     A = solid_of(table, s, Ra, pa)
     B = solid_of(table, t, Rb, pb)
     if B[0] == MESH:
         touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach)
-    else:
-        touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach)
+        return 0.0
+    return touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach)
 
 
 @routine
@@ -76,21 +77,22 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
     if query[MODE] != CONTACTS:
         gap, n, a, b = signed_distance(table.vertices, A, B, scratch)
         remember(query, s, t, gap, n, a, b)
-        return
+        return 0.0
     margin = query[MARGIN]
     count, n, gap = contact_points(table.vertices, A, B, margin, scratch)
     for k in range(count):
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
         add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
-        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb)
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n)
+    return max(gap, 0.0) if count == 0 else 0.0
 
 
 @routine
-def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb):
-    """Contacts of two solids that are apart now and touch within the step, at points where these are now."""
+def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n):
+    """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n."""
     margin = query[MARGIN]
-    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch)
+    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch, gap, n)
     if hit:
         later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
@@ -170,7 +172,7 @@ def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
         add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
-        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6)
+        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6, gap, n)
 
 
 @routine

@@ -50,16 +50,17 @@ def spin_radius(solid, origin):
 
 
 @routine
-def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, scratch):
+def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, scratch, gap, n):
     """(hit, time): when the solids first come within `target` [m] of each other in the time h.
 
-    pa, pb: origins of the bodies in the world [m].
+    pa, pb: origins of the bodies in the world [m]. gap, n: distance and normal now.
     """
     turning = norm3((Va[0], Va[1], Va[2])) * spin_radius(A, pa) + norm3((Vb[0], Vb[1], Vb[2])) * spin_radius(B, pb)
     v = (Va[3] - Vb[3], Va[4] - Vb[4], Va[5] - Vb[5])
     t = 0.0
-    for _ in range(MAX_ADVANCES):
-        gap, n, _a, _b = signed_distance(vertices, moved(A, pa, Va, t), moved(B, pb, Vb, t), scratch)
+    for k in range(MAX_ADVANCES):
+        if k > 0:
+            gap, n, _a, _b = signed_distance(vertices, moved(A, pa, Va, t), moved(B, pb, Vb, t), scratch)
         if gap <= target:
             return True, t
         rate = -dot3(n, v) + turning

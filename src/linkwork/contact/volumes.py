@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, Assembly
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, VOLUME, box_to_parent, union
 from linkwork.contact.shape_table import ShapeTable
-from linkwork.core.bundles import Byte1, Float2, Int1, Int2
+from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
+TRAVEL, STANDS = 0, 1  # entries of `travel`
 
 
 class Volumes(NamedTuple):
@@ -38,6 +39,9 @@ class Volumes(NamedTuple):
     place: Float2  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes
     twist: Float2  # (N, 6)    of the node's frame, world axes, at its origin; of nodes whose parent is open
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
+    known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `travel` then [m]; see near_world
+    stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
+    travel: Float1  # (2,)      largest way of any point, summed over steps [m]; whether `stood` is of the present parts
 
 
 def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
@@ -54,7 +58,15 @@ def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
     place = np.zeros((N, 12))
     place[:, [0, 4, 8]] = 1.0
     volumes = Volumes(
-        nodes, node_frames(nodes, table.parent), np.zeros(N, dtype=np.uint8), place, np.zeros((N, 6)), volume
+        nodes=nodes,
+        frame=node_frames(nodes, table.parent),
+        rigid=np.zeros(N, dtype=np.uint8),
+        place=place,
+        twist=np.zeros((N, 6)),
+        volume=volume,
+        known=np.full(N + n, -np.inf),
+        stood=np.zeros((N + n, 12)),
+        travel=np.zeros(2),
     )
     bodies = (nodes[:, NODE_KIND] == BODY) & (nodes[:, LEFT] < 0)
     volumes.rigid[bodies] = 1
@@ -149,7 +161,13 @@ def reach_of(twists, k, volume, row, h):
     """How far a point of a rigid volume can move in the time h.   (2)"""
     if h == 0.0 or volume[row, HALF] < 0.0:
         return 0.0
-    w, v = load3(twists, k, 0), load3(twists, k, 3)
+    return twist_reach(load6(twists, k, 0), volume, row, h)
+
+
+@inlined
+def twist_reach(V, volume, row, h):
+    """The same from the twist itself."""
+    w, v = (V[0], V[1], V[2]), (V[3], V[4], V[5])
     c, e = load3(volume, row, CENTRE), load3(volume, row, HALF)
     return h * (length(v) + length(w) * (length(c) + length(e)))
 

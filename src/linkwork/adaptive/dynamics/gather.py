@@ -1,6 +1,7 @@
 """The moving linkage, gathered: joints and pieces, the loads, floating trees and loops on them."""
 
 from linkwork.adaptive.dynamics.reduced import (
+    PIECES,
     ROWS_OF_TOUCHED,
     WORLD,
     copy_joints,
@@ -8,6 +9,7 @@ from linkwork.adaptive.dynamics.reduced import (
     list_joints,
     load_pose,
     moves,
+    reduced_of,
 )
 from linkwork.adaptive.dynamics.rigid_pieces import find_last_bodies, place_nodes
 from linkwork.adaptive.nodes import is_active
@@ -15,15 +17,16 @@ from linkwork.adaptive.workspace import (
     LOAD_COUNT,
     P_P,
     P_R,
+    mechanism_of,
+    run_of,
 )
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import set_rows
-from linkwork.core.jit import routine
-from linkwork.model.layout import (
-    PARENT,
-)
+from linkwork.core.jit import kernel, routine
+from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.loads import LOAD_AT, LOAD_COLUMNS
+from linkwork.simulation.motors import MOTOR_COLUMNS
 from linkwork.simulation.moving import COMPOSITES_READY, LOADS, POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3
@@ -126,6 +129,22 @@ def express_loop_forces(table, plan, c, run, reduced):
             if reduced.loop_ends[k, side] >= 0:
                 _, R, p = body_in_piece(plan, c, run, reduced, reduced.loop_ends[k, side])
                 store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
+
+
+@kernel
+def renew_joints(table, moving):
+    """Efforts and motors of the joints that move, where nothing else has changed. Cost: O(active joints)."""
+    run = run_of(table)
+    tree = mechanism_of(table).tree
+    reduced = reduced_of(table)
+    s = moving_of(moving)
+    for r in range(reduced.counts[PIECES]):
+        i = reduced.joint[r]
+        for d in range(s.tree[r, DOF]):
+            j, source = s.tree[r, V] + d, tree[i, V] + d
+            s.effort[j] = run.effort[source]
+            for e in range(MOTOR_COLUMNS):
+                s.motor[j, e] = run.motor[source, e]
 
 
 @routine

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.dynamics import choice, region
+from linkwork.adaptive.dynamics import choice, gather, region
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES
-from linkwork.adaptive.nodes import touch_bodies
 from linkwork.adaptive.tree_simulation import IntArray
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
@@ -62,6 +61,7 @@ class RegionSimulation(Touched, PieceForces):
     rtol: float
     atol: float
     _pins: dict[int, int]  # joints pinned active (1) or inactive (-1)
+    _only_joints_changed = False  # since the last renewal: efforts and motors, and nothing else
 
     def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
         """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
@@ -124,8 +124,12 @@ class RegionSimulation(Touched, PieceForces):
     ) -> None:
         if task not in (region.RENEW_REGION, region.REFRESH):
             self._acted_at = -1  # other joints may move from now on
+        self._only_joints_changed = False
         self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
         given = np.zeros(choice.SETTINGS) if settings is None else settings
+        goes_on = task in (region.UPDATE, region.FREEZE)  # from where the linkage that moves is
+        if goes_on and self.contact is not None:
+            self._pieces_in_contact.note_travel(self._moving_table)
         status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
         if status != mv.OK:
             self._fail(status, status, "")
@@ -133,12 +137,19 @@ class RegionSimulation(Touched, PieceForces):
             self._follow_pieces()
         if self._touching is not None and task != region.PREPARE:
             self._pieces_in_contact.follow_limits(self._table, self._moving_table)
-            if self.contact is not None:
-                self._pieces_in_contact.follow_region(self._table, self._moving_table)
+            if self.contact is not None and task not in (region.RENEW_REGION, region.REFRESH):
+                self._pieces_in_contact.follow_region(self._table, self._moving_table, not goes_on)
 
-    def _renew(self) -> None:
-        """What acts on the linkage that moves, if it is other than at the last step."""
-        if self._run.counts[TOUCHED]:
+    def _renew(self, whole: bool = False) -> None:
+        """What acts on the linkage that moves, if it is other than at the last step.
+
+        Efforts and motors of joints that do not move wait for the next update, unless the `whole` is asked for.
+        """
+        if not self._run.counts[TOUCHED]:
+            return
+        if self._only_joints_changed and not whole and not self._has_outside_forces:
+            gather.renew_joints(self._table, self._moving_table)
+        else:
             self._perform(region.RENEW_REGION)
 
     def _bring_up_to_date(self) -> None:
@@ -189,13 +200,9 @@ class RegionSimulation(Touched, PieceForces):
         """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
         if self.contact is None:
             return
-        first = 2 * len(self.model.loops)
-        bodies, wrenches = self._run.loop_body[first:], self._run.loop_wrench[first:]
-        touch_bodies(self._table, bodies[bodies >= 0], -1, self._marks)
-        used = self._pieces_in_contact.express_contact_forces(self._table, self._moving_table, bodies, wrenches)
-        bodies[used:] = -1
-        wrenches[used:] = 0.0
-        touch_bodies(self._table, bodies[bodies >= 0], 1, self._marks)
+        self._pieces_in_contact.renew_contact_forces(
+            self._table, self._moving_table, 2 * len(self.model.loops), self._marks
+        )
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -211,6 +218,7 @@ class RegionSimulation(Touched, PieceForces):
         self._pins[i] = -1
         self._perform(region.FREEZE, joint=i)
         self._joint_changed(i)
+        self._only_joints_changed = False
         self._keep_present_momentum()
 
     def unpin(self, joint: str) -> None:
@@ -224,6 +232,7 @@ class RegionSimulation(Touched, PieceForces):
             return
         self._freeze(i, False)
         self._joint_changed(i)
+        self._only_joints_changed = False
         self._keep_present_momentum()
 
     def _unpinned(self, joint: str) -> int:
@@ -247,12 +256,14 @@ class RegionSimulation(Touched, PieceForces):
         self._describe_moving()
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        self._only_joints_changed = False
         if self._pieces is not None:
             self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
         super()._loads_changed(bodies, world)
 
     def _joints_changed(self, joints: IntArray) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
+        self._only_joints_changed = self._only_joints_changed or not self._run.counts[TOUCHED]
         super()._joints_changed(joints)
 
     def _coordinates_of_joints(self) -> FloatArray:
@@ -289,7 +300,7 @@ class RegionSimulation(Touched, PieceForces):
 
     def checkpoint(self) -> dict[str, object]:
         """All that depends on history, loads, efforts, motors, contacts and pins included."""
-        self._renew()
+        self._renew(whole=True)
         self._collect()
         run = self._run
         opened = np.sort(run.opened[: run.counts[OPEN_COUNT]])

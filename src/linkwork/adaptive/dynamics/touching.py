@@ -6,7 +6,7 @@ volumes and places that stay as they were when it became so.
 
 from linkwork.adaptive.dynamics.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced import PIECES, joint_pose, reduced_of
-from linkwork.adaptive.nodes import is_active
+from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     P_P,
@@ -18,10 +18,13 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
-from linkwork.contact.volumes import refit
+from linkwork.contact.near_world import forget_clearances
+from linkwork.contact.volumes import STANDS, refit
 from linkwork.core.bundles import set_rows
-from linkwork.core.jit import inlined, kernel
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
+from linkwork.simulation.accelerate import place_and_move
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import (
     ROWS_OF_OPEN_NODES,
@@ -30,8 +33,9 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
     volumes_of,
 )
-from linkwork.spatial.memory import add_to6, load3, load9, store3, store6, store9
-from linkwork.spatial.rotations import cross3, scale3, sub3, tmatvec3
+from linkwork.simulation.touching.fronts import measure_travel
+from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
+from linkwork.spatial.rotations import cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join
 
 
@@ -49,10 +53,20 @@ def follow_limits(table, moving):
 
 
 @kernel
-def follow_region(table, moving):
+def note_travel(moving):
+    """Before a change of the region: how far its rigid parts have gone since the last search. Cost: O(active joints)."""
+    s = moving_of(moving)
+    for i in range(s.tree.shape[0]):
+        place_and_move(s, i)
+    measure_travel(moving, volumes_of(moving))
+
+
+@kernel
+def follow_region(table, moving, forget):
     """After a change of the region: nodes that left it become rigid with their present volumes, those in it are open.
 
-    Cost: O(nodes that were or are active).
+    forget: bodies may be elsewhere than before, so that no distance is known any more.
+    Cost: O(nodes that were or are active); O(n) to forget.
     """
     plan = plan_of(table)
     c = coefficients_of(table)
@@ -71,6 +85,9 @@ def follow_region(table, moving):
     for k in range(count):
         opened[k] = run.active[k]
         volumes.rigid[run.active[k]] = 0
+    volumes.travel[STANDS] = 0.0
+    if forget:
+        forget_clearances(volumes)
 
 
 @kernel
@@ -101,11 +118,39 @@ def place_inside(plan, c, volumes, node):
 
 
 @kernel
-def express_contact_forces(table, moving, bodies, wrenches):
-    """Forces of contacts in the last step on bodies of the model: wrenches (2 c, 6) in their frames; body -1 is the world.
+def renew_contact_forces(table, moving, first, marks):
+    """The forces of contacts in the last step act on the metrics; the paths of their bodies are held open.
 
-    Returns how many there are, two per contact. Needs the region in which that step was made.
+    They stand behind those of loops in `loop_body` and `loop_wrench`, from row `first` on, two per contact; body -1 is the
+    world, or nothing. Needs the region in which that step was made. marks: flags of nodes in which something changed.
+    Cost: O(contacts log n).
     """
+    run = run_of(table)
+    hold_paths(table, first, -1, marks)
+    for k in range(first, run.loop_body.shape[0]):
+        if run.loop_body[k] >= 0:
+            run.loop_body[k] = -1
+            store6(run.loop_wrench, k, 0, ZERO6)
+    express_contact_forces(table, moving, first)
+    hold_paths(table, first, 1, marks)
+
+
+@routine
+def hold_paths(table, first, loads, marks):
+    """Contact forces begin (loads 1) or end (-1) to act on their bodies."""
+    plan = plan_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
+    for k in range(first, run.loop_body.shape[0]):
+        body = run.loop_body[k]
+        if body >= 0:
+            store6(c.joint_data, body, H_F, load6(run.wrench, body, 0))
+            touch_path(plan, run, plan.leaf[body], loads, marks)
+
+
+@routine
+def express_contact_forces(table, moving, first):
+    """Forces of contacts in the last step, on bodies of the model and in their frames."""
     plan = plan_of(table)
     c = coefficients_of(table)
     run = run_of(table)
@@ -113,20 +158,20 @@ def express_contact_forces(table, moving, bodies, wrenches):
     s = moving_of(moving)
     t = touch_of(moving)
     contacts = contacts_of(moving)
-    count = min(contacts.number[COUNT], bodies.shape[0] // 2)
     h = t.totals[STEP]
-    for k in range(count):
+    if h <= 0.0:
+        return
+    for k in range(min(contacts.number[COUNT], (run.loop_body.shape[0] - first) // 2)):
+        impulse = load3(contacts.impulse, k, 0)
         for side in range(2):
-            row = 2 * k + side
             body = contacts.ids[k, side]
-            bodies[row] = body
-            store6(wrenches, row, 0, ZERO6)
-            if body < 0 or h <= 0.0:
+            if body < 0 or dot3(impulse, impulse) == 0.0:
                 continue
+            row = first + 2 * k + side
+            run.loop_body[row] = body
             piece, R, p = body_in_piece(plan, c, run, reduced, body)
             if piece >= 0:
                 R, p = compose_pose(load9(s.world, piece, 0), load3(s.world, piece, 9), R, p)
-            f = scale3((1.0 if side == 0 else -1.0) / h, load3(contacts.impulse, k, 0))
+            f = scale3((1.0 if side == 0 else -1.0) / h, impulse)
             n = cross3(sub3(load3(contacts.data, k, POINT), p), f)
-            add_to6(wrenches, row, 0, join(tmatvec3(R, n), tmatvec3(R, f)))
-    return 2 * count
+            store6(run.loop_wrench, row, 0, join(tmatvec3(R, n), tmatvec3(R, f)))

@@ -1,4 +1,5 @@
-"""Distances that need no search: between points, segments, planes, and from a point to a box or a cylinder.
+"""Distances that need no search: between points, segments, planes, and from a point to a box or a cylinder,
+and from a segment to the side of a cylinder.
 
 Each function gives `(gap, normal, a, b)`: signed distance [m], unit normal from B to A, nearest points of both surfaces,
 all in the world. A negative gap is the depth of penetration.
@@ -147,6 +148,34 @@ def sphere_cylinder(A, B):
         d = math.sqrt(dot3(v, v))
         n = scale3(1.0 / d, v)
     return placed(A, B, d - r, n, q)
+
+
+@routine
+def capsule_beside_cylinder(A, B):
+    """(known, gap, normal, a, b): a capsule whose axis lies between the ends of a cylinder and outside its side.
+
+    All points of the axis then have their nearest point on the side: the distance is that of the axis from the cylinder's
+    line, less both radii. Elsewhere `known` is False, and the distance must be searched.
+    """
+    R, radius, half = B[1], B[3][0], B[3][1]
+    ca, ha = axis_of(A)
+    along = (R[2], R[5], R[8])
+    r = sub3(ca, B[2])
+    middle, rise = dot3(r, along), dot3(ha, along)
+    e = sub3(ha, scale3(rise, along))  # both across the cylinder's line
+    d = sub3(r, scale3(middle, along))
+    ee = dot3(e, e)
+    s = 0.0
+    if ee > PARALLEL * dot3(ha, ha):
+        s = min(max(-dot3(d, e) / ee, -1.0), 1.0)
+    d = add3(d, scale3(s, e))
+    across = math.sqrt(dot3(d, d))
+    known = abs(middle) + abs(rise) <= half and across > radius
+    if not known:
+        return False, 0.0, along, ca, ca
+    n = scale3(1.0 / across, d)
+    a = add3(ca, scale3(s, ha))
+    return True, across - radius - A[3][0], n, sub3(a, scale3(A[3][0], n)), sub3(a, scale3(across - radius, n))
 
 
 @inlined

@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.contact.geometry.closed_forms import any_plane, inflate, round_round, sphere_box, sphere_cylinder
+from linkwork.contact.geometry.closed_forms import (
+    any_plane,
+    capsule_beside_cylinder,
+    inflate,
+    round_round,
+    sphere_box,
+    sphere_cylinder,
+)
 from linkwork.contact.geometry.epa import MAX_FACES, WORK_ROWS, any_normal, epa
 from linkwork.contact.geometry.gjk import OVERLAP, gjk
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, TRIANGLE, core_radius
@@ -70,6 +77,10 @@ def ordered_distance(vertices, A, B, scratch):
         return sphere_box(A, B)
     if ka == SPHERE and kb == CYLINDER:
         return sphere_cylinder(A, B)
+    if ka == CAPSULE and kb == CYLINDER:
+        known, gap, n, a, b = capsule_beside_cylinder(A, B)
+        if known:
+            return gap, n, a, b
     return searched_distance(vertices, A, B, scratch)
 
 

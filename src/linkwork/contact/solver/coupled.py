@@ -9,7 +9,7 @@ import math
 from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
 from linkwork.contact.solver.anderson import combine, push_history
 from linkwork.contact.solver.gauss_seidel import solve_loop, sweep
-from linkwork.contact.solver.newton import MAX_STEPS, newton_step
+from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -31,7 +31,7 @@ from linkwork.contact.solver.rows import (
 )
 from linkwork.core.jit import inlined, kernel, routine
 
-CALM = 3  # sweeps without a change of sets after which Newton is tried
+CALM = 2  # sweeps without a change of sets after which Newton is tried
 WAIT = 25  # sweeps until it is tried again; twice as many after every failure
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
 STALLED = (
@@ -41,6 +41,7 @@ PROGRESS = 0.9  # of the least residual: what counts as progress
 LONGEST = 1e4  # of the step of a sweep
 STRETCHED = 1.1  # and such a step is kept where the residual does not grow by more than this factor
 GROWTH = 1.0  # an accelerated step is kept only where the residual does not grow by more than this factor
+GAIN = 0.5  # of the residual: a step of Newton's that leaves more is the last
 PUSH_SWEEPS = 50
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
 
@@ -49,13 +50,14 @@ PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next ste
 def solve_coupled(contacts, problem, system, h, settings):
     """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report.
 
-    settings (5,): tolerance, most sweeps, rest speed [m/s], part of a penetration taken back per step, unused.
+    settings (5,): tolerance, most sweeps, rest speed [m/s], part of a penetration taken back per step, gap below which
+    bodies touch [m].
     Returns whether the residual came below the tolerance.
     """
     tolerance, most, rest_speed, part = settings[0], int(settings[1]), settings[2], settings[3]
     count = contacts.number[COUNT]
-    rows = fill_rows(contacts, count, problem, system, h, rest_speed)
-    fill_delassus(problem, system, rows)
+    rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
+    fill_delassus(problem, system, count, rows)
     load_warm_start(contacts, count, problem, system.x)
     drop_directions_without_response(system, count, rows, system.x)
     good = iterate(contacts, count, problem, system, rows, tolerance, most)
@@ -68,7 +70,7 @@ def solve_coupled(contacts, problem, system, h, settings):
     gather_impulses(system, rows, system.y, problem.impulse)
     system.report[ENERGY] = energy
     system.report[CONTACTS] = count
-    push_apart(contacts, count, problem, system, rows, h, part)
+    push_apart(contacts, count, problem, system, rows, h, part, settings[4])
     return good
 
 
@@ -119,7 +121,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
         now = fingerprint(system, count)
         calm = calm + 1 if now == sets else 0
         sets = now
-        if residual > tolerance and calm >= CALM and sweeps >= next_try and rows <= NEWTON_ROWS:
+        if residual > tolerance and calm >= CALM and sweeps >= next_try:
             taken, residual = finish(contacts, count, problem, system, rows, tolerance, residual)
             steps += taken
             sweeps += 1
@@ -131,27 +133,36 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
 
 @routine
 def finish(contacts, count, problem, system, rows, tolerance, residual):
-    """Newton steps from system.y; taken back where a sweep afterwards moves more than one before."""
-    x, y = system.x, system.y
-    copy(system.best, y, rows)
-    copy(x, y, rows)
-    steps, last = 0, math.inf
-    for _ in range(MAX_STEPS):
-        size = newton_step(contacts, count, problem, system, rows, x)
-        steps += 1
-        if (
-            size < 0.0 or size <= 0.1 * tolerance or (steps > 1 and size > last)
-        ):  # singular, done, or no longer closing in
-            break
-        last = size
-    copy(y, x, rows)
-    change, largest = sweep(contacts, count, problem, system, rows, y)
-    new = relative(change, largest)
-    if not new < residual:
-        copy(x, system.best, rows)
-        copy(y, system.best, rows)
-        return steps, residual
-    return steps, new
+    """Newton's finish from system.y: with the directions of sliding held and, where that is not enough, in full.
+
+    A sweep after each step says what is left of the residual; steps that make it larger are taken back.
+    """
+    steps = 0
+    for is_held in (True, False):
+        if residual <= tolerance or (not is_held and rows > NEWTON_ROWS):
+            continue
+        for _ in range(MAX_STEPS):
+            copy(system.best, system.y, rows)
+            if is_held:
+                size = direction_step(contacts, count, problem, system, rows, system.y)
+            else:
+                size = newton_step(contacts, count, problem, system, rows, system.y)
+            steps += 1
+            new = math.inf
+            if size >= 0.0:
+                change, largest = sweep(contacts, count, problem, system, rows, system.y)
+                new = relative(change, largest)
+            if not new < GAIN * residual:
+                if not new < residual:
+                    copy(system.y, system.best, rows)
+                else:
+                    residual = new
+                break
+            residual = new
+            if residual <= tolerance:
+                break
+    copy(system.x, system.y, rows)
+    return steps, residual
 
 
 @inlined
@@ -260,16 +271,17 @@ def shorten(system, rows, x):
 
 
 @routine
-def push_apart(contacts, count, problem, system, rows, h, part):
+def push_apart(contacts, count, problem, system, rows, h, part, slack):
     """Pseudo impulses, normal only.   (14)
 
-    u ≥ part · depth / h for what overlaps, u ≥ -gap / h for the rest; loops stand still.
+    u ≥ part · depth / h for what overlaps by more than `slack`, u ≥ -gap / h for the rest; loops stand still.
     """
     x, u, G = system.x, system.u, system.G
     deepest = 0.0
     for i in range(count):
         deepest = max(deepest, -contacts.data[i, GAP])
     system.report[PENETRATION] = deepest
+    deepest = max(deepest - slack, 0.0)
     for i in range(problem.limit_at.shape[0]):
         deepest = max(deepest, -problem.limit[i, LIMIT_GAP])
     for i in range(rows):
@@ -282,6 +294,8 @@ def push_apart(contacts, count, problem, system, rows, h, part):
             for k in range(count + limits):
                 r = 3 * k if k < count else 2 * count + k
                 gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
+                if k < count and gap < 0.0:
+                    gap = min(gap + slack, 0.0)
                 want = -part * gap / h if gap < 0.0 else -gap / h
                 y = max(x[r] - (u[r] - want) / max(G[r, r], 1e-300), 0.0)
                 if y != x[r]:

@@ -41,8 +41,8 @@ def solve_impacts(contacts, problem, system, h, settings):
     """
     most, rest_speed, part = int(settings[1]), settings[2], settings[3]
     count = contacts.number[COUNT]
-    rows = fill_rows(contacts, count, problem, system, h, rest_speed)
-    fill_delassus(problem, system, rows)
+    rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
+    fill_delassus(problem, system, count, rows)
     x = system.y
     for i in range(rows):
         x[i] = 0.0
@@ -74,7 +74,7 @@ def solve_impacts(contacts, problem, system, h, settings):
     report[RESIDUAL], report[SWEEPS], report[CONTACTS] = speed, done, count
     report[CONVERGED] = 1.0 if speed <= max(settings[0] * scale, 0.0) else 0.0
     report[ENERGY] = energy_change(system, rows, x)
-    push_apart(contacts, count, problem, system, rows, h, part)
+    push_apart(contacts, count, problem, system, rows, h, part, settings[4])
     return report[CONVERGED] > 0.0
 
 

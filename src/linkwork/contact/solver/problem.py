@@ -69,6 +69,7 @@ class System(NamedTuple):
     last_g: Float1  # (R,)
     matrix: Float2  # (R, R)  of Newton's step
     pivot: Int1  # (R,)
+    unknown: Int1  # (R,)    rows of the unknowns of a step with directions held
     small: Float2  # (9, 9)  normal equations; blocks of loops
     report: Float1  # (8,)    see the names above
 
@@ -119,6 +120,7 @@ def make_system(rows: int, numbers: int) -> System:
         np.zeros(rows),
         np.zeros(rows),
         np.zeros((rows, rows)),
+        np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((9, 9)),
         np.zeros(REPORT),

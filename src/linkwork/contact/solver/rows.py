@@ -21,10 +21,12 @@ def contact_axes(data, i):
 
 
 @routine
-def fill_rows(contacts, count, problem, system, h, rest_speed):
+def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
     """Writes rows, free velocities and biases of `count` contacts, all limits and all loops; returns how many rows.
 
     The bias of a contact or limit:  gap / h while apart; e u⁻ (u⁻ < 0) where it closes faster than rest_speed.   (8)
+    Gaps of contacts below `slack` [m] count as none: where a rigid body rests on more points than it needs, differences
+    of nanometres would decide which of them press, and sweeps would take hundreds to find out.
     """
     for i in range(count):
         p = load3(contacts.data, i, POINT)
@@ -34,7 +36,7 @@ def fill_rows(contacts, count, problem, system, h, rest_speed):
             contact_row(problem, system, 3 * i + k, problem.slot[i, 0], problem.slot[i, 1], p, axis)
             system.bias[3 * i + k] = 0.0
         system.bias[3 * i] = normal_bias(
-            contacts.data[i, GAP],
+            contacts.data[i, GAP] - slack,
             row_velocity(system, 3 * i, problem.v_free),
             row_velocity(system, 3 * i, problem.v_before),
             contacts.data[i, RESTITUTION],
@@ -105,10 +107,14 @@ def row_velocity(system, row, v):
 
 
 @routine
-def fill_delassus(problem, system, rows):
-    """W = J Λ and G = W Jᵀ, symmetric.   (6)"""
+def fill_delassus(problem, system, count, rows):
+    """W = J Λ and G = W Jᵀ, symmetric.   (6)  The three rows of a contact go together: they read the same answers."""
     Lambda, W, G = problem.Lambda, system.W, system.G
-    for i in range(rows):
+    for i in range(count):
+        times_answers_of_contact(Lambda, system, 3 * i, W)
+        for j in range(i + 1):
+            contact_block(system, 3 * i, 3 * j)
+    for i in range(3 * count, rows):
         times_answers(Lambda, system, i, W)
         for j in range(i + 1):
             g = 0.0
@@ -121,6 +127,51 @@ def fill_delassus(problem, system, rows):
                         g += W[i, first] * system.J[j, 6 * side]
             G[i, j] = g
             G[j, i] = g
+
+
+@inlined
+def times_answers_of_contact(Lambda, system, r, W):
+    """Rows r, r+1, r+2 of W = J Λ."""
+    J = system.J
+    written = False
+    for side in range(2):
+        first, o = system.column[r, side], 6 * side
+        if first < 0:
+            continue
+        a0, a1, a2, a3, a4, a5 = J[r, o], J[r, o + 1], J[r, o + 2], J[r, o + 3], J[r, o + 4], J[r, o + 5]
+        t = r + 1
+        b0, b1, b2, b3, b4, b5 = J[t, o], J[t, o + 1], J[t, o + 2], J[t, o + 3], J[t, o + 4], J[t, o + 5]
+        t = r + 2
+        c0, c1, c2, c3, c4, c5 = J[t, o], J[t, o + 1], J[t, o + 2], J[t, o + 3], J[t, o + 4], J[t, o + 5]
+        for k in range(W.shape[1]):
+            x0, x1, x2 = Lambda[first, k], Lambda[first + 1, k], Lambda[first + 2, k]
+            x3, x4, x5 = Lambda[first + 3, k], Lambda[first + 4, k], Lambda[first + 5, k]
+            a = a0 * x0 + a1 * x1 + a2 * x2 + (a3 * x3 + a4 * x4 + a5 * x5)
+            b = b0 * x0 + b1 * x1 + b2 * x2 + (b3 * x3 + b4 * x4 + b5 * x5)
+            c = c0 * x0 + c1 * x1 + c2 * x2 + (c3 * x3 + c4 * x4 + c5 * x5)
+            if written:
+                a, b, c = a + W[r, k], b + W[r + 1, k], c + W[r + 2, k]
+            W[r, k], W[r + 1, k], W[r + 2, k] = a, b, c
+        written = True
+    if not written:
+        for k in range(W.shape[1]):
+            W[r, k], W[r + 1, k], W[r + 2, k] = 0.0, 0.0, 0.0
+
+
+@inlined
+def contact_block(system, r, q):
+    """Rows r to r+2 and columns q to q+2 of G, and their mirror image."""
+    W, G, J = system.W, system.G, system.J
+    for a in range(3):
+        x, y, z = 0.0, 0.0, 0.0
+        for side in range(2):
+            at, o = system.column[q, side], 6 * side
+            if at >= 0:
+                x += six_products(W, r + a, at, J, q, o)
+                y += six_products(W, r + a, at, J, q + 1, o)
+                z += six_products(W, r + a, at, J, q + 2, o)
+        G[r + a, q], G[r + a, q + 1], G[r + a, q + 2] = x, y, z
+        G[q, r + a], G[q + 1, r + a], G[q + 2, r + a] = x, y, z
 
 
 @inlined

@@ -26,8 +26,8 @@ from linkwork.simulation.moving import Moving, untouched
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Entries of `settings`: the first four as the solvers read them.
-TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, UNUSED, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
+# Entries of `settings`: the first five as the solvers read them.
+TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
 CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)

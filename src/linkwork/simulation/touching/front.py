@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 NAMED_AT_MOST = 4
+TOUCHING = 1e-3  # of the margin: a gap below this is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Touching:
             self.touch.leaf[:] = assembly.leaf
         law = contact or Contact()
         self.touch.settings[:] = (
-            law.tolerance, law.max_sweeps, law.rest_speed, law.correction, 0.0, margin,
+            law.tolerance, law.max_sweeps, law.rest_speed, law.correction, TOUCHING * margin, margin,
             contact.restitution if contact is not None else 0.0,
         )  # fmt: skip
         counts = self.touch.counts

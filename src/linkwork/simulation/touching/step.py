@@ -1,7 +1,9 @@
 """One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
 
-from linkwork.contact.broad_phase import find_contacts
-from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD
+from linkwork.contact.broad_phase import begin_search, search_itself
+from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD, warm_start
+from linkwork.contact.near_world import sort_contacts
+from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import DOF, V
@@ -34,6 +36,7 @@ from linkwork.simulation.touching.arrays import (
     finder_of,
     touch_of,
 )
+from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
     accept_pushes,
@@ -123,15 +126,22 @@ def find(table, h):
     """Lists the contacts of this moment and what carries them; their number, or why it failed."""
     t = touch_of(table)
     finder = finder_of(table)
-    place_open_nodes(table, finder.volumes)
     follow = h if t.counts[CONTINUOUS] != 0 else 0.0
-    count = find_contacts(finder, t.open_nodes, t.settings[MARGIN], follow, t.counts[SELF_CONTACT] != 0)
-    if count < 0:
+    begin_search(finder, t.settings[MARGIN], follow)
+    measure_travel(table, finder.volumes)
+    found = look_at_fronts(table, finder, follow)
+    if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
+        place_open_nodes(table, finder.volumes)
+        refit(finder.volumes, t.open_nodes, follow)
+        found = search_itself(finder, finder.volumes.nodes.shape[0] - 1)
+    if not found:
         take_back_contacts(finder.contacts)
         return SEARCH_TOO_DEEP
     if finder.contacts.number[NEEDED] > finder.contacts.ids.shape[0]:
         take_back_contacts(finder.contacts)
         return CONTACTS_GROW
+    sort_contacts(finder.contacts)
+    warm_start(finder.contacts)
     return find_carriers(t, finder.volumes, finder.contacts)
 
 

@@ -1,0 +1,243 @@
+"""Rigid parts against the obstacles of the world, looked at again only when they may have come near.
+
+A *front* is a rigid part: a node of the assembly tree whose joints stand still below one whose joints move, or the shapes
+of one body. `known` says of every volume how far all of it was from every obstacle when it was last looked at, plus the way
+that anything could have gone until then; `travel` is that way, a sum over steps of the largest displacement of any point:
+
+    clearance now  ≥  known - travel                                                                               (18)
+
+so that a volume is left alone for as long as known - travel > margin + reach. Nothing is missed: displacements are those of
+the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
+"""
+
+import math
+
+from linkwork.contact.broad_phase import body_of, children, place_child, put, take
+from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
+from linkwork.contact.geometry.boxes import CENTRE, HALF
+from linkwork.contact.narrow_phase import MARGIN, may_touch, touch_shapes
+from linkwork.contact.volumes import STANDS, TRAVEL, is_own, length
+from linkwork.core.jit import inlined, routine
+from linkwork.spatial.memory import load3, load9, store3, store9
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3, sub3, tmatvec3
+from linkwork.spatial.vectors import ZERO6
+
+ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
+TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
+LONG = 1e3  # [m] of travel after which counting begins anew, before rounding eats into it
+
+
+# ----------------------------------------------------------------------------------------------------------------- travel
+
+
+@inlined
+def displacement(volumes, row, R, p):
+    """Bound of how far a point of a front has gone since it stood where `stood` says.
+
+    |R₁c + p₁ - R₀c - p₀| + |R₁ - R₀| r for all points within r of the centre c; the norm is Frobenius'.
+    """
+    c, h = load3(volumes.volume, row, CENTRE), load3(volumes.volume, row, HALF)
+    R0, p0 = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
+    turned = 0.0
+    for e in range(9):
+        turned += (R[e] - R0[e]) ** 2
+    now, before = add3(matvec3(R, c), p), add3(matvec3(R0, c), p0)
+    r = length(h)
+    return length(sub3(now, before)) + math.sqrt(turned) * r + ROUNDING * (length(now) + length(c) + r)
+
+
+@inlined
+def stand_at(volumes, row, R, p):
+    store9(volumes.stood, row, 0, R)
+    store3(volumes.stood, row, 9, p)
+
+
+@routine
+def forget_clearances(volumes):
+    """Nothing is known of any distance. Cost: O(n)."""
+    for k in range(volumes.known.shape[0]):
+        volumes.known[k] = -math.inf
+    volumes.travel[TRAVEL], volumes.travel[STANDS] = 0.0, 0.0
+
+
+@routine
+def add_travel(volumes, way):
+    """Everything may have moved by `way` [m]."""
+    volumes.travel[TRAVEL] += way
+    if not volumes.travel[TRAVEL] < LONG:
+        stands = volumes.travel[STANDS]
+        forget_clearances(volumes)
+        volumes.travel[STANDS] = stands
+
+
+# ------------------------------------------------------------------------------------------------------------------ looks
+
+
+@routine
+def look(finder, front, R, p, V, reach):
+    """Lists the contacts of a front with the world; False where the stack was too short."""
+    volumes = finder.volumes
+    need = finder.query[MARGIN] + reach
+    travel = volumes.travel[TRAVEL]
+    put(finder, 0, 0, front, R, p, V, reach)
+    top = 0
+    while top >= 0:
+        k = finder.pairs[top, 0]
+        R, p, V, _ = take(finder, top, 0)
+        top -= 1
+        if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - travel > need:
+            continue
+        if 2 * top + 64 > finder.pairs.shape[0]:
+            return False
+        if is_own(volumes, k):
+            volumes.known[k] = travel + touch_world(finder, k, R, p, V, reach, top + 1)
+            continue
+        clear = world_clearance(finder, k, R, p, need, top + 1)
+        volumes.known[k] = travel + clear
+        if clear > need:
+            continue
+        first, second = children(volumes, k)
+        for child in (first, second):
+            if child >= 0:
+                Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
+                top += 1
+                put(finder, top, 0, child, Rc, pc, Vc, rc)
+    return True
+
+
+@inlined
+def world_box(R, p, c, h):
+    """Centre in the world of a turned box, and the half edges of the box of the world's directions around it."""
+    around = (
+        abs(R[0]) * h[0] + abs(R[1]) * h[1] + abs(R[2]) * h[2],
+        abs(R[3]) * h[0] + abs(R[4]) * h[1] + abs(R[5]) * h[2],
+        abs(R[6]) * h[0] + abs(R[7]) * h[1] + abs(R[8]) * h[2],
+    )
+    return add3(matvec3(R, c), p), around
+
+
+@inlined
+def box_clearance(R, centre, h, around, table, w):
+    """Lower bound of the distance of a turned box from box w of the world."""
+    wc, wh = load3(table.world_boxes, w, 0), load3(table.world_boxes, w, 3)
+    d = sub3(centre, wc)
+    x = max(abs(d[0]) - around[0] - wh[0], 0.0)
+    y = max(abs(d[1]) - around[1] - wh[1], 0.0)
+    z = max(abs(d[2]) - around[2] - wh[2], 0.0)
+    e = tmatvec3(R, d)
+    a = abs(e[0]) - h[0] - abs(R[0]) * wh[0] - abs(R[3]) * wh[1] - abs(R[6]) * wh[2]
+    b = abs(e[1]) - h[1] - abs(R[1]) * wh[0] - abs(R[4]) * wh[1] - abs(R[7]) * wh[2]
+    c = abs(e[2]) - h[2] - abs(R[2]) * wh[0] - abs(R[5]) * wh[1] - abs(R[8]) * wh[2]
+    size = abs(d[0]) + abs(d[1]) + abs(d[2]) + h[0] + h[1] + h[2]
+    return max(max(math.sqrt(x * x + y * y + z * z), a), max(b, c)) - ROUNDING * size
+
+
+@inlined
+def plane_clearance(R, centre, h, table, plane):
+    """Lower bound of the distance of a turned box from a plane."""
+    Rp, p = load9(table.pose, plane, 0), load3(table.pose, plane, 9)
+    n = (Rp[2], Rp[5], Rp[8])
+    m = tmatvec3(R, n)
+    d = sub3(centre, p)
+    low = dot3(n, d) - abs(m[0]) * h[0] - abs(m[1]) * h[1] - abs(m[2]) * h[2]
+    return low - ROUNDING * (abs(d[0]) + abs(d[1]) + abs(d[2]))
+
+
+@routine
+def world_clearance(finder, k, R, p, need, base):
+    """Lower bound of the distance of volume k from all obstacles; any number up to `need` where it is no more than that.
+
+    base: row of the stack from which on its second column is free.
+    """
+    table, stack = finder.table, finder.pairs
+    h = load3(finder.volumes.volume, k, HALF)
+    centre, around = world_box(R, p, load3(finder.volumes.volume, k, CENTRE), h)
+    least = math.inf
+    for i in range(table.planes.shape[0]):
+        least = min(least, plane_clearance(R, centre, h, table, table.planes[i]))
+    if table.world_links.shape[0] == 0 or least <= need:
+        return least
+    stack[base, 1] = 0
+    top = base
+    while top >= base:
+        w = stack[top, 1]
+        top -= 1
+        clear = box_clearance(R, centre, h, around, table, w)
+        if clear >= least:
+            continue
+        if table.world_links[w, 0] < 0:
+            least = clear
+            if least <= need:
+                return least
+        else:
+            stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
+            top += 2
+    return least
+
+
+@routine
+def touch_world(finder, k, R, p, V, reach, base):
+    """Contacts of the shapes of one body with all obstacles; returns a lower bound of its distance from them."""
+    table, stack = finder.table, finder.pairs
+    need = finder.query[MARGIN] + reach
+    body = body_of(finder.volumes, k)
+    h = load3(finder.volumes.volume, k, HALF)
+    centre, around = world_box(R, p, load3(finder.volumes.volume, k, CENTRE), h)
+    least = math.inf
+    for i in range(table.planes.shape[0]):
+        clear = plane_clearance(R, centre, h, table, table.planes[i])
+        if clear <= need:
+            clear = touch_obstacle(finder, body, R, p, V, table.planes[i], reach)
+        least = min(least, clear)
+    if table.world_links.shape[0] == 0:
+        return least
+    stack[base, 1] = 0
+    top = base
+    while top >= base:
+        w = stack[top, 1]
+        top -= 1
+        clear = box_clearance(R, centre, h, around, table, w)
+        if clear > need and clear >= least:
+            continue
+        if table.world_links[w, 0] >= 0:
+            stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
+            top += 2
+            continue
+        if clear <= need:
+            clear = touch_obstacle(finder, body, R, p, V, table.world_links[w, 2], reach)
+        least = min(least, clear)
+    return least
+
+
+@routine
+def touch_obstacle(finder, body, R, p, V, t, reach):
+    """All shapes of a body against shape t of the world; returns a lower bound of their distance."""
+    table = finder.table
+    least = math.inf
+    for s in range(table.first[body + 1], table.first[body + 2]):
+        if may_touch(table, s, t):
+            gap = touch_shapes(
+                table, finder.contacts, finder.scratch, finder.query, s, R, p, V, t, IDENTITY3, ZERO3, ZERO6, reach
+            )
+            least = min(least, TRUSTED * gap)
+    return least
+
+
+# ------------------------------------------------------------------------------------------------------------------ order
+
+
+@routine
+def sort_contacts(contacts):
+    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were."""
+    ids, data = contacts.ids, contacts.data
+    for i in range(1, contacts.number[COUNT]):
+        j = i
+        while j > 0 and (
+            ids[j, SHAPE_A] < ids[j - 1, SHAPE_A]
+            or (ids[j, SHAPE_A] == ids[j - 1, SHAPE_A] and ids[j, SHAPE_B] < ids[j - 1, SHAPE_B])
+        ):
+            for e in range(IDS):
+                ids[j, e], ids[j - 1, e] = ids[j - 1, e], ids[j, e]
+            for e in range(DATA):
+                data[j, e], data[j - 1, e] = data[j - 1, e], data[j, e]
+            j -= 1

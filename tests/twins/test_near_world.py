@@ -1,0 +1,116 @@
+"""The search that looks only where something may have come near, against one that looks everywhere, over long runs."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.assembly.plan import assemble
+from linkwork.contact import contact_list as cl
+from linkwork.contact.broad_phase import find_all_contacts, make_finder
+from linkwork.contact.shape_table import shape_table
+from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.dynamics.front import body_poses
+
+MARGIN = 1e-3
+STEPS = 600
+
+
+def field_of_obstacles(joints, seed):
+    """A chain above obstacles of all kinds, in random places below it, and a floor."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.library.chain(joints=joints, length=0.1, mass=0.1, radius=0.02)
+    shapes = (lw.Sphere(0.15), lw.Box((0.3, 0.2, 0.2)), lw.Cylinder(0.1, 0.4), lw.Capsule(0.08, 0.3))
+    for k in range(12):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        turn *= np.linalg.det(turn)
+        place = rng.uniform((-1.2, -0.6, -1.6), (1.2, 0.6, -0.7))
+        linkage.add_obstacle(f"stone_{k}", shapes[k % len(shapes)], lw.Pose(place, matrix=turn))
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -1.8)))
+    return linkage.compile()
+
+
+class LookEverywhere:
+    """Pairs (body, shape of the world) within the margin, by a descent from the root that knows nothing of before."""
+
+    def __init__(self, model, contact):
+        self.model = model
+        table = shape_table(model, contact)
+        assembly = assemble(model.parent)
+        volumes = make_volumes(assembly, table)
+        self.finder = make_finder(table, volumes, assembly.depth, 4096)
+        self.nodes = all_open(volumes)
+
+    def pairs(self, state):
+        T = body_poses(self.model, state)
+        poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
+        still = np.zeros((self.model.n_bodies, 6))
+        count = find_all_contacts(self.finder, self.nodes, poses, still, MARGIN, 0.0, False)
+        ids = self.finder.contacts.ids[:count]
+        return {(int(row[cl.BODY_A]), int(row[cl.SHAPE_B])) for row in ids}
+
+
+def found(sim):
+    contacts = sim._touching.contacts
+    ids = contacts.ids[: int(contacts.number[cl.COUNT])]
+    return {(int(row[cl.BODY_A]), int(row[cl.SHAPE_B])) for row in ids}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_full_dynamics_finds_all_that_touches(seed):
+    contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
+    model = field_of_obstacles(12, seed)
+    sim = lw.FullDynamics(model, model.neutral(), contact=contact)
+    everywhere = LookEverywhere(model, contact)
+    touched = 0
+    for k in range(STEPS):
+        before = sim.state
+        sim.advance(2e-3)
+        pairs = everywhere.pairs(before)
+        touched += len(pairs)
+        assert found(sim) == pairs, f"step {k}"
+    assert touched > STEPS / 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("active", [3, 8])
+def test_rigid_parts_find_all_that_touches(active, seed):
+    """A contact may be left out where both sides stand still, or where one of the same rigid part is at the same place."""
+    contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
+    model = field_of_obstacles(24, seed)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=active, update_every=4, contact=contact)
+    everywhere = LookEverywhere(model, contact)
+    touched = 0
+    for k in range(STEPS):
+        before = sim.state
+        sim.advance(2e-3)
+        # the region in which the step was made: an update, if due, comes with the next one
+        starts = sim._reduced.joint[: int(sim._reduced.counts[0])]
+        listed = found(sim)
+        pairs = everywhere.pairs(before)
+        assert listed <= pairs, f"step {k}"
+        parts = {(int(np.searchsorted(starts, body, side="right")), shape) for body, shape in listed}
+        for body, shape in pairs:
+            part = int(np.searchsorted(starts, body, side="right"))
+            assert part == 0 or (part, shape) in parts, f"step {k}: body {body}"
+            touched += part > 0
+    assert touched > STEPS / 8
+
+
+def test_a_state_that_is_set_is_looked_at_anew():
+    """What was far away may be near after `set_state`, and the other way round."""
+    contact = lw.Contact(margin=MARGIN, self_contact=False)
+    model = field_of_obstacles(12, 0)
+    everywhere = LookEverywhere(model, contact)
+    rng = np.random.default_rng(5)
+    for kind, more in ((lw.FullDynamics, {}), (lw.AdaptiveDynamics, {"active_joints": 4})):
+        sim = kind(model, model.neutral(), contact=contact, **more)
+        seen = 0
+        for _ in range(60):
+            state = lw.State(rng.uniform(-0.6, 0.6, model.nq), np.zeros(model.nv))
+            sim.set_state(state)
+            sim.advance(1e-6)
+            pairs = everywhere.pairs(state)
+            seen += len(pairs)
+            if kind is lw.FullDynamics:
+                assert found(sim) >= pairs  # and what could be reached within the step
+        assert seen > 10
