@@ -1,7 +1,7 @@
 """A snake of 100 links finds its way through the holes of three walls, by sampling (a rapidly exploring random tree).
 
-The head goes ahead two links at a time, bending each of two hinges; every link behind it takes the place of the link two before.
-`lw.Collisions` says for many states at once whether anything overlaps. The walls are those of the built-in scene `threading`.
+The head goes ahead two links at a time and bends two hinges; every link behind it takes the place of the link two before.
+`lw.Collisions` says for many states at once whether anything overlaps. The walls are those of the scene `threading`.
 """
 
 import itertools
@@ -12,12 +12,12 @@ import numpy as np
 import linkwork as lw
 
 LINKS, LENGTH, RADIUS = 100, 0.02, 0.004
-START = (-0.25, 0.15, 0.0)  # [m] of the head; the body hangs below it, straight
+START = (-0.25, 0.15, -0.4)  # [m] of the head; the body hangs below it, straight
 BEYOND = 1.25  # [m] height of the head at which it is through
-BENDS = np.linspace(-0.12, 0.12, 5)  # [rad] that a hinge may be bent by
+BENDS = np.linspace(-0.2, 0.2, 5)  # [rad] that a hinge may be bent by
 BETWEEN = 4  # states looked at between one place and the next
-LOW, HIGH = np.array([-0.5, -0.4, -0.2]), np.array([0.5, 0.4, 1.5])  # [m] where samples lie
-MOST_SAMPLES = 20_000
+LOW, HIGH = np.array([-0.5, -0.4, -0.5]), np.array([0.5, 0.4, 1.5])  # [m] where samples lie
+MOST_SAMPLES = 10_000
 
 walls = {"model.parameters.joints": LINKS + 1, "model.parameters.length": LENGTH, "model.parameters.radius": RADIUS}
 model = lw.Scene.read("threading", walls).model
@@ -85,7 +85,7 @@ def draw(path, file):
         from matplotlib.figure import Figure
     except ImportError:
         return
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
     for axes, k in zip(figure.subplots(1, 5, sharey=True), np.linspace(0, len(path) - 1, 5).astype(int), strict=True):
         for _, shape in model.obstacles:
             corner, size = np.array(shape.placement.xyz) - 0.5 * np.array(shape.size), shape.size
@@ -94,30 +94,33 @@ def draw(path, file):
         places = lw.body_poses(model, lw.State(path[k], np.zeros(model.nv)))[:, :3, 3]
         axes.plot(places[:, 0], places[:, 2], color="tab:green", lw=2.5)
         axes.plot(*places[0, [0, 2]], "o", color="tab:red", ms=5)
-        axes.set(xlim=(-0.45, 0.35), ylim=(-1.2, 1.5), title=f"place {k}", xlabel="x [m]", aspect="equal")
+        axes.set(xlim=(-0.45, 0.35), ylim=(-1.2, 1.5), title=f"place {k}", xticks=(-0.3, 0.0, 0.3))
+        axes.set(xlabel="x [m]", ylabel="z [m]" if k == 0 else "", aspect="equal")
     figure.savefig(file, dpi=100)
     print(f"written to {file}")
 
 
-begun = time.perf_counter()
-tree = Tree(lw.Pose(START), np.zeros(LINKS))
-end = -1
-for number in range(MOST_SAMPLES):
-    # Half of the samples lie in the holes: narrow passages are what a planner needs help with.
-    in_hole = rng.random() < 0.5
-    sample = holes[rng.integers(3)] + rng.uniform(-0.03, 0.03, 3) if in_hole else rng.uniform(LOW, HIGH)
-    grown = tree.grow(sample)
-    if grown >= 0 and tree.points[grown, 2] > BEYOND:
-        end = grown
-        break
-if end < 0:
+def plan():
+    """The tree and the number of the place that is through, after as many samples as it took."""
+    tree = Tree(lw.Pose(START), np.zeros(LINKS))
+    for samples in range(1, MOST_SAMPLES + 1):
+        # Half of the samples lie in the holes: narrow passages are what a planner needs help with.
+        in_hole = rng.random() < 0.5
+        sample = holes[rng.integers(3)] + rng.uniform(-0.03, 0.03, 3) if in_hole else rng.uniform(LOW, HIGH)
+        grown = tree.grow(sample)
+        if grown >= 0 and tree.points[grown, 2] > BEYOND:
+            return tree, grown, samples
     raise SystemExit("no way was found")
+
+
+begun = time.perf_counter()
+tree, end, samples = plan()
 path = []
 while end >= 0:
     path.append(state_of(tree.heads[end], tree.angles[end]))
     end = tree.before[end]
 path.reverse()
-print(f"{number + 1} samples, {len(tree.heads)} places, a way of {len(path)} in {time.perf_counter() - begun:.1f} s")
+print(f"{samples} samples, {len(tree.heads)} places, a way of {len(path)} in {time.perf_counter() - begun:.1f} s")
 
 way = np.concatenate([path[:1], *([*between(a, b), b] for a, b in itertools.pairwise(path))])
 begun = time.perf_counter()

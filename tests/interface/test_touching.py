@@ -14,7 +14,7 @@ import linkwork as lw
 from linkwork.errors import LinkworkWarning
 from linkwork.simulation.touching import front
 
-from ..closed_form.test_contact import chain, on_a_plane
+from ..helpers.contact_setups import chain, on_a_plane
 
 
 def ball(height=0.1):

@@ -14,7 +14,7 @@ from linkwork.record import layout
 from linkwork.simulation.run import resume_run, run_simulation
 from linkwork.viewer.playback import events_of
 
-from ..closed_form.test_contact import chain
+from ..helpers.contact_setups import chain
 
 pytest.importorskip("zarr", reason="recordings need the extra record")
 
