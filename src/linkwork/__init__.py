@@ -74,15 +74,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from linkwork import haptics, molecules
+    from linkwork.contact.points import ContactPoint
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
     from linkwork.simulation.thermal.langevin import Langevin
-    from linkwork.simulation.touching.front import ContactPoint, ContactReport
+    from linkwork.simulation.touching.front import ContactReport
     from linkwork.viewer.view import Viewer
 
 __version__ = "0.2.0"
 
 
-_CONTACTS = ("ContactPoint", "ContactReport")
+_CONTACTS = {"ContactPoint": "contact.points", "ContactReport": "simulation.touching.front"}
 _DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
 
 
@@ -117,7 +118,7 @@ def __getattr__(name: str) -> Any:
     if name == "Langevin":
         return importlib.import_module("linkwork.molecules").Langevin
     if name in _CONTACTS:
-        return getattr(importlib.import_module("linkwork.simulation.touching.front"), name)
+        return getattr(importlib.import_module(f"linkwork.{_CONTACTS[name]}"), name)
     if name in _DISTANCES:
         return getattr(importlib.import_module("linkwork.contact.queries"), name)
     raise AttributeError(f"module 'linkwork' has no attribute {name!r}")

@@ -12,19 +12,17 @@ from linkwork.contact.contact_list import GAP, NORMAL
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
 from linkwork.reference.plain_contact import PlainContact
 
-G = 9.81
-LAWS = ("coupled", "impacts")
-
-
-def on_a_plane(shape, inertia, gravity=(0, 0, -G), joint=None):
-    linkage = lw.Linkage("body", gravity=gravity)
-    linkage.add_body("body", joint=joint or lw.Free(), inertia=inertia, shapes=[shape])
-    linkage.add_obstacle("floor", lw.Plane())
-    return linkage.compile()
-
-
-def world_twist(sim, body=0):
-    return lw.body_twists(sim.model, sim.state, frame="world")[body]
+from ..helpers.contact_setups import (
+    CAPSTAN_FRICTION,
+    LAWS,
+    G,
+    capstan,
+    capstan_speeds,
+    chain,
+    on_a_plane,
+    two_chains,
+    world_twist,
+)
 
 
 @pytest.mark.parametrize("friction", [0.3, 0.7])
@@ -90,20 +88,6 @@ def test_bounces_fall_as_e_to_the_2n(law):
     assert len(heights) >= 3
     # a bounce happens up to a step early or late: h v / height, doubled by every bounce before
     assert heights[:3] == pytest.approx([0.5 * 0.64**n for n in (1, 2, 3)], rel=0.02)
-
-
-def chain(links, radius=0.02, length=0.1, ground=-0.02, friction=None):
-    linkage = lw.Linkage("chain")
-    rod = lw.Inertia.box(0.1, (length, radius, radius)).at(lw.Pose((length / 2, 0, 0)))
-    shape = lw.Capsule(
-        radius, length - 2 * radius, placement=lw.Pose((length / 2, 0, 0), rpy=(0, math.pi / 2, 0)), friction=friction
-    )
-    for i in range(links):
-        joint = lw.Free() if i == 0 else (lw.Revolute((0, 1, 0)) if i % 2 else lw.Revolute((0, 0, 1)))
-        place = lw.Pose() if i == 0 else lw.Pose((length, 0, 0))
-        linkage.add_body(f"link_{i}", "world" if i == 0 else f"link_{i - 1}", joint, place, rod, shapes=[shape])
-    linkage.add_obstacle("table", lw.Plane(), lw.Pose((0, 0, ground)))
-    return linkage
 
 
 def test_chain_at_rest_presses_with_its_weight():
@@ -204,17 +188,8 @@ def test_a_fast_body_that_passes_by_is_not_stopped():
 
 def test_momentum_of_colliding_linkages():
     """Two free chains without gravity run into each other: momentum of both together stays."""
-    linkage = lw.Linkage("two", gravity=(0, 0, 0))
-    for name, at in (("a", 0.0), ("b", 0.13)):
-        one = chain(4)
-        one.remove_obstacle("table")
-        linkage.merge(
-            one, prefix=name, placement=lw.Pose((0.05 * (name == "b"), at, 0), rpy=(0, 0, 0.3 * (name == "b")))
-        )
-    model = linkage.compile()
-    start = np.zeros(model.nv)
-    start[model.v_slice("alink_0").start + 4] = 1.0
-    sim = PlainContact(model, lw.State(model.neutral().q, start), lw.Contact(restitution=0.5, friction=0.3))
+    model, state = two_chains()
+    sim = PlainContact(model, state, lw.Contact(restitution=0.5, friction=0.3))
     before, touched, energy = lw.momentum(model, sim.state), False, lw.energy(model, sim.state).kinetic
     for _ in range(150):
         sim.step(1e-3)
@@ -230,43 +205,20 @@ def test_momentum_of_colliding_linkages():
 @pytest.mark.parametrize(("ratio", "holds"), [(0.97, True), (1.03, False)])
 @pytest.mark.parametrize("wrap", [math.pi / 2, math.pi, 3 * math.pi])
 def test_capstan(ratio, holds, wrap):
-    """A chain of spheres over a fixed drum, μ = 0.3: holds at 0.97 exp(μ θ), slips at 1.03. All contacts are coupled.
-
-    Loads are forces along the two ends. A chain that winds several times lies on itself: it does not touch itself here.
-    Friction acts at the drum's radius, tension at that of the centres: the spheres are small (0.2 % of the drum).
-    """
-    friction, drum, radius, links = 0.3, 1.0, 0.002, round(24 * wrap / math.pi)
-    step = wrap / links
-    length = 2 * (drum + radius) * math.sin(step / 2)
-    linkage = lw.Linkage("capstan", gravity=(0, 0, 0))
-    ball = lw.Inertia(1e-3, (0, 0, 0), (1e-5, 1e-5, 1e-5))
-    first = lw.Pose(((drum + radius), 0, 0), rpy=(0, 0, math.pi / 2 + step / 2))
-    for i in range(links + 1):
-        joint = lw.Planar() if i == 0 else lw.Revolute((0, 0, 1))
-        place = first if i == 0 else lw.Pose((length, 0, 0), rpy=(0, 0, step))
-        linkage.add_body(f"b{i}", "world" if i == 0 else f"b{i - 1}", joint, place, ball, shapes=[lw.Sphere(radius)])
-    linkage.add_obstacle("drum", lw.Cylinder(drum, 1.0))
-    model = linkage.compile()
-    sim = PlainContact(
-        model,
-        model.neutral(),
-        lw.Contact(friction=friction, self_contact=False, margin=1e-4, tolerance=1e-7, max_sweeps=5000),
-    )
-    low, high = 1.0, ratio * math.exp(friction * wrap)
-    T = lw.body_poses(model, sim.state)
-    effort = np.zeros(model.nv)
-    end = math.pi / 2 + wrap
-    for body, force in (
-        (0, low * np.array([0.0, -1.0, 0.0])),
-        (links, high * np.array([math.cos(end), math.sin(end), 0.0])),
-    ):
-        effort += lw.body_jacobian(model, sim.state, body, frame="world")[3:].T @ force
-    assert T[links, :2, 3] == pytest.approx((drum + radius) * np.array([math.cos(wrap), math.sin(wrap)]), abs=1e-9)
-    sim.effort = effort
+    """A chain of spheres over a fixed drum: holds at 0.97 exp(μ θ), slips at 1.03. All contacts are coupled."""
+    model, contact, pulls = capstan(wrap)
+    sim = PlainContact(model, model.neutral(), contact)
+    loads = (1.0, ratio * math.exp(CAPSTAN_FRICTION * wrap))
+    sim.effort = np.zeros(model.nv)
+    for load, (body, direction) in zip(loads, pulls, strict=True):
+        jacobian = lw.body_jacobian(model, sim.state, model.body_names.index(body), frame="world")
+        sim.effort += jacobian[3:].T @ (load * direction)
+    end = lw.body_poses(model, sim.state)[-1, :2, 3]
+    assert end == pytest.approx(1.002 * np.array([math.cos(wrap), math.sin(wrap)]), abs=1e-9)
     h = 1e-3
     sim.step(h)
-    assert sim.count == links + 1
-    free = 0.03 * low / (1e-3 * (links + 1)) * h  # speed a chain would gain from 3 % of the load
-    speed = np.linalg.norm(world_twist(sim, links)[3:])
+    assert sim.count == model.n_bodies
+    speed = np.linalg.norm(world_twist(sim, model.n_bodies - 1)[3:])
+    slow, fast = capstan_speeds(model.n_bodies, h)
     assert sim.system.report[RESIDUAL] < 1e-4
-    assert (speed < 0.05 * free) if holds else (speed > 0.2 * free)
+    assert (speed < slow) if holds else (speed > fast)

@@ -9,21 +9,21 @@ import pytest
 
 import linkwork as lw
 
-from .test_contact import G, chain, on_a_plane
-
-LAWS = ("coupled", "impacts")
-KINDS = ("full", "adaptive")
-
-
-def simulate(kind, model, state, contact=None, **more):
-    """A simulation in which every joint may move."""
-    if kind == "full":
-        return lw.FullDynamics(model, state, contact=contact, **more)
-    return lw.AdaptiveDynamics(model, state, tolerance=0.0, contact=contact, **more)
-
-
-def world_twist(sim, body=0):
-    return lw.body_twists(sim.model, sim.state, frame="world")[body]
+from ..helpers.contact_setups import (
+    CAPSTAN_FRICTION,
+    KINDS,
+    LAWS,
+    G,
+    capstan,
+    capstan_speeds,
+    chain,
+    cradle,
+    on_a_plane,
+    pendulum,
+    simulate,
+    two_chains,
+    world_twist,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,15 +91,11 @@ def test_bounces_fall_as_e_to_the_2n(kind, law):
     assert heights[:3] == pytest.approx([0.5 * 0.64**n for n in (1, 2, 3)], rel=0.02)
 
 
-def test_newtons_cradle():
+@pytest.mark.parametrize("kind", KINDS)
+def test_newtons_cradle(kind):
     """Equal balls in a row, e = 1, one after the other: the last leaves with the speed of the first."""
-    linkage = lw.Linkage("cradle", gravity=(0, 0, 0))
-    for k in range(4):
-        linkage.add_body(f"ball_{k}", joint=lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.sphere(1.0, 0.1),
-                         placement=lw.Pose((0.3 * k, 0, 0)), shapes=[lw.Sphere(0.1)])  # fmt: skip
-    model = linkage.compile()
-    contact = lw.Contact(restitution=1.0, friction=0.0, law="impacts")
-    sim = lw.FullDynamics(model, lw.State(np.zeros(4), np.array([1.0, 0, 0, 0])), contact=contact)
+    model, state = cradle()
+    sim = simulate(kind, model, state, lw.Contact(restitution=1.0, friction=0.0, law="impacts"))
     sim.advance(1e-3, 400)
     assert sim.state.v == pytest.approx([0, 0, 0, 1.0], abs=1e-9)
 
@@ -120,45 +116,20 @@ def test_chain_at_rest_presses_with_its_weight(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("ratio", "holds"), [(0.97, True), (1.03, False)])
-@pytest.mark.parametrize("wrap", [math.pi / 2, math.pi])
+@pytest.mark.parametrize("wrap", [math.pi / 2, math.pi, 3 * math.pi])
 def test_capstan(kind, ratio, holds, wrap):
-    """A chain of spheres over a fixed drum, μ = 0.3: holds at 0.97 exp(μ θ), slips at 1.03."""
-    friction, drum, radius, links = 0.3, 1.0, 0.002, round(24 * wrap / math.pi)
-    step = wrap / links
-    length = 2 * (drum + radius) * math.sin(step / 2)
-    linkage = lw.Linkage("capstan", gravity=(0, 0, 0))
-    ball = lw.Inertia(1e-3, (0, 0, 0), (1e-5, 1e-5, 1e-5))
-    first = lw.Pose(((drum + radius), 0, 0), rpy=(0, 0, math.pi / 2 + step / 2))
-    for i in range(links + 1):
-        joint = lw.Planar() if i == 0 else lw.Revolute((0, 0, 1))
-        place = first if i == 0 else lw.Pose((length, 0, 0), rpy=(0, 0, step))
-        linkage.add_body(f"b{i}", "world" if i == 0 else f"b{i - 1}", joint, place, ball, shapes=[lw.Sphere(radius)])
-    linkage.add_obstacle("drum", lw.Cylinder(drum, 1.0))
-    model = linkage.compile()
-    contact = lw.Contact(friction=friction, self_contact=False, margin=1e-4, tolerance=1e-7, max_sweeps=5000)
+    """A chain of spheres over a fixed drum: holds at 0.97 exp(μ θ), slips at 1.03."""
+    model, contact, pulls = capstan(wrap)
     sim = simulate(kind, model, model.neutral(), contact)
-    low, high, end = 1.0, ratio * math.exp(friction * wrap), math.pi / 2 + wrap
-    sim.apply_wrench("b0", force=(0, -low, 0))
-    sim.apply_wrench(f"b{links}", force=(high * math.cos(end), high * math.sin(end), 0))
+    loads = (1.0, ratio * math.exp(CAPSTAN_FRICTION * wrap))
+    for load, (body, direction) in zip(loads, pulls, strict=True):
+        sim.apply_wrench(body, force=load * direction)
     h = 1e-3
     sim.advance(h)
-    assert len(sim.contacts) == links + 1
-    free = 0.03 * low / (1e-3 * (links + 1)) * h  # speed a chain would gain from 3 % of the load
-    speed = np.linalg.norm(world_twist(sim, links)[3:])
-    assert (speed < 0.05 * free) if holds else (speed > 0.2 * free)
-
-
-def two_chains():
-    linkage = lw.Linkage("two", gravity=(0, 0, 0))
-    for name, at in (("a", 0.0), ("b", 0.13)):
-        one = chain(4)
-        one.remove_obstacle("table")
-        placement = lw.Pose((0.05 * (name == "b"), at, 0), rpy=(0, 0, 0.3 * (name == "b")))
-        linkage.merge(one, prefix=name, placement=placement)
-    model = linkage.compile()
-    start = np.zeros(model.nv)
-    start[model.v_slice("alink_0").start + 4] = 1.0
-    return model, lw.State(model.neutral().q, start)
+    assert len(sim.contacts) == model.n_bodies
+    speed = np.linalg.norm(world_twist(sim, model.n_bodies - 1)[3:])
+    slow, fast = capstan_speeds(model.n_bodies, h)
+    assert (speed < slow) if holds else (speed > fast)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -177,13 +148,6 @@ def test_momentum_of_colliding_linkages(kind):
     assert after.linear == pytest.approx(before.linear, abs=rounding)
     assert after.angular == pytest.approx(before.angular, abs=rounding)
     assert sim.energy.kinetic < energy
-
-
-def pendulum(**joint):
-    linkage = lw.Linkage("pendulum")
-    inertia = lw.Inertia(1.0, (0, 0, -0.5), (0.1, 0.1, 0.01))
-    linkage.add_body("rod", joint=lw.Revolute((0, 1, 0), **joint), inertia=inertia)
-    return linkage.compile()
 
 
 @pytest.mark.parametrize("kind", KINDS)

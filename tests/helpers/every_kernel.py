@@ -386,6 +386,10 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     for sim in (lw.FullDynamics(m, state), lw.AdaptiveDynamics(m, state, active_joints=2)):
         sim.step(H, STEPS)
         yield f"{type(sim).__name__} within limits", sim.state.q
+    for settings in (None, lw.Contact(friction=0.4)):
+        other = lw.FullDynamics(m, state, integrator="rk4", contact=settings)
+        other.step(H, STEPS)
+        yield f"rk4 within limits, contact {settings is not None}", other.state.q
 
 
 def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

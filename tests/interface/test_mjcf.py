@@ -183,12 +183,59 @@ def test_what_is_not_kept_is_listed(case, load):
 
 def test_geoms_that_cannot_be_kept_are_listed(load):
     linkage = load(
-        '<geom type="plane" size="1 1 1"/>',
         '<body name="arm"><joint/><geom type="ellipsoid" size="1 1 1"/><geom size="1" contype="0" conaffinity="0"/></body>',
     )
-    assert any("arm.xml:3: plane geom of body 'world'" in warning for warning in linkage.warnings)
-    assert any("arm.xml:4: ellipsoid geom of body 'arm'" in warning for warning in linkage.warnings)
+    assert any("arm.xml:3: ellipsoid geom of body 'arm'" in warning for warning in linkage.warnings)
     assert [shape.visual_only for shape in linkage["arm"].shapes] == [True]
+
+
+def test_planes_and_height_fields_become_obstacles(load):
+    """Those of the world and of bodies welded to it; names of the file, or what they are, each once."""
+    ground = (
+        '<geom type="plane" size="0 0 1" pos="0 0 -1" euler="0 90 0" friction="0.3" contype="4" conaffinity="3"/>',
+        '<geom name="hill" type="hfield" hfield="h" pos="1 0 0"/>',
+        '<geom name="seen" type="plane" size="1 1 1" contype="0" conaffinity="0"/>',
+        '<body name="table" pos="0 0 2"><geom type="plane" size="1 1 1" pos="0 0 1" condim="1"/></body>',
+        f'<body name="a"><joint/>{BALL}</body>',
+    )
+    field = '<asset><hfield name="h" nrow="2" ncol="3" elevation="0 1 2 3 4 5" size="1 2 0.5 0.1"/></asset>'
+    linkage = load(*ground, extra=field)
+    found = {one.name: one.shape for one in linkage.obstacles}
+    assert list(found) == ["plane", "hill", "plane_2"]
+    tilted = found["plane"]
+    assert (tilted.friction, tilted.group, tilted.mask) == (0.3, 4, 3)
+    assert tilted.placement.rotate((0, 0, 1)) == pytest.approx((1, 0, 0))
+    assert found["plane_2"].placement == lw.Pose((0, 0, 3))
+    assert found["plane_2"].friction == 0.0  # one dimension of contact: the normal alone
+    assert found["hill"].size == (2.0, 4.0)
+    assert np.array(found["hill"].heights) == pytest.approx(
+        0.5 * np.array([[3.0, 4, 5], [0, 1, 2]]) / 5.0
+    )  # files begin with the farthest row
+    assert any("geometric mean" in warning for warning in linkage.warnings)  # frictions differ
+    model = linkage.compile()
+    assert lw.clearance(model, model.neutral()) is not None
+
+
+def test_height_fields_lie_as_in_mujoco(load):
+    """Rays from above meet the ground at the same heights."""
+    mujoco = pytest.importorskip("mujoco")
+    field = (
+        '<asset><hfield name="h" nrow="3" ncol="4" elevation="0 1 2 3 4 5 0 1 2 9 3 1" size="1.5 1 0.9 0.1"/></asset>'
+    )
+    body = '<body name="probe"><joint type="slide" axis="1 0 0"/><geom size="1e-3" mass="1"/></body>'
+    text = f'<mujoco>{field}<worldbody><geom name="hill" type="hfield" hfield="h"/>{body}</worldbody></mujoco>'
+    twin = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(twin)
+    mujoco.mj_forward(twin, data)
+    model = load('<geom name="hill" type="hfield" hfield="h"/>', body, extra=field).compile()
+    (_, hill), *_ = model.obstacles
+    heights = np.array(hill.heights)
+    near = 1e-6  # from the edge, and from the ridges, where a ray may slip through
+    for column, x in enumerate(np.linspace(-1.5, 1.5, 4)[1:-1], start=1):
+        for row, y in enumerate((-1.0 + near, near, 1.0 - near)):
+            geom = np.zeros(1, dtype=np.int32)
+            down = mujoco.mj_ray(twin, data, np.array([x + near, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
+            assert 5.0 - down == pytest.approx(heights[row, column], abs=10 * near)
 
 
 def test_what_mujoco_warns_of_is_passed_on(load):

@@ -14,7 +14,7 @@ import linkwork as lw
 from linkwork.errors import LinkworkWarning
 from linkwork.simulation.touching import front
 
-from ..closed_form.test_contact import chain, on_a_plane
+from ..helpers.contact_setups import chain, on_a_plane
 
 
 def ball(height=0.1):
@@ -31,15 +31,15 @@ def limited():
     return linkage.compile()
 
 
-@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
-@pytest.mark.parametrize("integrator", ["rk4", "dormand_prince", "implicit_midpoint"])
-def test_other_integrators_refuse_contact(simulation, integrator):
+def test_what_cannot_touch_says_what_to_do():
     model, state = ball()
-    with pytest.raises(lw.StateError, match="contact works with the integrator 'semi_implicit_euler'"):
-        simulation(model, state, integrator=integrator, contact=lw.Contact())
-    with pytest.raises(lw.StateError, match="limits=True works with"):
-        simulation(limited(), limited().neutral(), integrator=integrator, limits=True)
-    assert simulation(limited(), limited().neutral(), integrator=integrator).limits is False
+    for options in ({"integrator": "implicit_euler"}, {"algorithm": "dca"}):
+        (what,) = options.values()
+        with pytest.raises(lw.StateError, match=f"contact does not work with .*'{what}'; use algorithm='aba'"):
+            lw.FullDynamics(model, state, contact=lw.Contact(), **options)
+        with pytest.raises(lw.StateError, match="limits=True does not work with"):
+            lw.FullDynamics(limited(), limited().neutral(), limits=True, **options)
+        assert lw.FullDynamics(limited(), limited().neutral(), **options).limits is False
 
 
 @pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
@@ -49,7 +49,7 @@ def test_what_is_not_contact_is_refused(simulation):
         simulation(model, state, contact=0.5)
     with pytest.raises(lw.StateError, match="limits is 1; it must be True, False or None"):
         simulation(model, state, limits=1)
-    with pytest.raises(lw.StateError, match="not with algorithm='dca'"):
+    with pytest.raises(lw.StateError, match="does not work with algorithm='dca'"):
         lw.FullDynamics(model, state, algorithm="dca", contact=lw.Contact())
 
 

@@ -398,6 +398,7 @@ def test_events_are_changes_of_counts():
         times = np.arange(5) * 0.1
         reports = {"strikes": np.array([0, 0, 1, 1, 2.0])}  # noqa: RUF012
         scalars = {"energy": np.arange(5.0)}  # noqa: RUF012
+        has_contacts = False
 
     assert events_of(Run()) == [(pytest.approx(0.2), "heel strike"), (pytest.approx(0.4), "heel strike")]
 

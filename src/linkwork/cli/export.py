@@ -1,10 +1,11 @@
 """Writes a recording as a table for other programs, or as an animation.
 
-A table has times, coordinates, velocities and efforts by joint name, and scalars.
+A table has times, coordinates, velocities and efforts by joint name, and scalars; one of contacts has a row per contact.
 
 linkwork export out/snake_robot --csv
 linkwork export out/molecule_hit --csv --joint 'phi_*' --every 10 --out phi.csv
 linkwork export out/molecule_hit --npz
+linkwork export out/pendulum_pegs --contacts
 linkwork export out/snake_robot --gif --speed 0.5
 linkwork export out/snake_robot --html       one file, in 3-D, that plays without a network
 """
@@ -45,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--csv", action="store_true", help="a table with a header: one row per frame")
     kind.add_argument("--npz", action="store_true", help="arrays for NumPy: time, step, q, v, names, scalars")
+    kind.add_argument(
+        "--contacts", action="store_true", help="a table (CSV) of contacts: one row per contact and frame"
+    )
     kind.add_argument("--gif", action="store_true", help="an animation")
     kind.add_argument("--mp4", action="store_true", help="a film (H.264)")
     kind.add_argument("--html", action="store_true", help="a page in 3-D that plays without a network")
@@ -65,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     recording = Recording(arguments.recording)
     if arguments.gif or arguments.mp4 or arguments.html:
         return _animate(arguments, recording)
+    if arguments.contacts:
+        return _write_contacts(arguments, recording)
     suffix = ".csv" if arguments.csv else ".npz"
     out = arguments.out or beside(arguments.recording, suffix)
     refuse_existing(out, arguments.force)
@@ -74,6 +80,22 @@ def run(arguments: argparse.Namespace) -> int:
     with working("writing"), written_whole(out) as partial:
         (_write_csv if arguments.csv else _write_npz)(partial, recording, frames, columns)
     print(f"{count(frames.size)} frames, {count(len(columns))} coordinates and velocities: written to '{short(out)}'")
+    return DONE
+
+
+def _write_contacts(arguments: argparse.Namespace, recording: Recording) -> int:
+    """One row per contact of every frame, or of every `--every`-th."""
+    if arguments.joint:
+        raise LinkworkError("--joint belongs to tables of coordinates; contacts are between bodies.")
+    table = recording.contact_table()
+    out = arguments.out or beside(arguments.recording, "_contacts.csv")
+    refuse_existing(out, arguments.force)
+    rows = np.flatnonzero(table["frame"] % arguments.every == 0)
+    with working("writing"), written_whole(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*(column[rows].tolist() for column in table.values()), strict=True))
+    print(f"{count(rows.size)} contacts: written to '{short(out)}'")
     return DONE
 
 

@@ -33,7 +33,7 @@ from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import Touched, choose_limits
+from linkwork.simulation.touches import Touched, advance_of, choose_limits
 
 if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactReport
@@ -88,9 +88,9 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
     the model: for molecules nm, ps, Da and kJ/mol, not those of the SI that results are labelled with.
     thermostat: `Langevin(temperature)`; friction and noise change velocities after every step.
     contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
-    limits: whether joint limits stop joints; by default where the model has some and the integrator can.
-    Contact and limits need "semi_implicit_euler" and "aba", without field and thermostat. Loops are closed again after each
-    step.
+    limits: whether joint limits stop joints; by default where the model has some.
+    Contact and limits need "aba", without field and thermostat, and any integrator but "implicit_euler". Steps in which
+    something touches are made as by "semi_implicit_euler". Loops are closed again after each step.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
 
@@ -172,9 +172,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
         self._advance = steps.advance_closed if model.loops else steps.advance
         if self._touching is not None:
-            from linkwork.simulation.touching.step import advance_limited, advance_touching
-
-            self._advance = advance_touching if contact is not None else advance_limited
+            self._advance = advance_of(contact, integrator)
         self._load_table_grew()
         self._energy_watch = EnergyWatch()
         read_momentum(self._table)
@@ -239,7 +237,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         """Scalars worth plotting over time: energies [J], of gravity, joint springs and the field as far as potential."""
         now = self.energy
         found = {"kinetic_energy": now.kinetic, "potential_energy": now.potential, "energy": now.total}
-        return found | self._outside_scalars(now.kinetic, self.model.nv)
+        return found | self._contact_scalars() | self._outside_scalars(now.kinetic, self.model.nv)
 
     # ------------------------------------------------------------------------------------------------------------- moving
 

@@ -39,9 +39,9 @@ def nearest_coordinates(joint: Joint, target: Pose, near: FloatArray | None = No
     if joint.kind == layout.FIXED:
         q = np.zeros(0)
     elif joint.kind == layout.FREE:
-        q = np.concatenate([target.xyz, quaternion(target)])
+        q = np.concatenate([target.xyz, target.quaternion])
     elif joint.kind == layout.SPHERICAL:
-        q = quaternion(target)
+        q = target.quaternion
     else:
         q = _nearest_screws(joint, target, np.zeros(joint.nq) if near is None else near)
     left = _log(joint_motion(joint, q).inverse() @ target)
@@ -104,23 +104,6 @@ def joint_bias(joint: Joint, q: FloatArray, v: FloatArray) -> FloatArray:
     return bias
 
 
-def quaternion(pose: Pose) -> FloatArray:
-    """(w, x, y, z) of a pose's rotation, w ≥ 0."""
-    R = np.reshape(pose.rotation, (3, 3))
-    # The largest of the four squares is divided by, so no digit is lost whatever the angle.
-    squares = np.array([1 + R.trace(), *(1 + 2 * R.diagonal() - R.trace())])
-    k = int(np.argmax(squares))
-    sums, differences = R + R.T, R - R.T
-    q = np.empty(4)
-    if k == 0:
-        q[:] = squares[0], differences[2, 1], differences[0, 2], differences[1, 0]
-    else:
-        i, j, m = k - 1, k % 3, (k + 1) % 3
-        q[0], q[1 + i], q[1 + j], q[1 + m] = differences[m, j], squares[k], sums[i, j], sums[i, m]
-    q /= math.copysign(float(np.linalg.norm(q)), q[0] if q[0] else 1.0)
-    return q
-
-
 def _nearest_screws(joint: Joint, target: Pose, near: FloatArray) -> FloatArray:
     best, least = np.zeros(joint.nq), math.inf
     turns = [any(screw.axis) for screw in joint.screws]
@@ -160,7 +143,7 @@ def _gauss_newton(joint: Joint, q: FloatArray, target: Pose) -> FloatArray:
 
 def _log(pose: Pose) -> FloatArray:
     """Rotation vector and displacement of a small motion, in the frame it starts from, shape (6,)."""
-    w, *axis = quaternion(pose)
+    w, *axis = pose.quaternion
     sine = math.hypot(*axis)
     angle = 2.0 * math.atan2(sine, w)
     factor = angle / sine if sine > 0.0 else 2.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.errors import FormatError
+from linkwork.record.contacts import NAMES as CONTACTS
 from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.layout import GROWING
 
@@ -61,6 +62,8 @@ def check_recording(recording: Recording) -> RecordingCheck:
             _whole_rows(recording, f"{kind}/{name}", faults)
     if recording.has_efforts:
         _whole_rows(recording, EFFORTS, faults)
+    for name in CONTACTS if recording.has_contacts else ():
+        _whole_rows(recording, name, faults)
     marks = [mark for mark in (done["checkpoint"], done.get("earlier")) if mark is not None]
     whole = [tried(lambda mark=mark: recording._read_checkpoint(mark)) for mark in marks]
     return RecordingCheck(

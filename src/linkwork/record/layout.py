@@ -8,6 +8,7 @@ KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, 
 
 FRAME_ROWS = 8192  # frames in a chunk of times, scalars and reports
 CHANGE_ROWS = 65536  # changes in a chunk
+CONTACT_ROWS = 4096  # contacts in a chunk
 KEY_NUMBERS = 65536  # numbers in a chunk of key frames: several frames of a small model, a part of one of a large model
 
 GROUPS = ("model", "frames", "changes", "keys", "scalars", "reports", "checkpoints")
@@ -37,6 +38,15 @@ SCALAR_UNITS = {
     "step_time": "s",
     "max_acceleration": ACCELERATION,
     "error_estimate": "rad, m, rad/s or m/s",
+    "contacts": "1",
+    "contact_energy_lost": "J",
+    "contact.contacts": "1",
+    "contact.limits": "1",
+    "contact.residual": "1; m/s under the law of impacts",
+    "contact.sweeps": "1",
+    "contact.not_converged": "1",
+    "contact.deepest": "m",
+    "contact.energy_lost": "J",
 }
 BOUNDS = ("error_bound", "rounding_floor")  # in the measure of the simulation
 UNKNOWN_UNIT = "unknown"  # of scalars that are not Linkwork's own

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, flag, shown, whole
 from linkwork.core.describe import table_of_attributes
@@ -23,6 +24,7 @@ from linkwork.model.state import State
 from linkwork.record import layout
 from linkwork.record.bundles import write_bundle
 from linkwork.record.checksums import description_sum, description_sums
+from linkwork.record.contacts import ContactLines
 from linkwork.record.container import (
     FORMAT,
     MARK,
@@ -154,6 +156,7 @@ class Recorder(Uncopied):
                 "frames": 0,
                 "changes": 0,
                 "keys": 0,
+                "contacts": 0,
                 "scalars": [],
                 "reports": [],
                 "checkpoint": None,
@@ -177,7 +180,9 @@ class Recorder(Uncopied):
         self._keys = {x: self._growing(f"keys/{x}", done["keys"], done) for x in ("frame", "state")}
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
         self._efforts = EffortLines(group, folder, done)
-        fixed = (*GROUPS, *GROWING, *root["contents"], *self._scalars.arrays, *self._efforts.arrays)
+        self._contacts = ContactLines(group, folder, done)
+        later = (*self._scalars.arrays, *self._efforts.arrays, *self._contacts.described)
+        fixed = (*GROUPS, *GROWING, *root["contents"], *later)
         self._described = {name: root["descriptions"][name] for name in fixed}  # others will be made anew
         self._times: list[float] = []
         self._steps: list[int] = []
@@ -199,7 +204,7 @@ class Recorder(Uncopied):
         """All arrays that grow, by path within the recording."""
         named = {"frames": self._frames, "changes": self._changes, "keys": self._keys}
         found = {f"{folder}/{name}": array for folder, arrays in named.items() for name, array in arrays.items()}
-        return found | self._scalars.arrays | self._efforts.arrays
+        return found | self._scalars.arrays | self._efforts.arrays | self._contacts.arrays
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -224,11 +229,13 @@ class Recorder(Uncopied):
         scalars: dict[str, float] | None = None,
         report: object | None = None,
         efforts: FloatArray | None = None,
+        contacts: ContactRows | None = None,
     ) -> None:
         """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
 
         scalars: numbers by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
-        efforts: on joints by source, shape (nv, 5) [N·m or N]; kept where the first frame has them.
+        efforts: on joints by source, shape (nv, 5) [N·m or N]; contacts: of the last step. Both are kept where the first
+        frame has them.
         """
         self._require_open()
         if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
@@ -240,6 +247,7 @@ class Recorder(Uncopied):
         with self._disk_errors():
             self._scalars.prepare(numbers)
             self._efforts.append(len(self), efforts, self.model.nv)
+            self._contacts.append(len(self), contacts)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -250,6 +258,7 @@ class Recorder(Uncopied):
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
         large = (*self._changes.values(), self._keys["state"], *self._efforts.arrays.values())
+        large += tuple(self._contacts.arrays.values())
         waiting = sum(array.waiting_bytes for array in large)
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
@@ -311,6 +320,7 @@ class Recorder(Uncopied):
             files += array.write()
         files += self._scalars.write()
         files += self._efforts.write()
+        files += self._contacts.write()
         for array in self._frames.values():
             files += array.write()
         for file in files:
@@ -321,13 +331,14 @@ class Recorder(Uncopied):
             "frames": self._frames["time"].length,
             "changes": self._changes["index"].length,
             "keys": self._keys["frame"].length,
+            "contacts": self._contacts.count,
             **{kind: self._scalars.names(kind) for kind in KINDS},
         }
 
     def _commit(self, **more: Any) -> None:
         assert self._root is not None
         arrays = self._growing_arrays()
-        new = [name for name in arrays if name not in self._described]
+        new = [name for name in (*arrays, *self._contacts.described) if name not in self._described]
         self._described |= description_sums(self._folder, new)
         sums = {name: array.sums.stored() for name, array in arrays.items()}
         done = {**self._root["committed"], **self._lengths(), "sums": sums, **more}
@@ -402,6 +413,7 @@ class Recorder(Uncopied):
             mark, recorder.saved, recorder.run = recording._last_whole_checkpoint()
         warn_of_other_kernels(folder, root.get("versions", {}))
         lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports", "tails")}
+        lengths["contacts"] = mark.get("contacts", 0)  # recordings made before contacts were kept have none
         earlier = root["committed"]["earlier"] if mark == root["committed"]["checkpoint"] else None
         done = {**root["committed"], **lengths, "checkpoint": mark, "earlier": earlier, "status": "running"}
         root = {**root, "committed": done}

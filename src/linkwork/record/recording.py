@@ -29,10 +29,13 @@ from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
 
 if TYPE_CHECKING:
+    from linkwork.contact.points import ContactPoint
     from linkwork.record.checking import RecordingCheck
+    from linkwork.record.contacts import ContactEvent
 
 
-LENGTHS = {"changes": "changes", "keys": "keys"}  # arrays whose rows are not frames
+CONTACTS = "frames/contacts_end"  # there where contacts were recorded
+LENGTHS = {"changes": "changes", "keys": "keys", "contacts": "contacts"}  # arrays whose rows are not frames
 LARGEST_KEPT = 4 << 20  # bytes of an array that stay in memory after they were read
 
 
@@ -218,6 +221,32 @@ class Recording:
                 f"recording '{self.path}' has no efforts on joints: it is of a large model, of a scene without joints to "
                 "drive, or older than they are."
             )
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether contacts were recorded: where the simulation had `contact`."""
+        return CONTACTS in self._root["committed"].get("sums", {})
+
+    def contacts(self, k: int) -> tuple[ContactPoint, ...]:
+        """Where bodies touched each other or an obstacle in the step before frame k, as `sim.contacts` had it."""
+        from linkwork.record.contacts import contacts_at
+
+        return contacts_at(self, self._checked_frame(k))
+
+    def contact_table(self) -> dict[str, NDArray[Any]]:
+        """All contacts of all frames as columns by name, one row each, such as a data frame takes them.
+
+        frame, time [s], body, other, state, gap [m], point.x to point.z [m], normal.*, impulse.* [N·s], force.* [N].
+        """
+        from linkwork.record.contacts import contact_table
+
+        return contact_table(self)
+
+    def contact_events(self) -> list[ContactEvent]:
+        """When pairs began to press on each other and when they parted, as far as frames show it."""
+        from linkwork.record.contacts import contact_events
+
+        return contact_events(self)
 
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
         """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""

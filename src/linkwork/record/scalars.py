@@ -88,8 +88,14 @@ class Scalars:
 
 
 def numbers_of(report: object | None) -> dict[str, float]:
-    """The numeric fields of a report."""
+    """The numeric fields of a report, and of reports in it: `contact.sweeps`."""
     if report is None or not is_dataclass(report):
         return {}
-    values = {field.name: getattr(report, field.name) for field in fields(report)}
-    return {name: float(v) for name, v in values.items() if isinstance(v, int | float | np.number | np.bool_)}
+    found: dict[str, float] = {}
+    for field in fields(report):
+        value = getattr(report, field.name)
+        if isinstance(value, int | float | np.number | np.bool_):
+            found[field.name] = float(value)
+        elif is_dataclass(value):
+            found |= {f"{field.name}.{name}": number for name, number in numbers_of(value).items()}
+    return found

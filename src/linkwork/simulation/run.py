@@ -105,7 +105,7 @@ def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool
 
     def first(recorder: Recorder) -> None:
         if len(recorder) == 0:
-            recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), efforts=_efforts(sim))
+            recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), **_acting(sim))
         recorder.checkpoint(sim.checkpoint(), run)
 
     if not recorder.has_begun:
@@ -122,10 +122,10 @@ def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool
     first(recorder)
 
 
-def _efforts(sim: Simulation) -> Any:
-    """Efforts on joints by source, of simulations that have them."""
-    found = getattr(sim, "recorded_efforts", None)
-    return None if found is None else found()
+def _acting(sim: Simulation) -> dict[str, Any]:
+    """Efforts on joints by source, and contacts, of simulations that have them."""
+    known = {name: getattr(sim, f"recorded_{name}", None) for name in ("efforts", "contacts")}
+    return {name: found() for name, found in known.items() if found is not None}
 
 
 def resume_run(
@@ -290,7 +290,7 @@ class _Loop:
         """Records, then asks the callback whether to stop."""
         sim = self.sim
         if self.recorder is not None:
-            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last, _efforts(sim))
+            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last, **_acting(sim))
         return self.callback is not None and bool(self.callback(sim, self.last))
 
     def _save(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +12,15 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 
 if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactPoint, ContactReport, Touching
+    from linkwork.contact.points import ContactPoint, ContactRows
+    from linkwork.simulation.touching.front import ContactReport, Touching
 
-ABLE = "semi_implicit_euler"
+UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
+
+WAY_OUT = (
+    "use algorithm='aba' and another integrator, without field and thermostat: "
+    "integrator='semi_implicit_euler', or 'variational' for long runs."
+)
 
 
 def has_limits(model: Model) -> bool:
@@ -37,13 +44,24 @@ def choose_limits(
         raise StateError(f"contact is {contact!r}; it must be lw.Contact(...), or None.")
     if limits is not None and not isinstance(limits, bool | np.bool_):
         raise StateError(f"limits is {limits!r}; it must be True, False or None.")
-    able = integrator == ABLE and algorithm == "aba" and not outside
-    if not able and (contact is not None or limits):
+    fault = f"algorithm='{algorithm}'" if algorithm != "aba" else ""
+    fault = "a field or a thermostat" if outside else fault
+    fault = f"integrator='{integrator}'" if integrator == UNABLE else fault
+    if fault and (contact is not None or limits):
         what = "contact" if contact is not None else "limits=True"
-        fault = f"integrator='{integrator}'" if integrator != ABLE else f"algorithm='{algorithm}'"
-        fault = "a field or a thermostat" if outside else fault
-        raise StateError(f"{what} works with the integrator '{ABLE}' and the algorithm 'aba', not with {fault}.")
-    return able and limits is not False and has_limits(model)
+        raise StateError(f"{what} does not work with {fault}; {WAY_OUT}")
+    return not fault and limits is not False and has_limits(model)
+
+
+def advance_of(contact: Contact | None, integrator: str) -> Callable[..., tuple[int, int]]:
+    """The kernel that makes steps with contact, or with limits alone."""
+    if integrator == "semi_implicit_euler":
+        from linkwork.simulation.touching.step import advance_limited, advance_touching
+
+        return advance_limited if contact is None else advance_touching  # type: ignore[no-any-return]
+    from linkwork.simulation.touching.by_integrator import advance_limited_by, advance_touching_by
+
+    return advance_limited_by if contact is None else advance_touching_by  # type: ignore[no-any-return]
 
 
 class Touched:
@@ -70,3 +88,14 @@ class Touched:
     def contact_report(self) -> ContactReport | None:
         """What contact and limits did in the last call of `step`; None where neither acts."""
         return self._touching.report() if self._touching is not None else None
+
+    def recorded_contacts(self) -> ContactRows | None:
+        """What a recording keeps of `contacts`; None without `contact`."""
+        return None if self._touching is None or self.contact is None else self._touching.rows()
+
+    def _contact_scalars(self) -> dict[str, float]:
+        """Contacts that press, and the energy lost to contact and limits since the beginning [J]."""
+        if self._touching is None:
+            return {}
+        lost = {"contact_energy_lost": self._touching.all_energy_lost}
+        return lost if self.contact is None else {"contacts": float(self._touching.pressing), **lost}

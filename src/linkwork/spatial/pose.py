@@ -104,6 +104,23 @@ class Pose:
         return T
 
     @property
+    def quaternion(self) -> NDArray[np.float64]:
+        """(w, x, y, z) of the rotation, w ≥ 0; shape (4,)."""
+        R = np.reshape(self.rotation, (3, 3))
+        # The largest of the four squares is divided by, so no digit is lost whatever the angle.
+        squares = np.array([1 + R.trace(), *(1 + 2 * R.diagonal() - R.trace())])
+        k = int(np.argmax(squares))
+        sums, differences = R + R.T, R - R.T
+        q = np.empty(4)
+        if k == 0:
+            q[:] = squares[0], differences[2, 1], differences[0, 2], differences[1, 0]
+        else:
+            i, j, m = k - 1, k % 3, (k + 1) % 3
+            q[0], q[1 + i], q[1 + j], q[1 + m] = differences[m, j], squares[k], sums[i, j], sums[i, m]
+        q /= math.copysign(float(np.linalg.norm(q)), q[0] if q[0] else 1.0)
+        return q
+
+    @property
     def is_finite(self) -> bool:
         return all(map(math.isfinite, self.xyz)) and all(map(math.isfinite, self.rotation))
 

@@ -21,7 +21,6 @@ from linkwork.viewer.stage import Stage
 FRAME = 1.0 / 30.0  # [s] between two pictures
 EVENTS = {  # scalars whose changes are events, and what a change is called
     "strikes": "heel strike",
-    "contacts": "contact",
     "region_changes": "region change",
     "active_joints": "region change",
 }
@@ -31,7 +30,7 @@ APART = 1.2  # two mechanisms stand side by side at this part of their size
 
 
 def events_of(recording: Recording) -> list[tuple[float, str]]:
-    """Times [s] at which something changed by count, and what; most 200, spread over the recording."""
+    """Times [s] at which something changed by count or bodies met or parted, and what; most 200, spread over time."""
     known = {**recording.reports, **recording.scalars}
     found: dict[float, str] = {}
     for name, words in EVENTS.items():
@@ -39,6 +38,9 @@ def events_of(recording: Recording) -> list[tuple[float, str]]:
         for k in np.flatnonzero(np.diff(values) != 0.0) + 1 if values.size > 1 else ():
             if np.isfinite(values[k - 1 : k + 1]).all():
                 found.setdefault(float(recording.times[k]), words)
+    if recording.has_contacts:
+        for event in recording.contact_events():
+            found.setdefault(event.time, f"{event.body} {'touches' if event.touches else 'leaves'} {event.other}")
     ordered = sorted(found.items())
     if len(ordered) > MOST_EVENTS:
         ordered = [ordered[i] for i in np.linspace(0, len(ordered) - 1, MOST_EVENTS).astype(int)]

@@ -36,7 +36,7 @@ from linkwork.simulation.constraints import allocate_constraints
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
-from linkwork.simulation.touches import Touched
+from linkwork.simulation.touches import Touched, advance_of
 
 FloatArray = NDArray[np.float64]
 
@@ -84,9 +84,8 @@ class RegionSimulation(Touched, PieceForces):
         self._advance = steps.advance_closed if model.loops else steps.advance
         if self._touching is not None:
             from linkwork.adaptive.dynamics import touching as pieces
-            from linkwork.simulation.touching.step import advance_limited, advance_touching
 
-            self._advance = advance_touching if contact is not None else advance_limited
+            self._advance = advance_of(contact, self.integrator)
             self._pieces_in_contact = pieces
 
     def _with_contact_forces(self, bundles: Bundles) -> Bundles:

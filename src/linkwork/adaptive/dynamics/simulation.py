@@ -243,6 +243,7 @@ class AdaptiveDynamics(RegionSimulation):
             "n_active": float(report.n_active),
             "n_computed": float(report.n_computed),
             "error_bound": report.error_bound,
+            **self._contact_scalars(),
             **self._outside_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
         }
 

@@ -17,7 +17,7 @@ from typing import Any
 from linkwork.errors import FormatError, MissingExtraError
 from linkwork.importers.mjcf.assets import MissingMeshes, replace_missing_assets
 from linkwork.importers.mjcf.endless import refuse_endless
-from linkwork.importers.mjcf.geoms import geom_shapes, ignored_pairs
+from linkwork.importers.mjcf.geoms import geom_shapes, ignored_pairs, obstacle_names
 from linkwork.importers.mjcf.joints import body_joint
 from linkwork.importers.mjcf.notes import note_what_is_not_kept
 from linkwork.importers.report import Report
@@ -49,7 +49,7 @@ def load_mjcf(path: str | Path) -> Linkage:
     named = "model" in root.attributes  # else MuJoCo makes up a name
     linkage = Linkage(spec.modelname if named else Path(path).stem, gravity=_gravity(mujoco, model))
     lines = {body.id: _line(body.info) for body in spec.bodies}
-    shapes = geom_shapes(mujoco, spec, model, missing, report)
+    shapes, obstacles = geom_shapes(mujoco, spec, model, missing, report)
     names = _body_names(model)
     taken = {model.joint(j).name for j in range(model.njnt)}  # a name made up here must not meet one of the file's
     if 0 in shapes:
@@ -69,6 +69,8 @@ def load_mjcf(path: str | Path) -> Linkage:
             shapes=shapes.get(i, ()),
             source=report.where(line),
         )
+    for name, (_, shape) in zip(obstacle_names(obstacles, {*names, WORLD, GROUND}), obstacles, strict=True):
+        linkage.add_obstacle(name, shape)
     linkage.ignore_contact += ignored_pairs(model, names)
     report.raise_faults()
     note_what_is_not_kept(mujoco, model, report)

@@ -129,6 +129,4 @@ def _root_coordinates(text: AsfText, data: FloatArray, unit: float) -> FloatArra
 
 
 def _quaternion(pose: Pose) -> FloatArray:
-    from linkwork.model.root_joint import quaternion
-
-    return quaternion(pose)
+    return pose.quaternion

@@ -34,8 +34,8 @@ CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
-# Entries of `totals` since they were last cleared.
-WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, TOTALS = range(7)
+# Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
+WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
 
 
 class Touch(NamedTuple):
@@ -62,6 +62,8 @@ class Touch(NamedTuple):
     own: Float2  # (6, 6) and per impulse on it, were the one above held
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     pushed: Int1  # (t,) floating trees whose coordinates were corrected in this step
+    began_q: Float1  # (nq of the model,) where a step that is cut into parts began
+    began_v: Float1  # (nv of the model,)
     settings: Float1
     counts: Int1
     totals: Float1
@@ -140,7 +142,9 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
     table[COLUMNS_OF_MATRIX] = rows
 
 
-def allocate_touch(bodies: int, freedoms: int, trees: int, nodes: int, contacts: int, slots: int, limits: int) -> Touch:
+def allocate_touch(
+    bodies: int, coordinates: int, freedoms: int, trees: int, nodes: int, contacts: int, slots: int, limits: int
+) -> Touch:
     touch = Touch(
         open_nodes=np.zeros(nodes, dtype=np.int64),
         piece=np.full(nodes, -1, dtype=np.int64),
@@ -161,6 +165,8 @@ def allocate_touch(bodies: int, freedoms: int, trees: int, nodes: int, contacts:
         own=np.zeros((6, 6)),
         joint=np.zeros((12, 6)),
         pushed=np.zeros(trees, dtype=np.int64),
+        began_q=np.zeros(coordinates),
+        began_v=np.zeros(freedoms),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
+from linkwork.contact import points as cp
 from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.points import ContactPoint, ContactRows, points_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
@@ -28,28 +30,6 @@ FloatArray = NDArray[np.float64]
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 NAMED_AT_MOST = 4
 TOUCHING = 1e-3  # of the margin: a gap below this is none
-
-
-@dataclass(frozen=True, slots=True)
-class ContactPoint:
-    """A point at which two bodies touched, or nearly so, in the last step.
-
-    body, other: names; other may be an obstacle or "world". point [m], normal from other to body, in the world.
-    gap: distance, negative where they overlap [m]. impulse [N·s] on body in the last step, and that per time: force [N].
-    state: "apart", "sticking" or "sliding".
-    """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
-    body: str
-    other: str
-    point: tuple[float, float, float]
-    normal: tuple[float, float, float]
-    gap: float
-    impulse: tuple[float, float, float]
-    force: tuple[float, float, float]
-    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +74,7 @@ class Touching:
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         slots = FIRST_SLOTS + 2 * len(model.loops)
         self.touch = ta.allocate_touch(
-            model.n_bodies, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
+            model.n_bodies, model.nq, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )
         if self.finder is not None:
             opened = all_open(self.finder.volumes)
@@ -233,32 +213,42 @@ class Touching:
 
     def points(self) -> tuple[ContactPoint, ...]:
         """The contacts of the last step."""
-        h = float(self.touch.totals[ta.STEP])
-        names = {STICK: "sticking", SLIDE: "sliding"}
-        found = []
-        for c in range(int(self.contacts.number[cl.COUNT])):
-            ids, data, impulse = self.contacts.ids[c], self.contacts.data[c], self.contacts.impulse[c]
-            pressed = float(impulse @ data[cl.NORMAL : cl.NORMAL + 3]) > 0.0
-            found.append(
-                ContactPoint(
-                    body=self.model.body_names[ids[cl.BODY_A]],
-                    other=self._name(int(ids[cl.BODY_B]), int(ids[cl.SHAPE_B])),
-                    point=_three(data[cl.POINT : cl.POINT + 3]),
-                    normal=_three(data[cl.NORMAL : cl.NORMAL + 3]),
-                    gap=float(data[cl.GAP]),
-                    impulse=_three(impulse),
-                    force=_three(impulse / h if h > 0.0 else 0.0 * impulse),
-                    state=names.get(int(self.system.state[c]), "apart") if pressed else "apart",
-                )
-            )
-        return tuple(found)
+        return points_of(self.model, self.rows())
+
+    def rows(self) -> ContactRows:
+        """The same as arrays, such as recordings keep them."""
+        count = int(self.contacts.number[cl.COUNT])
+        ids, numbers = np.zeros((count, cp.IDS), dtype=np.int32), np.zeros((count, cp.NUMBERS))
+        data, impulse = self.contacts.data[:count], self.contacts.impulse[:count]
+        ids[:, cp.BODY] = self.contacts.ids[:count, cl.BODY_A]
+        if count and self.finder is not None:
+            ids[:, cp.OTHER] = self.finder.table.entity[self.contacts.ids[:count, cl.SHAPE_B]]
+        normal = data[:, cl.NORMAL : cl.NORMAL + 3]
+        state = self.system.state[:count]
+        pressed = np.einsum("ij,ij->i", impulse, normal) > 0.0
+        ids[:, cp.STATE] = np.where(pressed, np.select([state == STICK, state == SLIDE], [1, 2], 0), 0)
+        numbers[:, cp.POINT : cp.POINT + 3] = data[:, cl.POINT : cl.POINT + 3]
+        numbers[:, cp.NORMAL : cp.NORMAL + 3] = normal
+        numbers[:, cp.GAP] = data[:, cl.GAP]
+        numbers[:, cp.IMPULSE : cp.IMPULSE + 3] = impulse
+        numbers[:, cp.STEP] = self.touch.totals[ta.STEP]
+        return ContactRows(ids, numbers)
 
     def _name(self, body: int, shape: int) -> str:
         if body >= 0:
             return self.model.body_names[body]
         assert self.finder is not None
-        number = int(self.finder.table.entity[shape]) - self.model.n_bodies
-        return self.model.obstacles[number][0] if number < len(self.model.obstacles) else "world"
+        return cp.name_of(self.model, int(self.finder.table.entity[shape]))
+
+    @property
+    def pressing(self) -> int:
+        """Contacts of the last step that press."""
+        return int((self.rows().ids[:, cp.STATE] > 0).sum())
+
+    @property
+    def all_energy_lost(self) -> float:
+        """Energy lost to contact and limits since the beginning [J]."""
+        return float(self.touch.totals[ta.ALL_ENERGY_LOST])
 
     def forget(self) -> None:
         """No contact was found and no limit was reached before: as in the beginning, with the room there is now."""
@@ -311,7 +301,3 @@ class Touching:
                 LinkworkWarning,
                 stacklevel=3,
             )
-
-
-def _three(x: FloatArray) -> tuple[float, float, float]:
-    return float(x[0]), float(x[1]), float(x[2])

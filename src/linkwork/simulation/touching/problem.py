@@ -30,6 +30,7 @@ from linkwork.simulation.momentum import MOMENTUM, momentum_leaf_to_root
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
 from linkwork.simulation.touching.answers import answer, answer_matrix, to_world
 from linkwork.simulation.touching.arrays import (
+    ALL_ENERGY_LOST,
     ALL_SWEEPS,
     ANY_LIMITS,
     CHANGED,
@@ -352,6 +353,7 @@ def note_report(t, report, h):
     totals[ALL_SWEEPS] += report[SWEEPS]
     totals[DEEPEST] = max(totals[DEEPEST], report[PENETRATION])
     totals[ENERGY_LOST] -= report[ENERGY]
+    totals[ALL_ENERGY_LOST] -= report[ENERGY]
     totals[NOT_CONVERGED] += 1.0 - report[CONVERGED]
     totals[STEP] = h
 

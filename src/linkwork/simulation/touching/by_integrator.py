@@ -1,0 +1,226 @@
+"""Contact and joint limits with any integrator.
+
+A step in which nothing meets is the integrator's own, of its order. Where bodies meet on the way, it is cut at that moment.
+What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
+rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one.
+
+    moment of meeting ≈ gap / approach,   approach = -½ (u_n before + u_n with v_free)      (18)  theory/contact.md
+"""
+
+import math
+
+from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.model.layout import Q, V
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.moving import (
+    CONTACTS_CHANGED,
+    ENERGY_DEBT,
+    METHOD,
+    OK,
+    SEMI_IMPLICIT_EULER,
+    SUBSTEP_WISH,
+    moving_of,
+)
+from linkwork.simulation.step import one_closed_step, one_step
+from linkwork.simulation.touching.answers import to_world
+from linkwork.simulation.touching.arrays import (
+    CHANGED,
+    LIMIT_BOUNCE,
+    LIMITS,
+    REST_SPEED,
+    SLOTS,
+    STOPS_AT_CHANGES,
+    contacts_of,
+    touch_of,
+)
+from linkwork.simulation.touching.problem import near_limits, note_changes
+from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts
+from linkwork.spatial.memory import load3, load6, load9, store3
+from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
+
+SOON = 1e-3  # of a step: bodies that meet earlier than this meet now; and the part in which they bounce
+MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often comes to rest
+
+
+@kernel
+def advance_touching_by(table, h, n):
+    """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
+    mode = flush_subnormals()
+    counts, method = touch_of(table).counts, moving_of(table).counts[METHOD]
+    status, made, by, last = OK, 0, method, h
+    while made < n and status == OK:
+        status, by, last = one_step_by(table, h, True, method)
+        made += status == OK
+        if status == OK and counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+            status = CONTACTS_CHANGED
+    if status == OK or status == CONTACTS_CHANGED:
+        note_efforts_by(table, last, by, method)
+    restore_mode(mode)
+    return status, made
+
+
+@kernel
+def advance_limited_by(table, h, n):
+    """The same where only limits of joints act."""
+    mode = flush_subnormals()
+    method = moving_of(table).counts[METHOD]
+    status, made, by, last = OK, 0, method, h
+    while made < n and status == OK:
+        status, by, last = one_step_by(table, h, False, method)
+        made += status == OK
+    if status == OK:
+        note_efforts_by(table, last, by, method)
+    restore_mode(mode)
+    return status, made
+
+
+@routine
+def one_step_by(table, h, searches, method):
+    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made."""
+    s = moving_of(table)
+    t = touch_of(table)
+    remember(s, t)
+    wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    left, status, by, last, bounced, changed = h, OK, method, h, 0, 0
+    while status == OK and left > 0.0:
+        status, count = begin_part(table, left, searches)
+        until, bounces = first_meeting(table, left, count) if status == OK else (0.0, False)
+        last = left
+        if until <= SOON * h:
+            by = SEMI_IMPLICIT_EULER
+            if status == OK and bounces and bounced < MOST_BOUNCES and left > SOON * h:
+                bounced += 1
+                last = SOON * h
+                status, count = begin_part(table, last, searches)
+            status = end_touching(table, last, status, count)
+        else:
+            by = method
+            last = min(until, left)
+            s.counts[METHOD] = method
+            status = untouched_step(table, last)
+        changed = changed | t.counts[CHANGED]
+        left = left - last if last < left else 0.0
+    s.counts[METHOD] = method
+    t.counts[CHANGED] = changed
+    if status != OK:
+        go_back(s, t)
+        s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
+    return status, by, last
+
+
+@inlined
+def remember(s, t):
+    for k in range(s.q.shape[0]):
+        t.began_q[k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        t.began_v[k] = s.v[k]
+
+
+@inlined
+def go_back(s, t):
+    """A step that fails in a later part is taken back whole; momentum is kept apart by semi-implicit Euler only."""
+    for k in range(s.q.shape[0]):
+        s.q[k] = t.began_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = t.began_v[k]
+
+
+@routine
+def begin_part(table, h, searches):
+    """Begins a part of h [s] as semi-implicit Euler does, and lists its contacts: OK or a failure, and how many."""
+    moving_of(table).counts[METHOD] = SEMI_IMPLICIT_EULER
+    status, count = begin_touching(table, h), 0
+    if status == OK and searches:
+        count = find(table, h)
+        if count < 0:
+            status, count = count, 0
+    return status, count
+
+
+@routine
+def first_meeting(table, h, count):
+    """Time until the first contact or limit is met [s], infinite where none is; and whether one bounces now."""
+    s = moving_of(table)
+    t = touch_of(table)
+    contacts = contacts_of(table)
+    soonest, bounces, slow = math.inf, False, t.settings[REST_SPEED]
+    for c in range(count):
+        normal, point = load3(contacts.data, c, NORMAL), load3(contacts.data, c, POINT)
+        a, b = t.carrier[c, 0], t.carrier[c, 1]
+        before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
+        after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
+        until = time_to_meet(contacts.data[c, GAP], 0.5 * (before + after))
+        bounces = bounces or (until <= SOON * h and -contacts.data[c, RESTITUTION] * before > slow)
+        soonest = min(soonest, until)
+    limits = near_limits(table, h)
+    if limits > t.bound.shape[0]:
+        return 0.0, False  # they are counted again where there is room for them
+    for k in range(limits):
+        i, j, side = t.bound[k, 0], t.bound[k, 1], t.bound[k, 2]
+        q = s.q[s.tree[i, Q] + j - s.tree[i, V]]
+        sign = 1.0 if side == 0 else -1.0
+        gap = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
+        until = time_to_meet(gap, 0.5 * sign * (s.v[j] + s.start_v[j]))
+        bounces = bounces or (until <= SOON * h and -t.settings[LIMIT_BOUNCE] * sign * s.start_v[j] > slow)
+        soonest = min(soonest, until)
+    return soonest, bounces
+
+
+@inlined
+def time_to_meet(gap, rate):
+    """[s] from the gap and its rate; zero for what touches and does not part."""
+    if rate > 0.0:
+        return math.inf
+    if gap <= 0.0:
+        return 0.0
+    return gap / -rate if rate < 0.0 else math.inf
+
+
+@inlined
+def speed_before(s, t, body, point, normal):
+    """Speed of a point of a moving body along the normal, at the start of the part; zero for the world."""
+    if body < 0:
+        return 0.0
+    return speed_along(s, to_world(load9(s.world, body, 0), load6(t.before, body, 0)), body, point, normal)
+
+
+@inlined
+def speed_after(s, t, body, point, normal):
+    """The same with the velocities that forces alone would give."""
+    if body < 0:
+        return 0.0
+    return speed_along(s, load6(t.twists, body, 0), body, point, normal)
+
+
+@inlined
+def speed_along(s, twist, body, point, normal):
+    w, v = (twist[0], twist[1], twist[2]), (twist[3], twist[4], twist[5])
+    return dot3(normal, add3(v, cross3(w, sub3(point, load3(s.world, body, 9)))))
+
+
+@inlined
+def untouched_step(table, h):
+    """The integrator's own step, from where `begin_touching` began."""
+    s = moving_of(table)
+    t = touch_of(table)
+    t.counts[SLOTS], t.counts[LIMITS] = 0, 0
+    contacts = contacts_of(table)
+    for c in range(contacts.number[COUNT]):
+        store3(contacts.impulse, c, 0, ZERO3)
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    status = one_closed_step(table, h) if constraints_of(table).ends.shape[0] > 0 else one_step(table, h)
+    if status == OK:
+        note_changes(table)
+    return status
+
+
+@inlined
+def note_efforts_by(table, h, by, method):
+    """What acted on joints in the last step, as the method that made it took it."""
+    counts = moving_of(table).counts
+    counts[METHOD] = by
+    note_all_efforts(table, h)
+    counts[METHOD] = method
