@@ -42,6 +42,7 @@ BAD = {
     "endless number": ("h = 0.001", "h = 1" + "0" * 400, "more than 60 digits; it must be a finite number > 0"),
     "endless duration": ("duration = 0.01", "duration = 1e300", "more than 1,000,000,000,000 steps; give a shorter"),
     "endless steps": ("duration = 0.01", "steps = 10000000000000", "at most 1,000,000,000,000"),
+    "endless copies": ('library = "chain"', 'library = "chain"\ncopies = 9000000', "more than 10,000,000 bodies"),
     "negative weight": ('kind = "full"', 'kind = "adaptive"\nvelocity_weights = -1', "finite number > 0"),
     "weight of nobody": (
         'kind = "full"', 'kind = "adaptive"\nvelocity_weights = { elbow = 2 }', "no joint is called 'elbow'",
