@@ -27,7 +27,8 @@ from linkwork.adaptive.workspace import (
     Bundles,
 )
 from linkwork.contact.settings import Contact
-from linkwork.core.bundles import ENTRIES, ROWS, describe
+from linkwork.core.bundles import describe
+from linkwork.core.views import ENTRIES, ROWS
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
