@@ -14,7 +14,7 @@ from linkwork.adaptive.dynamics.reduced import PIECES
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
 from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
-from linkwork.core.bundles import ENTRIES, ROWS
+from linkwork.core.views import ENTRIES, ROWS
 from linkwork.model.layout import INERTIA, PARENT
 
 SHAPES = {

@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, OPEN, STALE
 from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
-from linkwork.core.bundles import ENTRIES, ROWS
+from linkwork.core.views import ENTRIES, ROWS
 from linkwork.simulation import step as steps
 from linkwork.simulation.loads import LOAD_STIFFNESS
 from linkwork.simulation.moving import LOADS, OK

@@ -8,7 +8,7 @@ gets it. A simulation works on dozens of arrays. So its arrays are described onc
         q: Float1  # (nq,)
         v: Float1  # (nv,)
 
-    motion_of = reader(Motion)  # for kernels: table → Motion
+    motion_of = reader(Motion)  # for kernels: table → view of a Motion
 
     @kernel
     def kinetic(table):
@@ -25,13 +25,12 @@ from __future__ import annotations
 from typing import Annotated, Any, get_type_hints
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from linkwork.core.jit import inlined
+from linkwork.core.views import ENTRIES, ROWS, View
 
 # Kinds of fields: numbers and dimensions.
 Float1 = Annotated[NDArray[np.float64], types.float64, 1]
@@ -39,8 +38,6 @@ Float2 = Annotated[NDArray[np.float64], types.float64, 2]
 Int1 = Annotated[NDArray[np.int64], types.int64, 1]
 Int2 = Annotated[NDArray[np.int64], types.int64, 2]
 Byte1 = Annotated[NDArray[np.uint8], types.uint8, 1]
-
-ADDRESS, ROWS, COLUMNS, ENTRIES = 0, 1, 2, 3  # of each array in a table
 
 
 def _array_types(bundle: Any) -> list[types.Array]:
@@ -70,43 +67,19 @@ def _describe(bundle: Any) -> NDArray[np.int64]:
 
 
 def reader(bundle: Any, *before: Any) -> Any:
-    """What kernels call to get the arrays of a table: table → bundle. `before`: bundles that come first in the table."""
+    """What kernels call to get the arrays of a table: table → view of the bundle. `before`: bundles that come first."""
     first = sum(len(other._fields) for other in before)
-    arrays = _array_types(bundle)
-    result = types.NamedTuple(arrays, bundle)
+    arrays = dict(zip(bundle._fields, _array_types(bundle), strict=True))
+    view = View(f"{bundle.__module__}.{bundle.__qualname__}", arrays, first)
 
     @intrinsic
     def read(typing_context: Any, table: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            entry = context.make_array(signature.args[0])(context, builder, args[0]).data
-            made = [_array_at(context, builder, entry, first + k, kind) for k, kind in enumerate(arrays)]
-            return context.make_tuple(builder, signature.return_type, made)
+            return context.make_array(signature.args[0])(context, builder, args[0]).data
 
-        return result(table), generate
+        return view(table), generate
 
     return read
-
-
-def _array_at(context: Any, builder: Any, entry: Any, k: int, kind: types.Array) -> Any:
-    """The k-th array of the table whose first integer is at `entry`, as Numba's structure."""
-    number = context.get_value_type(types.intp)
-
-    def load(offset: int) -> Any:
-        return builder.load(cgutils.gep(builder, entry, ENTRIES * k + offset))
-
-    array = context.make_array(kind)(context, builder)
-    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    item = ir.Constant(number, size)
-    rows, columns = load(ROWS), load(COLUMNS)
-    array.data = builder.inttoptr(load(ADDRESS), context.get_data_type(kind.dtype).as_pointer())
-    shape, strides = ([rows], [item]) if kind.ndim == 1 else ([rows, columns], [builder.mul(columns, item), item])
-    array.shape = cgutils.pack_array(builder, shape)
-    array.strides = cgutils.pack_array(builder, strides)
-    array.itemsize = item
-    array.nitems = rows if kind.ndim == 1 else builder.mul(rows, columns)
-    array.meminfo = cgutils.get_null_value(array.meminfo.type)
-    array.parent = cgutils.get_null_value(array.parent.type)
-    return array._getvalue()
 
 
 def place_of(bundle: Any, name: str, *before: Any) -> int:

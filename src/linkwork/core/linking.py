@@ -21,10 +21,14 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import PreLowerStripPhis
 
 from linkwork.core.notice import notice_of_compiling
+from linkwork.core.typing_memo import remembering
+from linkwork.core.views import ReadOnce
 from linkwork.errors import LinkworkWarning
 
 SWITCH = "LINKWORK_LINK_PIECES"
@@ -39,6 +43,11 @@ class Piece(CPUDispatcher):
 
     def __call__(self, *args: Any) -> Any:
         return self.py_func(*args)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """For a constant as for any number of its type: one copy serves all, and constants get in when it is linked."""
+        args = tuple(types.unliteral(kind) if isinstance(kind, types.Literal) else kind for kind in args)
+        return super().get_call_template(args, kws)
 
 
 def _prepare_for_linking(state: Any) -> None:
@@ -61,12 +70,21 @@ def _finalize_without_code(library: Any) -> None:
     library._finalized = True
 
 
+def _pipeline(state: Any) -> Any:
+    """Numba's way from Python to machine code, with types of operations remembered and arrays of bundles read once."""
+    state.typingctx = remembering(state.typingctx, state.flags)
+    passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    passes.add_pass_after(ReadOnce, PreLowerStripPhis)
+    passes.finalize()
+    return passes
+
+
 class LinkedPieceCompiler(CompilerBase):
     """Compiles for linking, whatever the trial says: what the trial tries."""
 
     def define_pipelines(self) -> list[Any]:
         _prepare_for_linking(self.state)
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        return [_pipeline(self.state)]
 
 
 class PieceCompiler(CompilerBase):
@@ -75,7 +93,7 @@ class PieceCompiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         if linking_wanted() and linking_works():
             _prepare_for_linking(self.state)
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        return [_pipeline(self.state)]
 
 
 class KernelCompiler(CompilerBase):
@@ -86,7 +104,7 @@ class KernelCompiler(CompilerBase):
     """
 
     def define_pipelines(self) -> list[Any]:
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        return [_pipeline(self.state)]
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         collects = gc.isenabled()
@@ -96,7 +114,15 @@ class KernelCompiler(CompilerBase):
                 return super().compile_extra(func)
         finally:
             if collects:
+                _call_everything_old()
                 gc.enable()
+
+
+def _call_everything_old() -> None:
+    """Moves all objects to the oldest generation, so that switching the collector on does not look through them at once."""
+    if gc.get_freeze_count() == 0:  # else the program keeps objects frozen for reasons of its own
+        gc.freeze()
+        gc.unfreeze()
 
 
 def _run_trial(inlined: Callable[..., Any], routine: Callable[..., Any], kernel: Callable[..., Any]) -> list[float]:

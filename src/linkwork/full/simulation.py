@@ -22,6 +22,7 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, present_efforts
+from linkwork.simulation.advance import ADVANCE
 from linkwork.simulation.base import IntArray, LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
@@ -170,7 +171,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
         counts[mv.LIMITED] = mv.has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
-        self._advance = steps.advance_closed if model.loops else steps.advance
+        self._advance = steps.advance_closed if model.loops else ADVANCE[method]
         if self._touching is not None:
             self._advance = advance_of(contact, integrator)
         self._load_table_grew()

@@ -1,8 +1,8 @@
 """The one step of a linkage in time: evaluations of the accelerations, integrator, momentum, check of overflow.
 
-Many steps run without leaving compiled code (`advance`). A step that fails is taken back: the state is that of the last
-good step. Accelerations by other algorithms than `aba` come from outside: `begin_step`, then `resume_step` after each
-evaluation for as long as it says EVALUATE, then `finish_step`.
+Many steps run without leaving compiled code: `advance.py` for trees, `advance_closed` here. A step that fails is taken
+back: the state is that of the last good step. Accelerations by other algorithms than `aba` come from outside: `begin_step`,
+then `resume_step` after each evaluation for as long as it says EVALUATE, then `finish_step`.
 """
 
 import math
@@ -61,22 +61,8 @@ BOLD_JUDGEMENTS = 4  # of them as Newton's method would; from then on half the w
 
 
 @kernel
-def advance(table, h, n):
-    """Up to n steps of h [s] of a tree; returns OK or why it stopped, and the number of steps that were made."""
-    mode = flush_subnormals()
-    status, made = OK, 0
-    while made < n and status == OK:
-        status = one_step(table, h)
-        made += status == OK
-    if status == OK:
-        note_efforts(table, h)
-    restore_mode(mode)
-    return status, made
-
-
-@kernel
 def advance_closed(table, h, n):
-    """The same for a linkage with loops."""
+    """Up to n steps of h [s] of a linkage with loops; returns OK or why it stopped, and the number of steps made."""
     mode = flush_subnormals()
     status, made = OK, 0
     while made < n and status == OK:
@@ -89,17 +75,11 @@ def advance_closed(table, h, n):
 
 
 @routine
-def one_step(table, h):
-    """One step of h [s], or none: OK, or why it failed."""
-    status = begin(table, h)
-    while status == EVALUATE:
-        status = resume(table, h, accelerate_driven(table, where_joints_act(table), h))
-    return finish(table, status)
-
-
-@routine
 def one_closed_step(table, h):
-    """The same with loops: every evaluation meets their accelerations, and the end of the step is closed again."""
+    """One step of h [s], or none: OK, or why it failed.
+
+    Every evaluation meets the accelerations of the loops, and the end of the step is closed again.
+    """
     status = begin(table, h)
     while status == EVALUATE:
         status = resume(table, h, accelerate_driven_closed(table, where_joints_act(table), h))
@@ -152,8 +132,8 @@ def accelerate_driven_closed(table, where, h):
 
 
 @routine
-def begin(table, h):
-    """Remembers where the step begins, and asks for the first evaluation."""
+def remember_start(table):
+    """Remembers where the step begins."""
     s = moving_of(table)
     for k in range(s.q.shape[0]):
         s.start_q[k] = s.q[k]
@@ -166,7 +146,13 @@ def begin(table, h):
     if s.counts[MOTORS] > 0:
         for k in range(s.v.shape[0]):
             s.judged[k] = math.nan  # at first as without limits
-    method = s.counts[METHOD]
+
+
+@routine
+def begin(table, h):
+    """Remembers where the step begins, and asks for the first evaluation."""
+    remember_start(table)
+    method = moving_of(table).counts[METHOD]
     if method == SEMI_IMPLICIT_EULER:
         return euler.begin(table, h)
     if method == RUNGE_KUTTA:

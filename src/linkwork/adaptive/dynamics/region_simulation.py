@@ -26,12 +26,14 @@ from linkwork.adaptive.workspace import (
     Bundles,
 )
 from linkwork.contact.settings import Contact
-from linkwork.core.bundles import ENTRIES, ROWS, describe
+from linkwork.core.bundles import describe
+from linkwork.core.views import ENTRIES, ROWS
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
+from linkwork.simulation.advance import ADVANCE
 from linkwork.simulation.constraints import allocate_constraints
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.names import INTEGRATORS
@@ -81,7 +83,7 @@ class RegionSimulation(Touched, PieceForces):
         counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
         counts[mv.LIMITED] = mv.has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
-        self._advance = steps.advance_closed if model.loops else steps.advance
+        self._advance = steps.advance_closed if model.loops else ADVANCE[method]
         if self._touching is not None:
             from linkwork.adaptive.dynamics import touching as pieces
 
