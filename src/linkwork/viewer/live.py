@@ -65,7 +65,9 @@ class Live:
         self._play.on_click(lambda event: self.do(self.toggle))
         row = gui.add_button_group("Move on", ("Step", "10", "Reset"))
         row.on_click(lambda event: self.do(self._move_on(row.value)))
-        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed = gui.add_slider(
+            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
+        )
         speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
         size = gui.add_number("Step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))

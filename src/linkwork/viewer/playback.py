@@ -109,7 +109,9 @@ class Playback:
         row.on_click(lambda event: self.step(1 if row.value == ">" else -1))
         loop = gui.add_checkbox("Loop", True)
         loop.on_update(lambda event: setattr(self, "is_looping", bool(loop.value)))
-        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed = gui.add_slider(
+            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
+        )
         speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
         if self._events:
             jump = gui.add_button_group("Event", ("previous", "next"))
