@@ -1,4 +1,4 @@
-"""Robots with mesh files: STL, OBJ and COLLADA of URDF and MJCF are read, kept as shapes and drawn at their size and place."""
+"""Robots with mesh files: STL, OBJ and COLLADA of URDF and MJCF are read, kept as shapes and drawn where they belong."""
 
 from __future__ import annotations
 
