@@ -62,13 +62,13 @@ def loops() -> Any:
         for a, b in HELD:
             axes.axvspan(a * STEPS, b * STEPS, color="#f3e3d6", zorder=0)
         axes.axhline(50.0, color=GREY, linewidth=0.8, linestyle=":")
-        axes.text(STEPS * 0.995, 54.0, "coupling loop in the paper", color=GREY, fontsize=8, ha="right")
+        axes.text(0.255 * STEPS, 54.0, "coupling loop in the paper", color=GREY, fontsize=8)
         note = ", 857 active joints, then 48" if joints > 40 else ", all active"
         axes.set_title(f"molecule of {joints} joints{note}", fontsize=10)
         axes.set_yscale("log")
         axes.set_ylabel("time [µs]")
         axes.grid(alpha=0.25)
-    panels[0].legend(fontsize=8, frameon=False, loc="upper right")
+    panels[0].legend(fontsize=8, frameon=False, loc="center", bbox_to_anchor=(0.5, 0.3))
     panels[1].set_xlabel("step of the simulation; shaded: a hand holds an atom")
     return figure
 
