@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.errors import LinkworkError
+from linkwork.core.checks import shown, whole
+from linkwork.errors import LinkworkError, StateError
 from linkwork.viewer.actions import Actions
 from linkwork.viewer.colors import by_activity
 from linkwork.viewer.hand import Hand
@@ -121,6 +122,9 @@ class Live:
 
     def step(self, n: int = 1) -> None:
         """n steps, now; pauses first."""
+        n = whole(n, 1, "n")
+        if n > MOST_STEPS:
+            raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
         self.pause()
         with self._lock:
             self._advance(n)
