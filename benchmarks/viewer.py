@@ -16,13 +16,14 @@ import io
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import linkwork as lw
 
-from .harness import Report, Requirement, progress
+from .harness import TableReport, fill_in, progress
 
 LINKS, QUICK_LINKS = (100, 1_000, 10_000, 100_000), (100,)
 SECONDS, QUICK_SECONDS = 3.0, 0.3
@@ -49,23 +50,30 @@ with connect(url, subprotocols=[f"viser-v{version}"], max_size=None, compression
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", type=int, help="this size only")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> TableReport:
     sizes = QUICK_LINKS if options.quick else LINKS
     if options.links:
         sizes = (options.links,)
     seconds = QUICK_SECONDS if options.quick else SECONDS
-    report = Report("viewer", {"links": list(sizes), "seconds": seconds}, is_judged=False)
+    report = TableReport("viewer", {"links": list(sizes), "seconds": seconds}, is_judged=False)
+    rows = []
     for links in sizes:
         for words, part in (("half", 0.5), ("all", 1.0)):
             for how in ("every link drawn", "level of detail"):
-                what = f"{links:,} links, {words} moving, {how}"
-                progress(what)
+                progress(f"{links:,} links, {words} moving, {how}")
                 frames, megabytes, drawn = measure(links, part, seconds, how == "level of detail")
-                detail = f"{drawn:,} shapes"
-                report.requirements.append(Requirement(what, frames, "frames/s", "", True, detail=detail))
-                report.requirements.append(Requirement(what, megabytes, "MB/s", "", True, detail=detail))
+                rows.append([f"{links:,}", words, how, f"{drawn:,}", f"{frames:.3g}", f"{megabytes:.3g}"])
+                report.results.append(
+                    {"case": "viewer", "links": links, "moving": words, "drawn": how, "shapes": drawn,
+                     "frames_per_second": frames, "bytes_per_second": 1e6 * megabytes}
+                )  # fmt: skip
+    columns = ["links", "moving", "drawn", "shapes", "frames/s", "MB/s"]
+    report.add_table("viewer", "Frames and bytes per second that reach a page", columns, rows)
+    if options.page is not None:
+        fill_in(options.page, report)
     return report
 
 

@@ -62,13 +62,13 @@ def loops() -> Any:
         for a, b in HELD:
             axes.axvspan(a * STEPS, b * STEPS, color="#f3e3d6", zorder=0)
         axes.axhline(50.0, color=GREY, linewidth=0.8, linestyle=":")
-        axes.text(STEPS * 0.995, 54.0, "coupling loop in the paper", color=GREY, fontsize=8, ha="right")
+        axes.text(0.255 * STEPS, 54.0, "coupling loop in the paper", color=GREY, fontsize=8)
         note = ", 857 active joints, then 48" if joints > 40 else ", all active"
         axes.set_title(f"molecule of {joints} joints{note}", fontsize=10)
         axes.set_yscale("log")
         axes.set_ylabel("time [µs]")
         axes.grid(alpha=0.25)
-    panels[0].legend(fontsize=8, frameon=False, loc="upper right")
+    panels[0].legend(fontsize=8, frameon=False, loc="center", bbox_to_anchor=(0.5, 0.3))
     panels[1].set_xlabel("step of the simulation; shaded: a hand holds an atom")
     return figure
 
@@ -83,17 +83,19 @@ def region() -> Any:
     """Stiffness up to which the coupling gives out no energy, against the rate of the simulation."""
     bench = load_benchmark(benchmark_folder(), "haptics")
     rates = np.array([30.0, 60.0, 100.0, 200.0, 300.0, 600.0, 1000.0])
-    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-    for damping, color in ((0.3, BLUE), (1.0, ORANGE)):
-        for implicit, style in ((True, "-o"), (False, "--s")):
-            reached = [bench.largest_passive(rate, damping, implicit) for rate in rates]
-            name = f"damping {damping:g} N·s/m, {'implicit' if implicit else 'explicit'}"
-            axes.loglog(rates, reached, style, color=color, markersize=4, linewidth=1.3, label=name)
-        axes.loglog(rates, damping * rates, ":", color=color, linewidth=1.0)
-    axes.set_xlabel("snapshots per second")
-    axes.set_ylabel("largest passive stiffness [N/m]")
-    axes.legend(fontsize=8, frameon=False, title="dotted: damping · rate", title_fontsize=8)
-    axes.grid(alpha=0.25, which="both")
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 4.2), layout="constrained", sharey=True)
+    for axes, feel in zip(panels, ("spring", "reactions"), strict=True):
+        for damping, color in ((0.3, BLUE), (1.0, ORANGE)):
+            for implicit, style in ((True, "-o"), (False, "--s")):
+                reached = [bench.largest_passive(rate, damping, implicit, 1.2, feel) for rate in rates]
+                name = f"damping {damping:g} N·s/m, {'implicit' if implicit else 'explicit'}"
+                axes.loglog(rates, reached, style, color=color, markersize=4, linewidth=1.3, label=name)
+            axes.loglog(rates, damping * rates, ":", color=color, linewidth=1.0)
+        axes.set_title(f'feel="{feel}"', fontsize=10)
+        axes.set_xlabel("snapshots per second")
+        axes.grid(alpha=0.25, which="both")
+    panels[0].set_ylabel("largest passive stiffness [N/m]")
+    panels[0].legend(fontsize=8, frameon=False, title="dotted: the stated region, damping · rate", title_fontsize=8)
     return figure
 
 

@@ -133,7 +133,7 @@ class Constraints:
         onto_hands = reach.answers[:, :k].reshape(rows.force.size, 6 * k)
         G = (factors.vectors.T @ (onto_hands / factors.root[:, None])) / np.sqrt(factors.values)[:, None]
         if G.shape[0] > 6 * k:
-            G = np.linalg.qr(G, mode="r")
+            G = np.asarray(np.linalg.qr(G, mode="r"))
         message = held.ports.message
         words = message.view(np.int64)
         first = int(words[at.S_AT_ROWS])

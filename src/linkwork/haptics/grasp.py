@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import not_negative, positive
+from linkwork.core.checks import not_negative, positive, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 
 FEELS = {"reactions": at.FEEL_REACTIONS, "spring": at.FEEL_SPRING}
 NANO = 1e9
+LARGEST = 1e30  # of a setting; squares and products with positions stay numbers
+LONGEST = 1e9  # [s] in nanoseconds of an integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,23 @@ class CouplingSettings:
 
     def __post_init__(self) -> None:
         for name in ("force_limit", "torque_limit", "length_scale", "force_scale", "watchdog", "fade"):
-            positive(getattr(self, name), name)
+            self._keep(name, positive(getattr(self, name), name), 1.0 / LARGEST)
         for name in ("stiffness", "damping", "torque", "torque_damping", "allowance"):
-            not_negative(getattr(self, name), name, finite=True)
-        if self.feel not in FEELS:
-            raise StateError(f"feel is {self.feel!r}; choose one of {', '.join(FEELS)}.")
+            self._keep(name, not_negative(getattr(self, name), name, finite=True), 0.0)
+        for name in ("passive", "implicit"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise StateError(f"{name} is {shown(getattr(self, name))}; it must be True or False.")
+        if not isinstance(self.feel, str) or self.feel not in FEELS:
+            raise StateError(f"feel is {shown(self.feel)}; choose one of {', '.join(FEELS)}.")
+        for name in ("watchdog", "fade"):
+            if getattr(self, name) > LONGEST:
+                raise StateError(f"{name} is {getattr(self, name):g} s; at most {LONGEST:g} s can be counted.")
+
+    def _keep(self, name: str, value: float, least: float) -> None:
+        """Takes a setting as a float, unless its size would overflow what is worked out with it."""
+        if not least <= value <= LARGEST:
+            raise StateError(f"{name} is {value:g}; sizes from {least:g} to {LARGEST:g} can be computed with.")
+        object.__setattr__(self, name, value)
 
     def write(self, record: FloatArray, hold: float, mobility: FloatArray) -> None:
         """Writes itself into a hand's record of a snapshot, shape (RECORD,).

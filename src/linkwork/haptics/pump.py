@@ -7,13 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown, whole
 from linkwork.errors import StateError
 from linkwork.haptics import layout as at
-from linkwork.haptics.devices.device import Device, Reading, unit_quaternion
+from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
 from linkwork.haptics.memory import Output, leave_reading
 
 FloatArray = NDArray[np.float64]
 
+MOST_BUTTONS = 2**63 - 1
 SMOOTHING = 1e-3  # [s] time over which velocities are averaged: devices report positions in steps
 SILENCE = 0.5  # [s] without a tick of the coupling loop after which the device is given no force
 
@@ -30,16 +32,18 @@ class DevicePump:
     def read(self, memory: FloatArray, now: int) -> Reading:
         """Takes a reading at the time `now` [ns]; returns it."""
         reading = self.device.read()
-        x, q = np.array(reading.position, dtype=float), np.array(unit_quaternion(reading.rotation))
-        if x.shape != (3,) or not np.isfinite(x).all():
-            raise StateError(f"a device read the position {reading.position!r}; three finite numbers are needed.")
+        if not all(hasattr(reading, name) for name in Reading._fields):
+            raise StateError(f"read() of a device returned {shown(reading)}; it must return a Reading.")
+        x = np.array(place(reading.position, "the position that a device read"))
+        q = np.array(unit_quaternion(reading.rotation))
+        buttons = whole(reading.buttons, 0, "the buttons that a device read")
         self._estimate(now, x, q)
         message = self._message
         message[at.D_POSITION : at.D_POSITION + 3], message[at.D_QUATERNION : at.D_QUATERNION + 4] = x, q
         message[at.D_VELOCITY : at.D_VELOCITY + 3] = self._velocity
         message[at.D_TURN_RATE : at.D_TURN_RATE + 3] = self._turn_rate
         words = message.view(np.int64)
-        words[at.D_TIME], words[at.D_BUTTONS] = now, reading.buttons
+        words[at.D_TIME], words[at.D_BUTTONS] = now, buttons & MOST_BUTTONS
         leave_reading(memory, self.slot, message)
         return reading
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import positive, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
@@ -34,6 +34,7 @@ from linkwork.haptics.loops import Loops
 from linkwork.haptics.memory import Output, leave_snapshot, new_memory
 from linkwork.haptics.pump import DevicePump, conjugate, multiply
 from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sources import source_of
 from linkwork.haptics.statistics import LoopStatistics
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
@@ -41,12 +42,15 @@ from linkwork.spatial.rotations import matrix_quaternion
 
 FloatArray = NDArray[np.float64]
 Advance = Callable[[float, int], None]
+SLOWEST, FASTEST = 1e-3, 1e6  # [1/s] of a loop
 
 _sessions: weakref.WeakKeyDictionary[LinkageSimulation, Session] = weakref.WeakKeyDictionary()
 
 
 def session_of(sim: LinkageSimulation) -> Session:
     """The session of a simulation; made when first asked for."""
+    if not isinstance(sim, LinkageSimulation):
+        source_of(sim)  # says what can be held
     if sim not in _sessions:
         _sessions[sim] = Session(sim)
     return _sessions[sim]
@@ -103,6 +107,8 @@ class Session(Uncopied):
         align: bool = True,
     ) -> Grasp:
         """A hand takes hold of a point of a body; see `linkwork.haptics.grasp`."""
+        if not isinstance(align, bool | np.bool_):
+            raise StateError(f"align is {shown(align)}; it must be True or False.")
         if not isinstance(device, Device):
             raise StateError(f"a device has methods read and write; {type(device).__name__} has not.")
         with self._lock:
@@ -136,7 +142,7 @@ class Session(Uncopied):
     def release(self, grasp: Grasp) -> None:
         """A hand lets go. Cost: O(log n)."""
         with self._lock:
-            if grasp not in self.grasps:
+            if not any(grasp is one for one in self.grasps):
                 raise StateError("this hand holds nothing any more.")
             pump = self._pumps[grasp.slot]
             self._forget(grasp)
@@ -154,8 +160,12 @@ class Session(Uncopied):
 
     def _change(self, grasp: Grasp, settings: CouplingSettings) -> None:
         with self._lock:
-            grasp.settings = settings
-            self.publish()
+            before, grasp.settings = grasp.settings, settings
+            try:
+                self.publish()
+            except Exception:
+                grasp.settings = before
+                raise
 
     def _arrange(self) -> None:
         """Arrays for as many hands as there are."""
@@ -218,10 +228,11 @@ class Session(Uncopied):
 
         advance: what moves the simulation on; its own `advance` by default.
         """
+        h, n = positive(h, "h"), virtual.steps(n)
         with self._lock:
-            self._hold = h * n
             self.take_forces()
             (self.sim.advance if advance is None else advance)(h, n)
+            self._hold = h * n
             self.publish()
 
     # -------------------------------------------------------------------------------------------------- the devices' side
@@ -261,7 +272,7 @@ class Session(Uncopied):
 
         advance: what moves the simulation on, as `sim.advance` does, where a scene stands around it.
         """
-        virtual.move_on(self, positive(h, "h"), whole(n, 1, "n"), advance)
+        virtual.move_on(self, positive(h, "h"), virtual.steps(n), advance)
 
     def rest(self) -> None:
         """Forces at the present state and the present places of the devices, in virtual time; nothing moves on."""
@@ -291,10 +302,12 @@ class Session(Uncopied):
         """
         if self._loops is not None:
             raise StateError("the loops of this session run already; stop() them first.")
-        h, n = positive(h, "h"), whole(n, 1, "n")
+        h, n = positive(h, "h"), virtual.steps(n)
         rates = {"rate": rate, "device_rate": device_rate, "sim_rate": 1.0 / (n * h) if sim_rate is None else sim_rate}
         for name, value in rates.items():
-            positive(value, name)
+            rates[name] = positive(value, name)
+            if not SLOWEST <= rates[name] <= FASTEST:
+                raise StateError(f"{name} is {rates[name]:g} per second; from {SLOWEST:g} to {FASTEST:g} can be kept.")
         self._virtual, self._hold = None, h * n
         self._loops = Loops(self, h, n, rates, in_process, spins, real_time)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import positive, shown, whole
 from linkwork.errors import StateError
 from linkwork.haptics.pump import DevicePump
 from linkwork.haptics.trace import Trace
@@ -13,13 +13,17 @@ from linkwork.haptics.trace import Trace
 if TYPE_CHECKING:
     from linkwork.haptics.session import Session
 
+MOST_TICKS = 1e12  # of one run
+MOST_STEPS = 10**9  # at a time
 START = 1_000_000_000  # [ns] zero means "never" in the memory
 
 
 def run(session: Session, duration: float, h: float, rate: float, n: int, record_every: int) -> Trace:
     """As `Session.run`."""
     duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
-    n, record_every = whole(n, 1, "n"), whole(record_every, 1, "record_every")
+    n, record_every = steps(n), whole(record_every, 1, "record_every")
+    if duration * rate > MOST_TICKS:
+        raise StateError(f"{duration:g} s at {rate:g} ticks per second are more than {MOST_TICKS:g} ticks.")
     leave_the_clock(session, "run()")
     trace = Trace(tuple(session.grasps))
     start = session.now()
@@ -66,6 +70,14 @@ def rest(session: Session) -> None:
         leave_the_clock(session, "rest()")
         session.publish()
         session.tick()
+
+
+def steps(n: int) -> int:
+    """How many steps of the simulation are made at a time; refuses what is not a number of them."""
+    count = whole(n, 1, "n")
+    if count > MOST_STEPS:
+        raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
+    return count
 
 
 def leave_the_clock(session: Session, what: str) -> None:

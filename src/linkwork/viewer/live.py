@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.errors import LinkworkError
+from linkwork.core.checks import shown, whole
+from linkwork.errors import LinkworkError, StateError
 from linkwork.viewer.actions import Actions
 from linkwork.viewer.colors import by_activity
 from linkwork.viewer.hand import Hand
@@ -65,7 +66,9 @@ class Live:
         self._play.on_click(lambda event: self.do(self.toggle))
         row = gui.add_button_group("Move on", ("Step", "10", "Reset"))
         row.on_click(lambda event: self.do(self._move_on(row.value)))
-        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed = gui.add_slider(
+            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
+        )
         speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
         size = gui.add_number("Step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))
@@ -119,6 +122,9 @@ class Live:
 
     def step(self, n: int = 1) -> None:
         """n steps, now; pauses first."""
+        n = whole(n, 1, "n")
+        if n > MOST_STEPS:
+            raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
         self.pause()
         with self._lock:
             self._advance(n)

@@ -58,6 +58,7 @@ class Collector:
         self.known: dict[object, int] = {}
         self.triangles: list[Triangles] = []
         self.rows: list[tuple[int, int, FloatArray, tuple[float, float, float]]] = []
+        self.unread: dict[str, str] = {}  # mesh files that cannot be drawn, and why
 
     def kind_of(self, key: object, triangles: Triangles | None = None) -> int:
         if key not in self.known:
@@ -92,7 +93,7 @@ class Collector:
             try:
                 self.rows.append((self.kind_of(("mesh", shape.path)), body, place, shape.scale))
             except FormatError as error:
-                warnings.warn(f"{error} It is not drawn.", LinkworkWarning, stacklevel=4)
+                self.unread.setdefault(shape.path, str(error))
                 return False
         else:
             return False
@@ -123,11 +124,10 @@ def pieces_of(model: Model) -> Pieces:
         if max(len(model.shapes), model.n_bodies, len(model.frames)) > COARSE_FROM
         else prototypes.FINE
     )
-    seen = {body for body, shape in model.shapes if shape.visual_only and _has_file(shape)}
-    drawn: set[int] = set()
+    drawn = {body for body, shape in model.shapes if shape.visual_only and made.add(body, shape)}
+    seen = drawn.copy()  # what is made for the eye goes before what is made for contact
     for body, shape in model.shapes:
-        wanted = shape.visual_only or body not in seen  # what is made for the eye goes before what is made for contact
-        if wanted and made.add(body, shape):
+        if not shape.visual_only and body not in seen and made.add(body, shape):
             drawn.add(body)
     for _, shape in model.obstacles:
         if not isinstance(shape, Plane):
@@ -136,6 +136,7 @@ def pieces_of(model: Model) -> Pieces:
         add_molecule(model, atoms, made)
     else:
         _add_bones(model, made, drawn)
+    _warn_of_unread(made.unread)
     rows = sorted(made.rows, key=lambda row: (row[0], row[1]))
     return Pieces(
         tuple(made.triangles),
@@ -146,8 +147,13 @@ def pieces_of(model: Model) -> Pieces:
     )
 
 
-def _has_file(shape: Shape) -> bool:
-    return not isinstance(shape, Mesh) or bool(shape.path)
+def _warn_of_unread(unread: dict[str, str]) -> None:
+    if unread:
+        first = next(iter(unread.values()))
+        others = f" and {len(unread) - 1} more mesh files" if len(unread) > 1 else ""
+        warnings.warn(
+            f"{first}{others}; not drawn. Other shapes or bones stand for them.", LinkworkWarning, stacklevel=4
+        )
 
 
 def _add_bones(model: Model, made: Collector, drawn: set[int]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.checks import finite, shown
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
@@ -111,7 +112,9 @@ class Playback:
         row.on_click(lambda event: self.step(1 if row.value == ">" else -1))
         loop = gui.add_checkbox("Loop", True)
         loop.on_update(lambda event: setattr(self, "is_looping", bool(loop.value)))
-        speed = gui.add_slider("Speed", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower")
+        speed = gui.add_slider(
+            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
+        )
         speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
         if self._events:
             jump = gui.add_button_group("Event", ("previous", "next"))
@@ -166,6 +169,8 @@ class Playback:
 
     def step(self, frames: int = 1) -> None:
         """Some frames on, or back where negative."""
+        if isinstance(frames, bool) or not isinstance(frames, int | np.integer):
+            raise StateError(f"frames is {shown(frames)}; it must be a whole number.")
         self.pause()
         k = min(max(frame_at(self.recording, self.time) + frames, 0), len(self.recording) - 1)
         self.seek(float(self.recording.times[k]))
@@ -180,6 +185,7 @@ class Playback:
 
     def seek(self, t: float) -> None:
         """Shows what was at a time [s]."""
+        t = finite(t, "t")
         with self._lock:
             self.time = min(max(t, float(self.recording.times[0])), self._end)
             frames = (frame_at(self.recording, self.time), frame_at(self.other, self.time) if self.other else -1)

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from linkwork.core.checks import shown
 from linkwork.errors import LinkworkError, MissingExtraError
 
 LOCAL = "127.0.0.1"
@@ -53,7 +54,9 @@ def address(server: Any) -> str:
 def _free_port(host: str, port: int) -> int:
     """The given port or one of the next that is free; viser tries others too, but forever where none can be."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
-        raise LinkworkError(f"port is {port!r}; it must be a number from 0 (any that is free) to 65535.")
+        raise LinkworkError(f"port is {shown(port)}; it must be a number from 0 (any that is free) to 65535.")
+    if not isinstance(host, str):
+        raise LinkworkError(f"host is {shown(host)}; it must be a name or address such as '127.0.0.1'.")
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:

@@ -8,10 +8,13 @@ import time
 from types import TracebackType
 from typing import Any
 
-from linkwork.core.checks import positive
+import numpy as np
+
+from linkwork.core.checks import positive, shown
 from linkwork.core.progress import in_notebook
 from linkwork.core.uncopied import Uncopied
-from linkwork.errors import LinkworkError
+from linkwork.dynamics.inputs import as_state
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -102,6 +105,9 @@ def view(
     page below the cell. block: serve until Ctrl-C.
     The page needs the extra `viewer`.
     """
+    for name, value in (("live", live), ("play", play), ("block", block), ("browser", browser)):
+        if not isinstance(value, bool | np.bool_) and not (name == "browser" and value is None):
+            raise StateError(f"{name} is {shown(value)}; it must be True or False.")
     step = None if h is None else positive(h, "h")
     source, step = _prepared(subject, state, step, live)
     if other is not None and not (isinstance(source, Recording) and isinstance(other, Recording)):
@@ -152,6 +158,6 @@ def _page(server: Any, source: Any, other: Recording | None, state: State | None
     if isinstance(source, Recording):
         return Playback(server, source, other)
     if isinstance(source, Model):
-        checked = source.neutral() if state is None else source.state(state.q, state.v)
+        checked = source.neutral() if state is None else State(*as_state(source, state))
         return Still(server, source, checked)
     return Live(server, source, h)

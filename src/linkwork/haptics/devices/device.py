@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import numbers, shown, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 
@@ -64,11 +65,9 @@ class Pointer:
 
     def move(self, position: ArrayLike, rotation: Sequence[float] | None = None, buttons: int = 0) -> None:
         """Puts the device somewhere [m], and turns it (quaternion w, x, y, z) if a rotation is given."""
-        x = np.asarray(position, dtype=float)
-        if x.shape != (3,) or not np.isfinite(x).all():
-            raise StateError(f"position must be three finite numbers [m], not {position!r}.")
+        x = place(position, "position")
         turned = self._reading.rotation if rotation is None else unit_quaternion(rotation)
-        self._reading = Reading(tuple(x.tolist()), turned, int(buttons))
+        self._reading = Reading(x, turned, whole(buttons, 0, "buttons"))
 
     def read(self) -> Reading:
         return self._reading
@@ -77,11 +76,27 @@ class Pointer:
         self.force, self.torque = force.copy(), torque.copy()
 
 
-def unit_quaternion(rotation: Sequence[float]) -> tuple[float, float, float, float]:
+def place(value: ArrayLike, what: str) -> tuple[float, float, float]:
+    """Three finite numbers [m]; refuses anything else."""
+    x = numbers(value, (3,), what, "a device")
+    if not np.isfinite(x).all():
+        raise StateError(f"{what} must be three finite numbers [m], not {shown(value)}.")
+    a, b, c = x.tolist()
+    return (a, b, c)
+
+
+def unit_quaternion(rotation: ArrayLike) -> tuple[float, float, float, float]:
     """A rotation as unit quaternion; refuses what cannot be one."""
-    q = np.asarray(rotation, dtype=float)
-    size = float(np.sqrt(q @ q)) if q.shape == (4,) and np.isfinite(q).all() else 0.0
+    q = numbers(rotation, (4,), "rotation", "a quaternion w, x, y, z")
+    size = float(np.abs(q).max()) if np.isfinite(q).all() else 0.0
     if not size > 0.0:
-        raise StateError(f"rotation must be a quaternion w, x, y, z, not {rotation!r}.")
-    w, x, y, z = (q / size).tolist()
+        raise StateError(f"rotation must be a quaternion w, x, y, z, not {shown(rotation)}.")
+    q = q / size  # so that no square is too large or too small
+    w, x, y, z = (q / float(np.sqrt(q @ q))).tolist()
     return (w, x, y, z)
+
+
+def function(value: object, what: str) -> None:
+    """Refuses what cannot be called."""
+    if not callable(value):
+        raise StateError(f"{what} must be a function of the time [s], not {shown(value)}.")

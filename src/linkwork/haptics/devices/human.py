@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
-from linkwork.haptics.devices.device import Reading
+from linkwork.haptics.devices.device import Reading, function, place
 
 FloatArray = NDArray[np.float64]
 
@@ -42,13 +42,20 @@ class HumanHand:
         delay: float = 0.15,
     ):
         self.mass, self.stiffness = positive(mass, "mass"), not_negative(stiffness, "stiffness", finite=True)
-        self.damping, self.delay = not_negative(damping, "damping", finite=True), not_negative(delay, "delay")
+        self.damping, self.delay = (
+            not_negative(damping, "damping", finite=True),
+            not_negative(delay, "delay", finite=True),
+        )
+        function(target, "target")
         self._target = target
         self._clock: Callable[[], float] = time.monotonic
         self._start: float | None = None
         self._now = 0.0  # [s] since the start
-        self.position, self.velocity = np.asarray(target(0.0), dtype=float), np.zeros(3)
+        self.position, self.velocity = self._wish(0.0), np.zeros(3)
         self.force = np.zeros(3)
+
+    def _wish(self, t: float) -> FloatArray:
+        return np.array(place(self._target(t), f"the target of a hand at {t:.6g} s"))
 
     def follow(self, clock: Callable[[], float]) -> None:
         self._clock, self._start = clock, None
@@ -73,7 +80,6 @@ class HumanHand:
         resistance = self.mass + h * self.damping + h * h * self.stiffness
         for _ in range(steps):
             self._now += h
-            wish = np.asarray(self._target(max(0.0, self._now - self.delay)), dtype=float)
-            pull = self.stiffness * (wish - self.position) + self.force
+            pull = self.stiffness * (self._wish(max(0.0, self._now - self.delay)) - self.position) + self.force
             self.velocity = (self.mass * self.velocity + h * pull) / resistance
             self.position = self.position + h * self.velocity

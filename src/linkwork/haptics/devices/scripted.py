@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.checks import numbers, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
-from linkwork.haptics.devices.device import UPRIGHT, Reading, unit_quaternion
+from linkwork.haptics.devices.device import UPRIGHT, Reading, function, place, unit_quaternion
 
 FloatArray = NDArray[np.float64]
 
@@ -33,6 +34,9 @@ class ScriptedMotion:
         path: Callable[[float], Sequence[float]],
         rotation: Callable[[float], Sequence[float]] | None = None,
     ):
+        function(path, "path")
+        if rotation is not None:
+            function(rotation, "rotation")
         self._path, self._rotation = path, rotation
         self._clock: Callable[[], float] = time.monotonic
         self._start: float | None = None
@@ -47,8 +51,7 @@ class ScriptedMotion:
             self._start = now
         t = now - self._start
         turned = UPRIGHT if self._rotation is None else unit_quaternion(self._rotation(t))
-        x, y, z = (float(value) for value in self._path(t))
-        return Reading((x, y, z), turned)
+        return Reading(place(self._path(t), f"the position of a scripted motion at {t:.6g} s"), turned)
 
     def write(self, force: FloatArray, torque: FloatArray) -> None:
         self.force, self.torque = force.copy(), torque.copy()
@@ -61,9 +64,18 @@ class RecordedMotion(ScriptedMotion):
     """
 
     def __init__(self, times: ArrayLike, positions: ArrayLike):
-        t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
+        t, x = array_of(times, "times"), array_of(positions, "positions")
         if t.ndim != 1 or t.size == 0 or x.shape != (t.size, 3):
             raise StateError(f"positions must have shape ({t.size}, 3) for {t.size} times, not {x.shape}.")
         if not (np.isfinite(t).all() and np.isfinite(x).all() and (np.diff(t) > 0.0).all()):
             raise StateError("a recorded motion needs finite positions at finite, ascending times.")
         super().__init__(lambda now: [float(np.interp(now, t, x[:, k])) for k in range(3)])
+
+
+def array_of(value: ArrayLike, what: str) -> FloatArray:
+    """Numbers in any shape."""
+    try:
+        shape = np.shape(value)
+    except ValueError:
+        raise StateError(f"{what} must be an array of numbers, not {shown(value)}.") from None
+    return numbers(value, shape, what, "a recorded motion")

@@ -15,6 +15,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
@@ -22,6 +23,7 @@ from linkwork.haptics.devices.device import Reading
 FloatArray = NDArray[np.float64]
 
 MAGIC = 20070410.0  # both ways
+LAST_PORT = 65535
 POSE = struct.Struct("<2d3d4dQ")
 FORCE = struct.Struct("<2d3d3d")
 
@@ -40,10 +42,14 @@ class UdpDevice:
         return table_of_attributes(self)
 
     def __init__(self, address: tuple[str, int] = ("127.0.0.1", 0)):
+        if not (isinstance(address, tuple) and len(address) == 2 and isinstance(address[0], str)):
+            raise StateError(f'address must be a pair such as ("127.0.0.1", 0), not {shown(address)}.')
+        if whole(address[1], 0, "the port of a device") > LAST_PORT:
+            raise StateError(f"the port of a device is {address[1]}; ports go up to {LAST_PORT}.")
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind(address)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # names that no host can have
             self._socket.close()
             raise StateError(f"cannot listen for a device at {address[0]}:{address[1]}: {error}.") from error
         self._socket.setblocking(False)
