@@ -207,6 +207,30 @@ def test_lists_stand_apart(name):
     assert not re.findall(r"^(?![-*|#>]|\d+\. | |<!--).+\n(?=(?:[-*]|\d+\.) )", prose, flags=re.MULTILINE)
 
 
+READABLE = {**PAGES, "CONTRIBUTING.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")}
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("name", sorted(READABLE))
+def test_links_have_texts_that_read(name):
+    """Neither the name of a file nor an address, and no word that means nothing by itself; no address outside of a link."""
+    prose = re.sub(r"^```.*?^```|`[^`]*`(?!\])", "", READABLE[name], flags=re.MULTILINE | re.DOTALL)
+    assert not bare_links(prose)
+    assert not re.findall(r"(?<![(\w])https?://\S+", prose), "an address is not a text; make it a link"
+
+
+def bare_links(prose):
+    file = r"[\w./-]+\.(?:md|py|toml|html|json|css)|https?://.*|www\..*|here|this|link|click here"
+    return [text for text, _ in LINK.findall(prose) if re.fullmatch(file, text.strip("` "), flags=re.IGNORECASE)]
+
+
+def test_bare_links_are_seen():
+    assert bare_links("see [notation.md](notation.md), [`docs/dca.md`](dca.md), [here](a.md)") == [
+        "notation.md", "`docs/dca.md`", "here",
+    ]  # fmt: skip
+    assert not bare_links("see [notation](notation.md) and ![x.py](y.svg)")
+
+
 def test_the_overview_of_benchmarks_repeats_figures_of_their_pages():
     times = r"\d[\d.,]* (?:ns|µs|ms)\b"
     measured = "\n".join(text for name, text in PAGES.items() if name.startswith("benchmarks_"))
