@@ -23,6 +23,7 @@ PAGES = {str(path.relative_to(DOCS).as_posix()): path.read_text(encoding="utf-8"
 # Why not is said here; every other page with code runs.
 FRAGMENTS = {
     "formats.md": "arm.urdf and cat.xml are the reader's; files of both kinds are read in test_urdf.py and test_mjcf.py",
+    "api/gpu.md": "so does this one",
     "gpu.md": "it needs a GPU and PyTorch; the same calls run in tests/laws/test_gpu.py and tests/interface/test_gpu.py",
     "theory/rerooting.md": "so are x, y, z and walk.bvh; the same steps run in examples/mocap_inverse_dynamics.py",
 }
@@ -133,6 +134,22 @@ def test_every_public_name_has_an_entry(name, site):
     _, marks = site
     with_entry = [path for path, page in marks.items() if f"linkwork.{name}" in page.ids]
     assert [path.parent.name for path in with_entry] == ["api"], f"docs/api has no `::: linkwork.{name}`"
+
+
+NAMESPACES = ("gpu", "haptics", "library", "molecules")
+PUBLIC = [
+    *(f"lw.{name}" for name in lw.__all__ if name not in NAMESPACES),
+    *(f"lw.{space}.{name}" for space in NAMESPACES for name in getattr(lw, space).__all__),
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example(name):
+    """In a block of code on a page of docs/api; these blocks run (test_code_of_a_page_runs)."""
+    code = [
+        block.text for page, text in PAGES.items() if page.startswith("api/") for block in pages.blocks(text, "python")
+    ]
+    assert any(re.search(rf"\b{re.escape(name)}\b", block) for block in code), f"no example in docs/api shows {name}"
 
 
 @needs_mkdocs
