@@ -25,6 +25,8 @@ PART = re.compile(
     rf"(?P<gap>\s{{2,}})|(?P<name>(?![{''.join(RAISED)}{''.join(LOWERED)}])[^\W\d_][\u0300-\u036f]*)(?P<index>\d*)(?:_(?P<under>\w+?(?=[^A-Za-z0-9]|$)))?(?P<low>[{''.join(LOWERED)}]*)(?P<high>[{''.join(RAISED)}]*)"
     rf"|(?P<number>\d+(?:\.\d+)?)|(?P<closing>[)\]|‖])(?P<power>[{''.join(RAISED)}]*)|(?P<word>[A-Za-z]{{3,}})|(?P<sign>\S)"
 )
+SIGNS = "=+-−≤≥→"
+LONG = 14  # characters that are not cut
 WORD = re.compile(r"[A-Za-z]{3,}(?:_[A-Za-z]+)*")
 
 
@@ -50,12 +52,33 @@ def typeset(block: list[str]) -> str:
         found = TAG.search(line)
         tag = found.group(1) if found else ""
         text = line[: found.start()] if found else line
-        rows.append(f"<mtr><mtd>{row(text.strip())}</mtd><mtd><mtext>{tag}</mtext></mtd></mtr>")
-    return f'<div class="equation"><math display="block"><mtable>{"".join(rows)}</mtable></math></div>'
+        parts = "".join(f'<span class="part">{part_of_line(part)}</span>' for part in re.split(r"\s{2,}", text.strip()))
+        rows.append(f'<div class="line">{parts}<span class="tag">{tag}</span></div>')
+    return f'<div class="equation">{"".join(rows)}</div>'
+
+
+def part_of_line(text: str) -> str:
+    """One piece of mathematics for each stretch that may stand on a line of its own where the page is narrow."""
+    return "".join(f'<math displaystyle="true">{row(stretch)}</math>' for stretch in stretches(text))
+
+
+def stretches(text: str) -> list[str]:
+    """A long equation cut before signs that stand outside of all brackets; the signs begin what follows."""
+    found, depth, begin = [], 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        is_sign = depth == 0 and letter in SIGNS and text[at - 1 : at] == text[at + 1 : at + 2] == " "
+        if is_sign and at - begin >= LONG and len(text) - at >= LONG // 2:
+            found.append(text[begin : at - 1])
+            begin = at
+    return [*found, text[begin:]]
 
 
 def row(text: str) -> str:
     made, at = [], 0
+    if text[:2].strip() in tuple(SIGNS):  # a sign that goes on from the line above keeps its room
+        made.append(f'<mo form="infix">{html.escape(text[0])}</mo>')
+        at = 1
     while at < len(text):
         word = WORD.match(text, at)
         if word:

@@ -24,8 +24,9 @@ from .adaptive import compare_adaptive
 from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage, warm_state
 from .hand import measure_hand
 from .pages import Span, fill_page, timing_rows
+from .slopes import compare_slopes
 
-PARTS = ("counts", "forces", "adaptive", "hand", "drift", "temperature", "pull")
+PARTS = ("counts", "slopes", "forces", "adaptive", "hand", "drift", "temperature", "pull")
 STRUCTURE = Path(__file__).parents[3] / "shared" / "data" / "proteins" / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
 HELIX, CRAMBIN, OBSERVED = 40, 139, 786  # torsions
@@ -63,6 +64,7 @@ def run(options: argparse.Namespace) -> TableReport:
     rounds = 3 if options.quick else options.rounds
     parts: dict[str, Callable[[], None]] = {
         "counts": lambda: count_whole(report, options.structure, options.quick),
+        "slopes": lambda: compare_slopes(report, helix, options),
         "forces": lambda: compare_forces(report, helix, protein, rounds),
         "adaptive": lambda: compare_adaptive(report, protein, rounds, options.quick),
         "hand": lambda: measure_hand(report, whole_molecule(options, report), options.quick),

@@ -47,11 +47,16 @@ def test_clusters_are_what_moves_as_one(bench):
 
 def test_a_quick_run_has_every_figure(bench):
     options = argparse.Namespace(
-        page=None, quick=True, rounds=2, parts=["forces", "adaptive", "hand", "pull"], structure=Path("nowhere.pdb")
+        page=None,
+        quick=True,
+        rounds=2,
+        parts=["slopes", "forces", "adaptive", "hand", "pull"],
+        structure=Path("nowhere.pdb"),
     )
     report = bench.run(options)
     cases = [requirement.case for requirement in report.requirements]
     assert sum("OpenMM Reference" in case for case in cases) == 2
+    assert any("differences of the energy" in case for case in cases)
     assert {"forces, 10 local active", "own forces at 1.0 nm, one thread"} <= set(cases)
     assert {
         "2 local active: energy of the field against that of the whole",

@@ -23,6 +23,7 @@ PAGES = {str(path.relative_to(DOCS).as_posix()): path.read_text(encoding="utf-8"
 # Why not is said here; every other page with code runs.
 FRAGMENTS = {
     "formats.md": "arm.urdf and cat.xml are the reader's; files of both kinds are read in test_urdf.py and test_mjcf.py",
+    "api/gpu.md": "so does this one",
     "gpu.md": "it needs a GPU and PyTorch; the same calls run in tests/laws/test_gpu.py and tests/interface/test_gpu.py",
     "theory/rerooting.md": "so are x, y, z and walk.bvh; the same steps run in examples/mocap_inverse_dynamics.py",
 }
@@ -135,6 +136,22 @@ def test_every_public_name_has_an_entry(name, site):
     assert [path.parent.name for path in with_entry] == ["api"], f"docs/api has no `::: linkwork.{name}`"
 
 
+NAMESPACES = ("gpu", "haptics", "library", "molecules")
+PUBLIC = [
+    *(f"lw.{name}" for name in lw.__all__ if name not in NAMESPACES),
+    *(f"lw.{space}.{name}" for space in NAMESPACES for name in getattr(lw, space).__all__),
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example(name):
+    """In a block of code on a page of docs/api; these blocks run (test_code_of_a_page_runs)."""
+    code = [
+        block.text for page, text in PAGES.items() if page.startswith("api/") for block in pages.blocks(text, "python")
+    ]
+    assert any(re.search(rf"\b{re.escape(name)}\b", block) for block in code), f"no example in docs/api shows {name}"
+
+
 @needs_mkdocs
 @pytest.mark.parametrize("name", lw.library.MODELS)
 def test_every_library_model_has_an_entry(name, site):
@@ -205,6 +222,30 @@ def test_lists_stand_apart(name):
     """A list that follows a line of text without an empty line between is shown as part of the paragraph."""
     prose = re.sub(r"^```.*?^```", "", PAGES[name], flags=re.MULTILINE | re.DOTALL)
     assert not re.findall(r"^(?![-*|#>]|\d+\. | |<!--).+\n(?=(?:[-*]|\d+\.) )", prose, flags=re.MULTILINE)
+
+
+READABLE = {**PAGES, "CONTRIBUTING.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")}
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("name", sorted(READABLE))
+def test_links_have_texts_that_read(name):
+    """Neither the name of a file nor an address, and no word that means nothing by itself; no address outside of a link."""
+    prose = re.sub(r"^```.*?^```|`[^`]*`(?!\])", "", READABLE[name], flags=re.MULTILINE | re.DOTALL)
+    assert not bare_links(prose)
+    assert not re.findall(r"(?<![(\w])https?://\S+", prose), "an address is not a text; make it a link"
+
+
+def bare_links(prose):
+    file = r"[\w./-]+\.(?:md|py|toml|html|json|css)|https?://.*|www\..*|here|this|link|click here"
+    return [text for text, _ in LINK.findall(prose) if re.fullmatch(file, text.strip("` "), flags=re.IGNORECASE)]
+
+
+def test_bare_links_are_seen():
+    assert bare_links("see [notation.md](notation.md), [`docs/dca.md`](dca.md), [here](a.md)") == [
+        "notation.md", "`docs/dca.md`", "here",
+    ]  # fmt: skip
+    assert not bare_links("see [notation](notation.md) and ![x.py](y.svg)")
 
 
 def test_the_overview_of_benchmarks_repeats_figures_of_their_pages():

@@ -18,9 +18,17 @@ def test_tagged_block_is_typeset():
     assert "<msubsup><mi>Φ</mi><mn>12</mn><mi>T</mi></msubsup>" in made
     assert "<msubsup><mi>W</mi><mn>0</mn><mi>−1</mi></msubsup>" in made
     assert "<msup><mo>)</mo><mi>2</mi></msup>" in made
-    assert "<mtext>(1)</mtext>" in made
+    assert '<span class="tag">(1)</span>' in made
     assert made.startswith("Text\n")
     assert "\nmore" in made
+
+
+def test_long_equations_can_go_on_in_another_line():
+    assert equations.stretches("b1 = b1ᴬ - YᵀD⁻¹ G_Y - kᵀN⁻¹Q") == ["b1 = b1ᴬ - YᵀD⁻¹ G_Y", "- kᵀN⁻¹Q"]
+    assert equations.stretches("a = (first + second + third)") == [
+        "a = (first + second + third)"
+    ]  # not inside brackets
+    assert '<mo form="infix">-</mo>' in equations.row("- kᵀN⁻¹Q")
 
 
 @pytest.mark.parametrize(

@@ -399,7 +399,7 @@ def test_a_missing_parameter_names_residue_and_atom():
 
 
 @pytest.mark.parametrize("reader", ["mdtraj", "MDAnalysis"])
-@pytest.mark.parametrize("suffix", [".dcd", ".xtc", ".pdb"])
+@pytest.mark.parametrize("suffix", [".dcd", ".xtc", ".pdb", ".cif"])
 @pytest.mark.filterwarnings("ignore")
 def test_trajectories_are_read_back_by_others(tmp_path, reader, suffix):
     library = pytest.importorskip(reader, reason=f"{reader} is not installed; the dev extra brings it")
@@ -408,13 +408,16 @@ def test_trajectories_are_read_back_by_others(tmp_path, reader, suffix):
     molecule.write(tmp_path / "start.pdb", molecule.state)
     file = tmp_path / f"path{suffix}"
     molecule.write(file, states, times=[0.0, 0.5, 1.0])
-    if reader == "mdtraj":
+    if suffix == ".cif" and reader == "MDAnalysis":  # it reads the first model of such a file
+        universe, states = library.Universe(str(file)), states[:1]
+        frames = 0.1 * universe.atoms.positions[None]
+    elif reader == "mdtraj":
         frames = library.load(str(file), top=str(tmp_path / "start.pdb")).xyz
     else:
         universe = library.Universe(str(tmp_path / "start.pdb"), str(file))
         frames = np.array([0.1 * universe.atoms.positions.copy() for _ in universe.trajectory])
     expected = np.array([molecule.positions(state) for state in states])
-    digits = {".dcd": 1e-6, ".xtc": 0.5e-3, ".pdb": 0.5e-4}[suffix]  # [nm] of the format: single, 0.001 nm, 0.001 Å
+    digits = {".dcd": 1e-6, ".xtc": 0.5e-3, ".pdb": 0.5e-4, ".cif": 0.5e-5}[suffix]  # [nm] of the format
     assert frames.shape == expected.shape
     assert np.abs(frames - expected).max() <= 1.01 * digits + 1e-6
 
