@@ -29,7 +29,7 @@ ACTIVE = (10, 20, 40, 70, 100, 200)
 GROWN_REQUIRED, GROWN_GOAL = 10.0, 30.0
 MOST_TIME = 1e-3  # [s] of Λ of 70 contacts
 MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
-LINKS = (2, 20, 200)  # times the 500 links of the bridge: 10³, 10⁴, 10⁵
+LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 PARTS = ("scenes", "grown", "active", "responses")
 
 
@@ -179,7 +179,7 @@ def by_active(report: TableReport, case: Case, options: argparse.Namespace) -> N
 
 
 def of_responses(report: TableReport, options: argparse.Namespace) -> None:
-    """Λ of all contacts on the bridge, and what one more costs in longer linkages."""
+    """Λ of 70 contacts on 500 links, and what one more costs in longer linkages."""
     progress("responses of touched bodies")
     here = responses.measured(1)
     rows = [[f"{here['links']:,}", str(here["contacts"]), duration(here["time_s"]), duration(here["one_more_s"])]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -10,10 +11,10 @@ import linkwork as lw
 from linkwork.core.jit import kernel
 from linkwork.simulation.touching.problem import pose_problem
 
-from .scenes import CASES, contact_of, read
-
-BRIDGE = CASES[2]
-STEPS = 60  # until the snake lies on the beams
+LINKS, ACTIVE, BEAMS = 500, 70, 70
+LENGTH, RADIUS, BEAM_RADIUS = 0.02, 0.004, 0.05  # [m]
+MARGIN = 1e-5  # [m]
+TINY_STEP = 1e-9  # [s] nothing moves, but contacts are found and answered
 REPEATS, ROUNDS = 50, 7
 
 
@@ -24,13 +25,25 @@ def pose_again(table, count, n):
         pose_problem(table, count, 0)
 
 
-def laid_down(times: float) -> lw.AdaptiveDynamics:
-    """The snake of the bridge, without motors, with so many times the joints and 70 of them active, on the beams."""
-    scene = read(BRIDGE, int(times))
-    sim = lw.AdaptiveDynamics(
-        scene.model, scene.state, active_joints=BRIDGE.active, update_every=5, contact=contact_of(scene)
-    )
-    sim.advance(scene.h, STEPS)
+def laid_down(times: int) -> lw.AdaptiveDynamics:
+    """A horizontal chain, the first 500 links of which just touch 70 round beams; `times` - 1 as many follow behind them.
+
+    The same 70 joints are active whatever the length: the pieces that touch and the contacts are the same, only n grows.
+    """
+    linkage = lw.library.chain(joints=times * LINKS, axes="same", length=LENGTH, mass=0.01, radius=RADIUS)
+    across = lw.Pose(rpy=(math.pi / 2, 0, 0))
+    for k in range(BEAMS):
+        x = (k + 0.5) * LINKS * LENGTH / BEAMS
+        place = lw.Pose((x, 0, -RADIUS - 0.5 * MARGIN - BEAM_RADIUS)) @ across
+        linkage.add_obstacle(f"beam_{k}", lw.Cylinder(BEAM_RADIUS, 0.5), place)
+    model = linkage.compile()
+    state = model.neutral()
+    state.q[0] = -math.pi / 2  # from hanging to horizontal, along x
+    contact = lw.Contact(friction=0.4, self_contact=False, margin=MARGIN)
+    sim = lw.AdaptiveDynamics(model, state, active_joints=0, contact=contact)
+    for k in range(ACTIVE):
+        sim.pin_active(model.joint_names[(k * LINKS) // ACTIVE])
+    sim.advance(TINY_STEP, 2)
     return sim
 
 

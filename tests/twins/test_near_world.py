@@ -18,15 +18,18 @@ STEPS = 600
 def field_of_obstacles(joints, seed):
     """A chain above obstacles of all kinds, in random places below it, and a floor."""
     rng = np.random.default_rng(seed)
-    linkage = lw.library.chain(joints=joints, length=0.1, mass=0.1, radius=0.02)
+    linkage = lw.library.chain(joints=joints, length=1.2 / joints, mass=0.1, radius=0.02)
     shapes = (lw.Sphere(0.15), lw.Box((0.3, 0.2, 0.2)), lw.Cylinder(0.1, 0.4), lw.Capsule(0.08, 0.3))
     for k in range(12):
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         turn *= np.linalg.det(turn)
-        place = rng.uniform((-1.2, -0.6, -1.6), (1.2, 0.6, -0.7))
+        place = rng.uniform((-0.3, -0.5, -1.2), (1.5, 0.5, -0.3))
         linkage.add_obstacle(f"stone_{k}", shapes[k % len(shapes)], lw.Pose(place, matrix=turn))
-    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -1.8)))
-    return linkage.compile()
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.9)))
+    model = linkage.compile()
+    state = model.neutral()
+    state.q[0] = -1.5  # from hanging to nearly horizontal, along x
+    return model, state
 
 
 class LookEverywhere:
@@ -58,8 +61,8 @@ def found(sim):
 @pytest.mark.parametrize("seed", range(3))
 def test_full_dynamics_finds_all_that_touches(seed):
     contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
-    model = field_of_obstacles(12, seed)
-    sim = lw.FullDynamics(model, model.neutral(), contact=contact)
+    model, start = field_of_obstacles(12, seed)
+    sim = lw.FullDynamics(model, start, contact=contact)
     everywhere = LookEverywhere(model, contact)
     touched = 0
     for k in range(STEPS):
@@ -76,8 +79,8 @@ def test_full_dynamics_finds_all_that_touches(seed):
 def test_rigid_parts_find_all_that_touches(active, seed):
     """A contact may be left out where both sides stand still, or where one of the same rigid part is at the same place."""
     contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
-    model = field_of_obstacles(24, seed)
-    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=active, update_every=4, contact=contact)
+    model, start = field_of_obstacles(24, seed)
+    sim = lw.AdaptiveDynamics(model, start, active_joints=active, update_every=4, contact=contact)
     everywhere = LookEverywhere(model, contact)
     touched = 0
     for k in range(STEPS):
@@ -99,14 +102,16 @@ def test_rigid_parts_find_all_that_touches(active, seed):
 def test_a_state_that_is_set_is_looked_at_anew():
     """What was far away may be near after `set_state`, and the other way round."""
     contact = lw.Contact(margin=MARGIN, self_contact=False)
-    model = field_of_obstacles(12, 0)
+    model, start = field_of_obstacles(12, 0)
     everywhere = LookEverywhere(model, contact)
     rng = np.random.default_rng(5)
     for kind, more in ((lw.FullDynamics, {}), (lw.AdaptiveDynamics, {"active_joints": 4})):
-        sim = kind(model, model.neutral(), contact=contact, **more)
+        sim = kind(model, start, contact=contact, **more)
         seen = 0
         for _ in range(60):
-            state = lw.State(rng.uniform(-0.6, 0.6, model.nq), np.zeros(model.nv))
+            q = start.q + rng.uniform(-0.05, 0.05, model.nq)
+            q[0] += rng.uniform(0.0, 1.5)  # swept through the stones
+            state = lw.State(q, np.zeros(model.nv))
             sim.set_state(state)
             sim.advance(1e-6)
             pairs = everywhere.pairs(state)

@@ -17,7 +17,9 @@ from linkwork.adaptive.workspace import (
     LOAD_COUNT,
     P_P,
     P_R,
+    coefficients_of,
     mechanism_of,
+    plan_of,
     run_of,
 )
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
@@ -132,11 +134,15 @@ def express_loop_forces(table, plan, c, run, reduced):
 
 
 @kernel
-def renew_joints(table, moving):
-    """Efforts and motors of the joints that move, where nothing else has changed. Cost: O(active joints)."""
+def renew_acting(table, moving):
+    """Efforts and motors of the joints that move, and loads held by the world, where nothing else has changed.
+
+    Cost: O(active joints + loads log n).
+    """
     run = run_of(table)
     tree = mechanism_of(table).tree
     reduced = reduced_of(table)
+    gather_loads(moving, plan_of(table), coefficients_of(table), run, reduced)
     s = moving_of(moving)
     for r in range(reduced.counts[PIECES]):
         i = reduced.joint[r]

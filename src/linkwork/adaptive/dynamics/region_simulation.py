@@ -63,7 +63,7 @@ class RegionSimulation(Touched, PieceForces):
     rtol: float
     atol: float
     _pins: dict[int, int]  # joints pinned active (1) or inactive (-1)
-    _only_joints_changed = False  # since the last renewal: efforts and motors, and nothing else
+    _changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
 
     def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
         """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
@@ -125,7 +125,7 @@ class RegionSimulation(Touched, PieceForces):
     ) -> None:
         if task not in (region.RENEW_REGION, region.REFRESH):
             self._acted_at = -1  # other joints may move from now on
-        self._only_joints_changed = False
+        self._changes_are_few = False
         self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
         given = np.zeros(choice.SETTINGS) if settings is None else settings
         goes_on = task in (region.UPDATE, region.FREEZE)  # from where the linkage that moves is
@@ -144,12 +144,12 @@ class RegionSimulation(Touched, PieceForces):
     def _renew(self, whole: bool = False) -> None:
         """What acts on the linkage that moves, if it is other than at the last step.
 
-        Efforts and motors of joints that do not move wait for the next update, unless the `whole` is asked for.
+        What changed inside rigid parts waits for the next update, unless the `whole` is asked for.
         """
         if not self._run.counts[TOUCHED]:
             return
-        if self._only_joints_changed and not whole and not self._has_outside_forces:
-            gather.renew_joints(self._table, self._moving_table)
+        if self._changes_are_few and not whole and not self._has_outside_forces:
+            gather.renew_acting(self._table, self._moving_table)
         else:
             self._perform(region.RENEW_REGION)
 
@@ -219,7 +219,7 @@ class RegionSimulation(Touched, PieceForces):
         self._pins[i] = -1
         self._perform(region.FREEZE, joint=i)
         self._joint_changed(i)
-        self._only_joints_changed = False
+        self._changes_are_few = False
         self._keep_present_momentum()
 
     def unpin(self, joint: str) -> None:
@@ -233,7 +233,7 @@ class RegionSimulation(Touched, PieceForces):
             return
         self._freeze(i, False)
         self._joint_changed(i)
-        self._only_joints_changed = False
+        self._changes_are_few = False
         self._keep_present_momentum()
 
     def _unpinned(self, joint: str) -> int:
@@ -257,15 +257,22 @@ class RegionSimulation(Touched, PieceForces):
         self._describe_moving()
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
-        self._only_joints_changed = False
+        if self._loads.has_fixed:
+            self._changes_are_few = False
+        else:
+            self._note_few_changes()
         if self._pieces is not None:
             self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
         super()._loads_changed(bodies, world)
 
     def _joints_changed(self, joints: IntArray) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
-        self._only_joints_changed = self._only_joints_changed or not self._run.counts[TOUCHED]
+        self._note_few_changes()
         super()._joints_changed(joints)
+
+    def _note_few_changes(self) -> None:
+        """What changes now needs no new gathering; if that is so of all that changed before, neither does the whole."""
+        self._changes_are_few = self._changes_are_few or not self._run.counts[TOUCHED]
 
     def _coordinates_of_joints(self) -> FloatArray:
         self._collect()

@@ -41,6 +41,8 @@ PROGRESS = 0.9  # of the least residual: what counts as progress
 LONGEST = 1e4  # of the step of a sweep
 STRETCHED = 1.1  # and such a step is kept where the residual does not grow by more than this factor
 GROWTH = 1.0  # an accelerated step is kept only where the residual does not grow by more than this factor
+CHANGES = 4  # steps of Newton's in which sets may change before a sweep judges them
+SETTLED = 1e-2  # of the largest impulse: a step that is smaller leaves the sets as they are
 GAIN = 0.5  # of the residual: a step of Newton's that leaves more is the last
 PUSH_SWEEPS = 50
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
@@ -135,7 +137,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
 def finish(contacts, count, problem, system, rows, tolerance, residual):
     """Newton's finish from system.y: with the directions of sliding held and, where that is not enough, in full.
 
-    A sweep after each step says what is left of the residual; steps that make it larger are taken back.
+    A sweep says what is left of the residual; steps that make it larger are taken back.
     """
     steps = 0
     for is_held in (True, False):
@@ -143,23 +145,24 @@ def finish(contacts, count, problem, system, rows, tolerance, residual):
             continue
         for _ in range(MAX_STEPS):
             copy(system.best, system.y, rows)
-            if is_held:
-                size = direction_step(contacts, count, problem, system, rows, system.y)
-            else:
-                size = newton_step(contacts, count, problem, system, rows, system.y)
-            steps += 1
+            size = math.inf
+            for _ in range(CHANGES):
+                if size > SETTLED:
+                    if is_held:
+                        size = direction_step(contacts, count, problem, system, rows, system.y)
+                    else:
+                        size = newton_step(contacts, count, problem, system, rows, system.y)
+                    steps += 1
             new = math.inf
             if size >= 0.0:
                 change, largest = sweep(contacts, count, problem, system, rows, system.y)
                 new = relative(change, largest)
-            if not new < GAIN * residual:
-                if not new < residual:
-                    copy(system.y, system.best, rows)
-                else:
-                    residual = new
+            if not new < residual:
+                copy(system.y, system.best, rows)
                 break
+            goes_on = new < GAIN * residual
             residual = new
-            if residual <= tolerance:
+            if residual <= tolerance or not goes_on:
                 break
     copy(system.x, system.y, rows)
     return steps, residual

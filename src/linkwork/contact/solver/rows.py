@@ -25,8 +25,7 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
     """Writes rows, free velocities and biases of `count` contacts, all limits and all loops; returns how many rows.
 
     The bias of a contact or limit:  gap / h while apart; e u⁻ (u⁻ < 0) where it closes faster than rest_speed.   (8)
-    Gaps of contacts below `slack` [m] count as none: where a rigid body rests on more points than it needs, differences
-    of nanometres would decide which of them press, and sweeps would take hundreds to find out.
+    Gaps of contacts below `slack` [m] count as none, see `gap_left`.
     """
     for i in range(count):
         p = load3(contacts.data, i, POINT)
@@ -36,7 +35,7 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
             contact_row(problem, system, 3 * i + k, problem.slot[i, 0], problem.slot[i, 1], p, axis)
             system.bias[3 * i + k] = 0.0
         system.bias[3 * i] = normal_bias(
-            contacts.data[i, GAP] - slack,
+            gap_left(contacts.data[i, GAP], slack, shares_its_body(problem, count, i)),
             row_velocity(system, 3 * i, problem.v_free),
             row_velocity(system, 3 * i, problem.v_before),
             contacts.data[i, RESTITUTION],
@@ -68,6 +67,27 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
     for i in range(row):
         system.u_free[i] = row_velocity(system, i, problem.v_free)
     return row
+
+
+@inlined
+def shares_its_body(problem, count, i):
+    """Whether a contact before or after number i is between the same two bodies."""
+    a, b = problem.slot[i, 0], problem.slot[i, 1]
+    before = i > 0 and problem.slot[i - 1, 0] == a and problem.slot[i - 1, 1] == b
+    return before or (i + 1 < count and problem.slot[i + 1, 0] == a and problem.slot[i + 1, 1] == b)
+
+
+@inlined
+def gap_left(gap, slack, is_shared):
+    """What may be used up of a gap: bodies come to rest `slack` apart.
+
+    Where a rigid body rests on several points, differences of nanometres would decide which of them press, and sweeps
+    would move impulses from one to another at a constant rate, hundreds of times: there gaps up to twice the slack are
+    none.
+    """
+    if is_shared and gap <= 2.0 * slack:
+        return 0.0
+    return gap - slack
 
 
 @inlined
