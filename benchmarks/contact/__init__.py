@@ -18,7 +18,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import responses
+from . import planning, responses
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -30,7 +30,9 @@ GROWN_REQUIRED, GROWN_GOAL = 10.0, 30.0
 MOST_TIME = 1e-3  # [s] of Λ of 70 contacts
 MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
-PARTS = ("scenes", "grown", "active", "responses")
+LEAST_STATES = 1e4  # per second, of a planner
+QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
+PARTS = ("scenes", "grown", "active", "responses", "planning")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +52,8 @@ def run(options: argparse.Namespace) -> TableReport:
                 part(report, case, options)
     if options.case in (None, "responses"):
         of_responses(report, options)
+    if options.case in (None, "planning"):
+        of_planning(report, options)
     if any(result["case"] == "active" for result in report.results):
         report.notes.append(save_plot(report.results, options.out))
     if options.page is not None:
@@ -200,3 +204,17 @@ def of_responses(report: TableReport, options: argparse.Namespace) -> None:
         passed = growth <= MOST_GROWTH
         name = "one more contact, 10³ to 10⁵ links, most over least"
         report.requirements.append(Requirement(name, growth, "times", f"≤ {MOST_GROWTH:g} times", passed))
+
+
+def of_planning(report: TableReport, options: argparse.Namespace) -> None:
+    """States per second that a planner may ask about."""
+    progress("states among walls")
+    found = planning.measured(options.quick)
+    report.results.append({"case": "planning", **found})
+    rows = [[words, f"{found[f'{name}_per_s']:,.0f}"] for name, words in QUESTIONS.items()]
+    title = f"{planning.LINKS} links among the walls of threading, {found['colliding']:.0%} of the states collide"
+    report.add_table("planning", title, ["", "states per second"], rows)
+    for name, words in QUESTIONS.items():
+        rate = found[f"{name}_per_s"]
+        wanted = f"≥ {LEAST_STATES:,.0f} per second"
+        report.requirements.append(Requirement(f"states: {words}", rate, "per second", wanted, rate >= LEAST_STATES))

@@ -14,8 +14,8 @@ import linkwork as lw
 
 H, STEPS = 1e-3, 4000
 LINKS = 6
-# Of the weight: bodies sink into each other by 1e-4 m in MuJoCo and more in Drake, which turns links of 0.1 m and forces with
-# them; the flat end of the chain lies as on two hinges, and shares its weight otherwise.
+# Of the weight: bodies sink into each other by 1e-4 m in MuJoCo and more in Drake, which turns links of 0.1 m and forces
+# with them; the flat end of the chain lies as on two hinges, and shares its weight otherwise.
 SOFT = {"mujoco": 1e-2, "drake": 5e-2}
 
 
@@ -132,7 +132,7 @@ def without_worlds(forces):
     for a, b in (
         ("link_2", "link_3"),
         ("link_4", "link_5"),
-    ):  # on the peg; on the floor: where they are joined, either carries
+    ):  # on the peg; on the floor
         if a in found and b in found:
             found[a] = found[a] + found.pop(b)
     return found

@@ -131,7 +131,7 @@ def _height_field(model: Any, f: int, here: Pose) -> Shape:
     rows, columns, start = int(model.hfield_nrow[f]), int(model.hfield_ncol[f]), int(model.hfield_adr[f])
     x, y, top, _ = map(float, model.hfield_size[f])
     heights = top * np.reshape(model.hfield_data[start : start + rows * columns], (rows, columns)).astype(float)
-    return HeightField(heights.tolist(), (2.0 * x, 2.0 * y), placement=here)  # type: ignore[arg-type]
+    return HeightField(heights.tolist(), (2.0 * x, 2.0 * y), placement=here)
 
 
 def _mesh(spec: Any, model: Any, m: int, here: Pose) -> Shape | None:

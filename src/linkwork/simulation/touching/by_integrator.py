@@ -4,7 +4,7 @@ A step in which nothing meets is the integrator's own, of its order. Where bodie
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
 rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one.
 
-    moment of meeting ≈ gap / approach,   approach = -½ (u_n before + u_n with v_free)      (18)  theory/contact.md
+    gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (18)  theory/contact.md
 """
 
 import math
@@ -42,6 +42,7 @@ from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now; and the part in which they bounce
 MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often comes to rest
+MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
 @kernel
@@ -83,12 +84,13 @@ def one_step_by(table, h, searches, method):
     t = touch_of(table)
     remember(s, t)
     wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    left, status, by, last, bounced, changed = h, OK, method, h, 0, 0
+    left, status, by, last, parts, bounced, changed = h, OK, method, h, 0, 0, 0
     while status == OK and left > 0.0:
         status, count = begin_part(table, left, searches)
-        until, bounces = first_meeting(table, left, count) if status == OK else (0.0, False)
+        until, bounces = first_meeting(table, left, count, SOON * h) if status == OK else (0.0, False)
         last = left
-        if until <= SOON * h:
+        parts += 1
+        if until <= SOON * h or (until < left and parts >= MOST_PARTS):
             by = SEMI_IMPLICIT_EULER
             if status == OK and bounces and bounced < MOST_BOUNCES and left > SOON * h:
                 bounced += 1
@@ -140,7 +142,7 @@ def begin_part(table, h, searches):
 
 
 @routine
-def first_meeting(table, h, count):
+def first_meeting(table, h, count, soon):
     """Time until the first contact or limit is met [s], infinite where none is; and whether one bounces now."""
     s = moving_of(table)
     t = touch_of(table)
@@ -151,8 +153,8 @@ def first_meeting(table, h, count):
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
-        until = time_to_meet(contacts.data[c, GAP], 0.5 * (before + after))
-        bounces = bounces or (until <= SOON * h and -contacts.data[c, RESTITUTION] * before > slow)
+        until = time_to_meet(contacts.data[c, GAP], before, after, h)
+        bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
     limits = near_limits(table, h)
     if limits > t.bound.shape[0]:
@@ -162,20 +164,21 @@ def first_meeting(table, h, count):
         q = s.q[s.tree[i, Q] + j - s.tree[i, V]]
         sign = 1.0 if side == 0 else -1.0
         gap = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
-        until = time_to_meet(gap, 0.5 * sign * (s.v[j] + s.start_v[j]))
-        bounces = bounces or (until <= SOON * h and -t.settings[LIMIT_BOUNCE] * sign * s.start_v[j] > slow)
+        until = time_to_meet(gap, sign * s.start_v[j], sign * s.v[j], h)
+        bounces = bounces or (until <= soon and -t.settings[LIMIT_BOUNCE] * sign * s.start_v[j] > slow)
         soonest = min(soonest, until)
     return soonest, bounces
 
 
 @inlined
-def time_to_meet(gap, rate):
-    """[s] from the gap and its rate; zero for what touches and does not part."""
-    if rate > 0.0:
-        return math.inf
+def time_to_meet(gap, before, after, h):
+    """(18): [s] from the gap and its rates at the ends of h; zero for what touches and does not part."""
     if gap <= 0.0:
-        return 0.0
-    return gap / -rate if rate < 0.0 else math.inf
+        return 0.0 if before + after <= 0.0 else math.inf
+    bend = 2.0 * (after - before) / h
+    square = before * before - bend * gap
+    root = math.sqrt(square) - before if square >= 0.0 else 0.0
+    return 2.0 * gap / root if root > 0.0 else math.inf
 
 
 @inlined
