@@ -34,6 +34,7 @@ from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
 from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
@@ -61,6 +62,7 @@ class RegionSimulation(Touched, PieceForces):
     keep_momentum: bool
     rtol: float
     atol: float
+    _energy_watch: EnergyWatch
     _pins: dict[int, int]  # joints pinned active (1) or inactive (-1)
 
     def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
@@ -361,6 +363,7 @@ class RegionSimulation(Touched, PieceForces):
             array[...] = kept[name]
         self._run.counts[TOUCHED] = 0
         self._outside_restored()
+        self._energy_watch.forget()
         if self._touching is not None:
             self._touching.restore(saved)
             self._describe_moving()
