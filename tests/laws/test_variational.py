@@ -70,9 +70,9 @@ def test_a_run_is_its_own_mirror_image_in_time():
     back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator="variational")
     back.step(2e-3, 200)
     assert there._moving.counts[14] == back._moving.counts[14] == 0  # nothing was halved
-    # Solved to 1e-9 of the displacements at worst, to rounding where Newton's last step was smaller; motion magnifies.
-    assert np.abs(back.state.q - start.q).max() <= 1e-8
-    assert np.abs(back.state.v + start.v).max() <= 1e-6
+    # Solved to 1e-7 of the displacements (some 1e-2 per step), in 400 steps; 2e-8 seen, and h times less of velocities.
+    assert np.abs(back.state.q - start.q).max() <= 1e-7 * 1e-2 * 400
+    assert np.abs(back.state.v + start.v).max() <= 1e-7 * 1e-2 * 400 / 2e-3
 
 
 def test_the_chain_that_other_integrators_lose(recwarn):
@@ -87,7 +87,7 @@ def test_the_chain_that_other_integrators_lose(recwarn):
         largest = max(largest, energy.kinetic)
         worst = max(worst, abs(energy.total - first))
     assert worst < 0.01 * largest
-    assert evaluations <= 5 * 8000
+    assert evaluations <= 4 * 8000
     assert not any(issubclass(w.category, LinkworkWarning) for w in recwarn)
 
 
@@ -118,6 +118,57 @@ def test_energy_without_a_source_is_told_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         driven.step(1e-5, 100)
+
+
+def test_adaptive_runs_tell_it_too():
+    """Half of the joints of a whip, by an integrator whose step is too long; a load begins the watch anew."""
+    model, start = whip(20)
+    sim = lw.AdaptiveDynamics(model, start, active_joints=20, integrator="semi_implicit_euler")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with contextlib.suppress(StateError):
+            for _ in range(400):
+                sim.step(2e-3, 10)
+    assert [str(w.message).startswith("energy grows without a source") for w in told] == [True]
+    driven = lw.AdaptiveDynamics(model, start, active_joints=20, integrator="semi_implicit_euler")
+    driven.set_effort("link_0", 500.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        driven.step(1e-5, 100)
+
+
+def test_joints_that_become_active_and_stop_are_not_taken_for_a_source():
+    model, start = whip(40)
+    sim = lw.AdaptiveDynamics(model, start, active_joints=8, integrator="variational")
+    first, largest = sim.energy.total, 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(40):
+            sim.step(1e-3, 25)
+            largest = max(largest, sim.energy.kinetic)
+    assert sim.energy.total <= first + 0.01 * largest
+
+
+def test_midpoint_steps_that_cannot_balance_energy_are_counted():
+    """At h = 0.05 a whip is too fast for the balance of the midpoint rule, which is then left out; at 1e-3 it never is."""
+    model, start = whip(20)
+    slow = lw.FullDynamics(model, start, integrator="implicit_midpoint")
+    assert slow.step(1e-3, 50).unbalanced == 0
+    fast = lw.FullDynamics(model, start, integrator="implicit_midpoint")
+    assert sum(fast.step(0.05, 1).unbalanced for _ in range(15)) >= 1
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_auto_takes_what_suits(make):
+    chain, start = whip(3)
+    assert make(chain, start, integrator="auto").integrator == "variational"
+    assert make(chain, start, integrator="auto", implicit_joints=False).integrator == "semi_implicit_euler"
+    assert make(chain, start, integrator="auto", thermostat=lw.Langevin(300.0)).integrator == "kick_drift_kick"
+    limited = lw.Linkage("limited")
+    limited.add_body("link", joint=lw.Revolute((0, 1, 0), limits=(-1, 1)), inertia=lw.Inertia.box(1.0, (1, 1, 1)))
+    model = limited.compile()
+    assert make(model, model.neutral(), integrator="auto").integrator == "semi_implicit_euler"
+    assert make(model, model.neutral(), integrator="auto", limits=False).integrator == "variational"
 
 
 def test_loops_stay_closed():

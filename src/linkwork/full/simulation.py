@@ -29,12 +29,12 @@ from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field, OutsideForces, advance_outside
-from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
+from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import Touched, advance_of, choose_limits
+from linkwork.simulation.touches import Touched, advance_of, choose_limits, has_limits
 
 if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactReport
@@ -79,7 +79,8 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
     "implicit_midpoint" (order 2, keeps energy over long runs), "kick_drift_kick" (order 2, asks a field once per step),
     "variational" (order 2, for long runs of linkages that whip: momentum kept, energy without drift); or
     "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
-    momentum is not kept).
+    momentum is not kept). "auto" takes semi-implicit Euler where contact or joint limits act or joints are explicit,
+    kick, drift, kick with a field or thermostat, else the variational integrator; `sim.integrator` says which.
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
@@ -127,11 +128,15 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         as_model(model, "FullDynamics")
         one_of(device, DEVICES, "device")
         one_of(algorithm, ALGORITHMS, "algorithm")
-        one_of(integrator, FULL_INTEGRATORS, "integrator")
+        one_of(integrator, (*FULL_INTEGRATORS, AUTO), "integrator")
         if device == "gpu":
             if algorithm not in ("aba", "gpu"):
                 raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
             algorithm = "gpu"
+        outside = field is not None or thermostat is not None
+        if integrator == AUTO:
+            touching = contact is not None or (limits is not False and has_limits(model))
+            integrator = suitable_integrator(touching, algorithm == "aba" and implicit_joints is not False, outside)
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):
@@ -143,7 +148,6 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
-        outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         super().__init__(model, State(*as_finite_state(model, state)))
         self._set_outside(field, thermostat)

@@ -35,6 +35,7 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
 from linkwork.simulation.advance import ADVANCE
 from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
@@ -62,6 +63,7 @@ class RegionSimulation(Touched, PieceForces):
     keep_momentum: bool
     rtol: float
     atol: float
+    _energy_watch: EnergyWatch
     _pins: dict[int, int]  # joints pinned active (1) or inactive (-1)
     _changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
 
@@ -380,6 +382,7 @@ class RegionSimulation(Touched, PieceForces):
             array[...] = kept[name]
         self._run.counts[TOUCHED] = 0
         self._outside_restored()
+        self._energy_watch.forget()
         if self._touching is not None:
             self._touching.restore(saved)
             self._describe_moving()

@@ -33,12 +33,13 @@ from linkwork.simulation import step as steps
 from linkwork.simulation.acting import note_last_step
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
+from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.fields import Field, advance_outside
-from linkwork.simulation.integrators.names import ATOL, INTEGRATORS, RTOL
+from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.momentum import total_momentum
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import choose_limits
+from linkwork.simulation.touches import choose_limits, has_limits
 
 FloatArray = NDArray[np.float64]
 
@@ -106,10 +107,13 @@ class AdaptiveDynamics(RegionSimulation):
     ):
         as_model(model, "AdaptiveDynamics")
         one_of(measure, MEASURES, "measure")
-        one_of(integrator, INTEGRATORS, "integrator")
+        one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
+        outside = field is not None or thermostat is not None
+        if integrator == AUTO:
+            touching = contact is not None or (limits is not False and has_limits(model))
+            integrator = suitable_integrator(touching, bool(implicit_joints), outside)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
-        outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, outside=outside)
         if tolerance is None and active_joints is None:
             tolerance = DEFAULT_TOLERANCE
@@ -139,6 +143,7 @@ class AdaptiveDynamics(RegionSimulation):
         self._cost = Cost()
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
+        self._energy_watch = EnergyWatch()
         self._begin_region()
         if self._touching is not None:
             self._touching.warn_of_overlaps(_poses(model, State(q, v)))
@@ -147,6 +152,7 @@ class AdaptiveDynamics(RegionSimulation):
         pins = self._leave_everything()
         self._run.q[...], self._run.v[...] = q, v
         self._since_update, self._is_proven = self.update_every, False
+        self._energy_watch.forget()
         self._begin_region()
         for joint, pin in pins.items():
             (self.pin_active if pin > 0 else self.pin_inactive)(self.model.joint_names[joint])
@@ -256,8 +262,21 @@ class AdaptiveDynamics(RegionSimulation):
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
         if self._touching is not None:
             self._touching.clear_totals()
+        if self._energy_watch.is_new:
+            self._watch_energy()
         self.advance(h, n)
-        return self.report
+        energy = self.energy
+        self._watch_energy(energy)
+        return self._report_with(energy)
+
+    def _watch_energy(self, energy: Energy | None = None) -> None:
+        """Warns, once, of energy that nothing has put in; joints that stop may take some, none can make any."""
+        outside = self._field is not None or self._thermostat is not None or self._touching is not None
+        if outside or self.loads or self._driven or self._effort.any():
+            self._energy_watch.forget()  # whatever could do work begins the watch anew
+        else:
+            now = self.energy if energy is None else energy
+            self._energy_watch.look(now.kinetic, now.total, self.integrator)
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report.

@@ -18,7 +18,7 @@ from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF, rounding_floo
 from linkwork.adaptive.workspace import JOINT_COUNT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.dca.nodes import H_F
-from linkwork.model.layout import DAMPING, STIFFNESS
+from linkwork.model.layout import DAMPING, DOF, STIFFNESS
 from linkwork.simulation.acting import JointForces, present_efforts
 from linkwork.simulation.moving import EFFORT_PARTS
 
@@ -85,9 +85,9 @@ def difference_from_aba(sim: QuasiStatics) -> FloatArray | None:
     if bad >= 0 or not np.isfinite(found).all():
         return None
     weight = np.sqrt(sim._mechanism.weight)
-    computed = np.zeros(model.nv, dtype=bool)
-    for i in sim._computed_bodies().tolist():
-        computed[model.v_slice(i)] = True
+    is_open = np.zeros(model.n_bodies, dtype=bool)
+    is_open[sim._computed_bodies()] = True
+    computed = np.repeat(is_open, tree[:, DOF])
     error = weight * np.abs(run.qdd - found)
     noise = UNIT_ROUNDOFF * float((weight * np.abs(found)).max(initial=0.0))
     hidden, known = error[~computed], error[computed]

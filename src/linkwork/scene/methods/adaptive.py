@@ -24,7 +24,7 @@ from linkwork.scene.methods.method import (
 from linkwork.scene.obstacles import contact_of
 from linkwork.scene.targets import find_joints
 from linkwork.scene.weights import with_weights
-from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.integrators.names import AUTO, INTEGRATORS
 from linkwork.simulation.protocol import Simulation
 
 PINS = "pins"  # among the options: joints and whether each is pinned active, in the order of the file
@@ -60,7 +60,7 @@ ADAPTIVE = Method(
         "active_joints": Key(must_be.whole(0), "how many joints move at most"),
         "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
         "horizon": Key(must_be.number(0.0, above=True), "time over which accelerations count as velocities", "s"),
-        "integrator": Key(must_be.choice(*INTEGRATORS), "of the step"),
+        "integrator": Key(must_be.choice(*INTEGRATORS, AUTO), "of the step"),
         "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),
         "rtol": Key(must_be.number(0.0, above=True), "relative error allowed per substep of dormand_prince"),
         "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),

@@ -24,6 +24,7 @@ from linkwork.scene.methods.method import (
     with_actions,
 )
 from linkwork.scene.obstacles import contact_of
+from linkwork.simulation.integrators.names import AUTO
 from linkwork.simulation.protocol import Simulation
 
 
@@ -42,7 +43,7 @@ FULL = Method(
     name="full",
     keys={
         "algorithm": Key(must_be.choice(*ALGORITHMS), "of forward dynamics"),
-        "integrator": Key(must_be.choice(*FULL_INTEGRATORS), "of the step"),
+        "integrator": Key(must_be.choice(*FULL_INTEGRATORS, AUTO), "of the step"),
         "tolerance": Key(must_be.number(0.0, above=True), "relative error allowed per substep of dormand_prince"),
         "atol": Key(must_be.number(0.0, above=True), "absolute error allowed per substep of dormand_prince"),
         "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),

@@ -78,10 +78,10 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-9, 1e-14  # of the displacements in a step; momentum is kept to the latter
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-7, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 5e-4  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_GAP = 5e-3  # part of the energies involved that a step may make or lose before it is halved
 LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
