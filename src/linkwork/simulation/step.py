@@ -75,8 +75,17 @@ def advance_closed(table, h, n):
 
 
 @routine
+def one_step(table, h):
+    """One step of h [s] of a tree by whatever integrator is in use, or none: OK, or why it failed."""
+    status = begin(table, h)
+    while status == EVALUATE:
+        status = resume(table, h, accelerate_driven(table, where_joints_act(table), h))
+    return finish(table, status)
+
+
+@routine
 def one_closed_step(table, h):
-    """One step of h [s], or none: OK, or why it failed.
+    """The same with loops.
 
     Every evaluation meets the accelerations of the loops, and the end of the step is closed again.
     """

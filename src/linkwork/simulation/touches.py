@@ -58,10 +58,10 @@ def advance_of(contact: Contact | None, integrator: str) -> Callable[..., tuple[
     if integrator == "semi_implicit_euler":
         from linkwork.simulation.touching.step import advance_limited, advance_touching
 
-        return advance_limited if contact is None else advance_touching  # type: ignore[no-any-return]
+        return advance_limited if contact is None else advance_touching
     from linkwork.simulation.touching.by_integrator import advance_limited_by, advance_touching_by
 
-    return advance_limited_by if contact is None else advance_touching_by  # type: ignore[no-any-return]
+    return advance_limited_by if contact is None else advance_touching_by
 
 
 class Touched:
