@@ -15,7 +15,7 @@ import linkwork as lw
 H, STEPS = 1e-3, 20_000
 LINKS = 6
 # Of the weight: bodies sink into each other by 1e-4 to 1e-3 m, which turns what they lean on, and forces with it; a tenth
-# of this is seen. The draped chain is for MuJoCo alone: Drake carries 2.4 % of the weight elsewhere, whatever its stiffness.
+# of this is seen. The draped chain is for MuJoCo alone: Drake carries 2.4 % of the weight elsewhere, however stiff.
 SOFT = 1e-2
 
 
