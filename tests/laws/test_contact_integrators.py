@@ -34,7 +34,8 @@ def test_an_elastic_ball_keeps_its_energy_over_bounces(integrator):
     assert len(heights) == bounces
     short = 1e-3 * h * G * speed  # [J] of the part in which it bounces, 1e-3 of a step
     assert abs(sim.energy.total - begin) < 10 * bounces * short + 1e-6 * (integrator == "dormand_prince")
-    assert heights == pytest.approx([0.5] * bounces, abs=1e-5)  # h² g / 8 from the frames beside the top
+    # as high as the energy has it, and h² g / 8 from the frames beside the top
+    assert heights == pytest.approx([0.5] * bounces, abs=10 * bounces * short / G + h**2 * G)
 
 
 def swinging(integrator, h, limits=None, time=1.2):
@@ -59,7 +60,7 @@ def test_bounces_do_not_spoil_the_order(integrator):
     """The error after a bounce off a limit falls with h² or faster, where semi-implicit Euler has h."""
     limits = (-0.3, 3.0)
     truth, bounces, _ = swinging("rk4", 1.25e-4, limits)
-    assert bounces == 1
+    assert bounces == 2
     errors = [np.abs(swinging(integrator, h, limits)[0] - truth).max() for h in (4e-3, 1e-3)]
     euler = np.abs(swinging("semi_implicit_euler", 1e-3, limits)[0] - truth).max()
     assert errors[1] < 0.1 * euler

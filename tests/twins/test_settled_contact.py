@@ -12,18 +12,18 @@ import pytest
 
 import linkwork as lw
 
-H, STEPS = 1e-3, 4000
+H, STEPS = 1e-3, 20_000
 LINKS = 6
-# Of the weight: bodies sink into each other by 1e-4 m in MuJoCo and more in Drake, which turns links of 0.1 m and forces
-# with them; the flat end of the chain lies as on two hinges, and shares its weight otherwise.
-SOFT = {"mujoco": 1e-2, "drake": 5e-2}
+# Of the weight: bodies sink into each other by 1e-4 to 1e-3 m, which turns what they lean on, and forces with it; a tenth
+# of this is seen. The draped chain is for MuJoCo alone: Drake carries 2.4 % of the weight elsewhere, however stiff.
+SOFT = 1e-2
 
 
 def draped():
     """A chain of hinges, held at one end, that lies without friction over a peg and with its other end on the floor."""
     bits = 'contype="1" conaffinity="2" friction="0 0 0"'
     link = f'<geom type="capsule" fromto="0 0 0 0.1 0 0" size="0.01" mass="0.1" {bits}/>'
-    hinge = '<joint axis="0 1 0" damping="0.01"/>'
+    hinge = '<joint axis="0 1 0" damping="0.02"/>'
     bodies = (
         "".join(f'<body name="link_{i}" pos="{0.0 if i == 0 else 0.1} 0 0">{hinge}{link}' for i in range(LINKS))
         + "</body>" * LINKS
@@ -138,8 +138,7 @@ def without_worlds(forces):
     return found
 
 
-@pytest.mark.parametrize("program", ["mujoco", "drake"])
-@pytest.mark.parametrize("scene", [draped, pile])
+@pytest.mark.parametrize(("scene", "program"), [(draped, "mujoco"), (pile, "mujoco"), (pile, "drake")])
 def test_forces_of_what_has_settled(scene, program, tmp_path):
     text = scene()
     ours = without_worlds(by_linkwork(text, tmp_path))
@@ -147,7 +146,7 @@ def test_forces_of_what_has_settled(scene, program, tmp_path):
     weight = 9.81 * (3.0 if scene is pile else 0.1 * LINKS)
     for key in {*ours, *theirs}:
         a, b = ours.get(key, np.zeros(3)), theirs.get(key, np.zeros(3))
-        assert b == pytest.approx(a, abs=SOFT[program] * weight), key
+        assert b == pytest.approx(a, abs=SOFT * weight), key
     if scene is pile:
         carried = sum(force[2] for key, force in ours.items() if isinstance(key, str))
         assert carried == pytest.approx(weight, rel=1e-6)

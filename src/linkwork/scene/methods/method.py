@@ -70,5 +70,5 @@ IMPLICIT_JOINTS = "springs, dampers and motors of joints are taken implicitly: n
 KEEP_MOMENTUM = (
     "semi_implicit_euler corrects the bases of floating trees, so that momentum changes by external impulses only"
 )
-LIMITS = "whether joint limits stop joints; by default where the model has some and the integrator can"
+LIMITS = "whether joint limits stop joints; by default where the model has some"
 NO_CONTACT = "contact is computed only with method.kind = 'full' or 'adaptive'."

@@ -95,6 +95,7 @@ def one_step_by(table, h, searches, method):
             if status == OK and bounces and bounced < MOST_BOUNCES and left > SOON * h:
                 bounced += 1
                 last = SOON * h
+                take_back_velocities(s)
                 status, count = begin_part(table, last, searches)
             status = end_touching(table, last, status, count)
         else:
@@ -118,6 +119,13 @@ def remember(s, t):
         t.began_q[k] = s.q[k]
     for k in range(s.v.shape[0]):
         t.began_v[k] = s.v[k]
+
+
+@inlined
+def take_back_velocities(s):
+    """`begin_part` left those that forces alone would give."""
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
 
 
 @inlined
@@ -212,8 +220,7 @@ def untouched_step(table, h):
     contacts = contacts_of(table)
     for c in range(contacts.number[COUNT]):
         store3(contacts.impulse, c, 0, ZERO3)
-    for k in range(s.v.shape[0]):
-        s.v[k] = s.start_v[k]
+    take_back_velocities(s)
     status = one_closed_step(table, h) if constraints_of(table).ends.shape[0] > 0 else one_step(table, h)
     if status == OK:
         note_changes(table)
