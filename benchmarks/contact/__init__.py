@@ -143,10 +143,10 @@ def grown(report: TableReport, case: Case, options: argparse.Namespace) -> None:
     scene = read(case, 2 if options.quick else GROWN)
     few = f"{case.active} active"
     contestants = {few: adaptive(scene), "full": full(scene)}
-    begin = 5 if options.quick else min(round(case.begin / scene.h), 400)
-    for contestant in contestants.values():
-        contestant.advance(begin, is_timed=False)
+    warm_up(case, contestants, scene.h, options.quick)
     found = turns(contestants, options.quick)
+    if not options.quick and not all(contestant.contacts for contestant in contestants.values()):
+        report.notes.append(f"{case.scene} with {GROWN} times the joints touches nothing while it is timed.")
     rows = [
         [name, duration(statistics.median(found[name])), f"{ratio(found, name, few):.1f}", str(contestant.contacts)]
         for name, contestant in contestants.items()

@@ -26,14 +26,15 @@ def pose_again(table, count, n):
 
 
 def laid_down(times: int) -> lw.AdaptiveDynamics:
-    """A horizontal chain, the first 500 links of which just touch 70 round beams; `times` - 1 as many follow behind them.
+    """A horizontal chain, the last 500 links of which just touch 70 round beams; `times` - 1 as many lie before them.
 
     The same 70 joints are active whatever the length: the pieces that touch and the contacts are the same, only n grows.
     """
-    linkage = lw.library.chain(joints=times * LINKS, axes="same", length=LENGTH, mass=0.01, radius=RADIUS)
+    before = (times - 1) * LINKS
+    linkage = lw.library.chain(joints=before + LINKS, axes="same", length=LENGTH, mass=0.01, radius=RADIUS)
     across = lw.Pose(rpy=(math.pi / 2, 0, 0))
     for k in range(BEAMS):
-        x = (k + 0.5) * LINKS * LENGTH / BEAMS
+        x = before * LENGTH + (k + 0.5) * LINKS * LENGTH / BEAMS
         place = lw.Pose((x, 0, -RADIUS - 0.5 * MARGIN - BEAM_RADIUS)) @ across
         linkage.add_obstacle(f"beam_{k}", lw.Cylinder(BEAM_RADIUS, 0.5), place)
     model = linkage.compile()
@@ -42,7 +43,7 @@ def laid_down(times: int) -> lw.AdaptiveDynamics:
     contact = lw.Contact(friction=0.4, self_contact=False, margin=MARGIN)
     sim = lw.AdaptiveDynamics(model, state, active_joints=0, contact=contact)
     for k in range(ACTIVE):
-        sim.pin_active(model.joint_names[(k * LINKS) // ACTIVE])
+        sim.pin_active(model.joint_names[before + (k * LINKS) // ACTIVE])
     sim.advance(TINY_STEP, 2)
     return sim
 
