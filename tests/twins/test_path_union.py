@@ -89,9 +89,8 @@ def test_hands_feel_the_same_by_the_union_of_their_paths(rng):
         device.move(0.1 * rng.normal(size=3))
     session = grasps[0].session
     session.tick()
-    ports, source = session._ports, session._condenser.source
-    union = path_union(source.paths.nodes, ports.leaf)
+    held = session._held
     wrench, moved, felt = np.array([grasp.wrench for grasp in grasps]), np.zeros((5, 6)), np.zeros((5, 6))
-    feel_together(describe(source.paths, union), session._ports_table, wrench, moved, felt)
+    feel_together(held.table, held.ports_table, wrench, moved, felt)
     expected = np.array([grasp.felt for grasp in grasps])
     assert np.abs(felt - expected).max() <= 1e2 * SAME * np.abs(expected).max()
