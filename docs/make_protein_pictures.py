@@ -130,7 +130,7 @@ def active(structure: Path) -> None:
     pieces, up, T = pieces_of(model), up_of(model), lw.body_poses(model, sim.state)
     corners = pieces.corners(T)
     camera = framing(corners, up)
-    near = camera._replace(position=camera.look_at + 0.66 * (camera.position - camera.look_at))
+    near = camera._replace(position=camera.look_at + 0.76 * (camera.position - camera.look_at))
     drawn = Renderer(pieces, near, ground_height(corners, up, []), 760, 640)
     drawn.draw(T, by_activity(model, sim.active_bodies)).save(FOLDER / "protein_active.png")
 

@@ -23,10 +23,14 @@ ODD = [
     float("nan"),
     -(10**400),
     np.full((2, 2), np.nan),
+    np.array(1.0),
     [[1.0], [1.0, 2.0]],
     (1, 2, 3, 4),
 ]
-MEANT = {"select.residues": (ODD[5],)}  # a number that no residue has: nothing is selected
+MEANT = {
+    "select.residues": (ODD[5],),  # a number that no residue has: nothing is selected
+    "peptide.phi": (ODD[7],),  # one angle
+}
 CALLS = molecule_calls.calls()
 
 

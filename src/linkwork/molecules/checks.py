@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +55,22 @@ def acidity(value: Any) -> float:
     return ph
 
 
+def several(value: Any, what: str, instead: str) -> list[Any]:
+    """The members of something that has some; a table or an array without a dimension has not."""
+    try:
+        if isinstance(value, Mapping | str | bytes):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise StateError(f"{what} is {shown(value)}; {instead}.") from None
+
+
 def words(value: Any, what: str) -> list[str]:
     """One word, or several."""
-    several = isinstance(value, Iterable) and not isinstance(value, Mapping)
-    try:
-        found = [value] if isinstance(value, str) else list(value) if several else None
-    except TypeError:  # an array without a dimension looks like a sequence and is not one
-        found = None
-    if found is None or not all(isinstance(word, str) for word in found):
-        raise StateError(f"{what} is {shown(value)}; give one name, or a sequence of names.")
+    instead = "give one name, or a sequence of names"
+    found = [value] if isinstance(value, str) else several(value, what, instead)
+    if not all(isinstance(word, str) for word in found):
+        raise StateError(f"{what} is {shown(value)}; {instead}.")
     return found
 
 

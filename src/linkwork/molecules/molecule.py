@@ -20,7 +20,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.checks import optional_word, residue_range, words
+from linkwork.molecules.checks import optional_word, residue_range, several, words
 from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
 from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
@@ -123,9 +123,8 @@ class Molecule:
 
     def with_torsions(self, torsions: Iterable[Torsion]) -> Molecule:
         """The same molecule in the same geometry, of whose torsions only these turn; all others are frozen for good."""
-        if not isinstance(torsions, Iterable):
-            raise StateError(f"torsions are {shown(torsions)}; give some of mol.torsions.")
-        bonds = [tuple(sorted(self.tree.axis[self._own(torsion).joint].tolist())) for torsion in torsions]
+        chosen = several(torsions, "torsions", "give some of mol.torsions")
+        bonds = [tuple(sorted(self.tree.axis[self._own(torsion).joint].tolist())) for torsion in chosen]
         report = PreparationReport(self.report.source, list(self.report.changes))
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import numbers, one_of, shown
+from linkwork.core.checks import numbers, one_of
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import MissingExtraError, StateError
 from linkwork.model.state import State
 from linkwork.molecules import extras
-from linkwork.molecules.checks import path_of
+from linkwork.molecules.checks import path_of, several
 
 if TYPE_CHECKING:
     from linkwork.molecules.molecule import Molecule
@@ -44,11 +44,9 @@ def _frames(molecule: Molecule, states: Any, times: ArrayLike | None) -> tuple[l
         when: Any = [0.0] if times is None else times
     elif hasattr(states, "states") and hasattr(states, "times"):  # a recording
         found, when = list(states.states), states.times if times is None else times
-    elif isinstance(states, Iterable):
-        found = list(states)
-        when = np.arange(len(found), dtype=float) if times is None else times
     else:
-        raise StateError(f"states are {shown(states)}; give a lw.State, several, or a recording.")
+        found = several(states, "states", "give a lw.State, several, or a recording")
+        when = np.arange(len(found), dtype=float) if times is None else times
     if not found:
         raise StateError("there are no states to write.")
     for state in found:
