@@ -89,6 +89,55 @@ def test_welded_stretches_keep_their_digits(algorithm):
     assert abs(found[0] - expected) < 10 * 1000 * EPS * expected
 
 
+def welded_spine(count=300):
+    """A spine of welded boxes of very different mass on a hinge, with arms on hinges from its middle and its end."""
+    linkage = lw.Linkage("spine")
+    for i in range(count):
+        joint = lw.Fixed() if i else lw.Revolute((0, 1, 0.2))
+        box = lw.Inertia.box(1.0 if i % 2 else 1e-6, (0.1, 0.1, 0.1))
+        linkage.add_body(f"box_{i}", f"box_{i - 1}" if i else "world", joint, lw.Pose((0.1 if i else 0.0, 0, 0)), box)
+    for name, at in (("middle", count // 2), ("end", count - 1)):
+        arm = lw.Inertia.box(0.5, (0.1, 0.1, 0.4))
+        linkage.add_body(name, f"box_{at}", lw.Revolute((0.3, 0, 1)), lw.Pose((0, 0.1, 0)), arm)
+        linkage.add_body(f"{name}_tip", name, lw.Spherical(), lw.Pose((0, 0, 0.4)), arm)
+    return linkage
+
+
+def test_what_hangs_from_a_welded_stretch_keeps_its_digits():
+    """Against the same linkage with its welds merged: dca, quasi-statics, and every kind of path query."""
+    linkage = welded_spine()
+    whole, merged = linkage.compile(merge_fixed=False), linkage.compile()
+    state = whole.random_state(3, speed=0.0)
+    q, order = merged.neutral().q.copy(), np.empty(whole.nv, dtype=int)
+    for joint in merged.joint_names:  # numbered in another order
+        a, b = merged.joint(joint), whole.joint(joint)
+        q[merged.q_slice(a)] = state.q[whole.q_slice(b)]
+        order[whole.v_slice(b)] = np.arange(merged.nv)[merged.v_slice(a)]
+    same = merged.state(q, np.zeros(merged.nv))
+    expected = lw.forward_dynamics(merged, same)[order]
+    allowed = 100 * EPS * 300 * np.abs(expected).max()  # a sum over 300 boxes, conditions of some ten
+    found, fell_back = solved(whole, state, None, "dca")
+    assert not fell_back
+    assert np.abs(found - expected).max() <= allowed
+    sim = lw.QuasiStatics(whole, state, tolerance=0.0)
+    assert sim.solve().error_bound < 1e-9
+    assert np.abs(sim.acceleration - expected).max() <= allowed
+    one, two = lw.Response(whole, state), lw.Response(merged, same)
+    for joint in ("box_0", "middle", "middle_tip", "end_tip"):
+        assert one.joint_acceleration(joint) == pytest.approx(two.joint_acceleration(joint), abs=allowed)
+        a = one.joint_response(joint, wrench_on="middle_tip", wrench=np.arange(6.0))
+        b = two.joint_response(joint, wrench_on="middle_tip", wrench=np.arange(6.0))
+        assert a == pytest.approx(b, abs=1e4 * EPS * np.abs(b).max() + allowed)
+    # A body within the stretch moves with it.
+    assert one.acceleration("box_150")[:3] == pytest.approx(two.acceleration("box_0")[:3], abs=allowed)
+    push = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
+    wrenches = np.zeros((whole.n_bodies, 6))
+    wrenches[whole.body("box_77")] = push
+    pushed = lw.forward_dynamics(whole, state, wrenches=wrenches)
+    one.set_wrench("box_77", push)
+    assert one.joint_acceleration("end") == pytest.approx(pushed[whole.v_slice(whole.joint("end"))], abs=allowed)
+
+
 def test_reactions_fall_back_too():
     model = lw.library.double_pendulum().compile()
     state = model.random_state(0)

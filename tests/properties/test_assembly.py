@@ -20,6 +20,7 @@ from linkwork.assembly.plan import (
     LOWER,
     NODE_KIND,
     RIGHT,
+    SOLID,
     SUM,
     TOP,
     UP,
@@ -253,6 +254,27 @@ def test_plan_of_any_tree(parent):
     check_structure(assembly, parent)
     if parent.size:
         assert assembly.depth <= min(low(parent.size), proven(parent.size))
+
+
+@BOUNDED
+@given(parent=parent_arrays(least=1), seed=st.integers(0, 1000), part=st.sampled_from([0.2, 0.6, 1.0]))
+def test_welded_bodies_are_joined_first(parent, seed, part):
+    welded = np.random.default_rng(seed).random(parent.size) < part
+    assembly = assemble(parent, welded)
+    check_structure(assembly, parent)
+    nodes = assembly.nodes
+    kind, left, right, solid = nodes[:, NODE_KIND], nodes[:, LEFT], nodes[:, RIGHT], nodes[:, SOLID] == 1
+    joins = kind == JOIN
+    # A weld on a path joins two rigid stretches, whatever stands above and below; no other joint does.
+    assert (solid[joins] == welded[nodes[joins, INDEX]]).all()
+    inside = joins & solid
+    assert np.isin(kind[left[inside]], (BODY, JOIN)).all()
+    assert solid[left[inside]].all()
+    assert solid[right[inside]].all()
+    hangs = (kind == HANG) & solid
+    assert welded[nodes[hangs, INDEX]].all()
+    assert (solid[left[hangs]]).all()
+    assert assembly.depth <= low(parent.size) + 2 * math.log2(parent.size + 1)  # stretches may stand askew
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, *ADVERSARIAL])

@@ -4,13 +4,13 @@ Elimination forms inverse inertias as differences, Φ11 = Φ11ᴬ - YᵀD⁻¹Y:
 stretch hardly bends, a small number is what large ones leave. Each node keeps an estimate, in units of rounding, of the
 errors of the diagonals of its Φ11 and Φ22 (clusters) or of its K (branches):
 
-    body      E = e Φ,   e = max(1, Φᵣᵣ Pᵣ)            P of its branches
+    body      E = e Φ,   e = max(Φᵣᵣ Iᵣᵣ, Φᵣᵣ Pᵣ)      P of its branches; the same for a rigid stretch
     JOIN      E1 = max(E1ᴬ, e Φ11),   E2 = max(E2ᴮ, e Φ22)      e = max(E2ᴬ/Φ22ᴬ, E1ᴮ/Φ11ᴮ)
     HANG      P = e K + XᵀΦ11⁻¹X                        e = max E1/Φ11
     SUM       P = P' + P''                                                                                      (4)
 
 diagonals all. No error shrinks on its way up: an estimate, on the safe side of what is seen.
-Rigid stretches add inertias and lose nothing. Theory: docs/theory/adaptive_quasi_statics.md.
+Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
 import math
@@ -21,11 +21,13 @@ from linkwork.dynamics.dca.nodes import (
     H_P,
     H_R,
     HANG_L,
+    JOIN_SOLID,
     PHI11,
     load_ldl,
     lower_handle,
 )
 from linkwork.dynamics.dca.solid import is_solid
+from linkwork.model.layout import INERTIA
 from linkwork.spatial.ldl import forward
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.simd import identity_rows, motion_rows_to_child, vstore
@@ -34,13 +36,13 @@ LOST_1, LOST_2 = 0, 6  # columns of `lost`: of Φ11 or K, and of Φ22
 
 
 @routine
-def refresh_lost(plan, c, node):
+def refresh_lost(plan, mechanism, c, node):
     """(4) for one node, from its coefficients and its children."""
     nodes = plan.nodes
     kind = nodes[node, NODE_KIND]
     left = nodes[node, LEFT]
     if kind == BODY:
-        lose_body(plan, c, node)
+        lose_body(plan, mechanism, c, node)
     elif kind == JOIN:
         if is_solid(nodes, node):
             lose_stretch(plan, c, node)
@@ -54,12 +56,15 @@ def refresh_lost(plan, c, node):
 
 
 @inlined
-def lose_body(plan, c, node):
+def lose_body(plan, mechanism, c, node):
+    i = plan.nodes[node, INDEX]
     left = plan.nodes[node, LEFT]
     o = plan.block[node]
     worst = 1.0
-    if left >= 0:
-        for r in range(6):
+    for r in range(6):
+        own = mechanism.body[i, INERTIA + (4 if r == 0 else (7 if r == 1 else (9 if r == 2 else 0)))]
+        worst = larger(worst, c.kept[o + 9 * r] * own)
+        if left >= 0:
             worst = larger(worst, c.kept[o + 9 * r] * c.lost[left, LOST_1 + r])
     for r in range(6):
         c.lost[node, LOST_1 + r] = worst * c.kept[o + 9 * r]
@@ -68,7 +73,7 @@ def lose_body(plan, c, node):
 
 @inlined
 def lose_stretch(plan, c, node):
-    """A rigid stretch loses nothing; its branches may have."""
+    """A rigid stretch loses only what inverting its inertia costs; its branches may have lost more."""
     nodes = plan.nodes
     left = nodes[node, LEFT]
     right = nodes[node, RIGHT]
@@ -76,6 +81,8 @@ def lose_stretch(plan, c, node):
         lost_part(c, left, LOST_1, plan.slot[left] + PHI11), lost_part(c, right, LOST_1, plan.slot[right] + PHI11)
     )
     at = plan.slot[node] + PHI11
+    for r in range(6):
+        worst = larger(worst, c.handed_up[at + 9 * r] * c.kept[plan.block[node] + JOIN_SOLID + 9 * r])
     for r in range(6):
         c.lost[node, LOST_1 + r] = worst * c.handed_up[at + 9 * r]
     if nodes[node, ROLE] != TOP:

@@ -61,7 +61,7 @@ def rounding_floor(table, depth):
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)  # children before parents
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
-        refresh_lost(plan, coefficients, node)
+        refresh_lost(plan, mechanism, coefficients, node)
         if carries_joint(plan, node):
             lost = max(lost, lost_by(plan, coefficients, node))
     for k in range(run.counts[OPEN_COUNT]):

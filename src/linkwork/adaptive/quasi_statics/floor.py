@@ -31,7 +31,7 @@ FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
 SMALL_PART = 0.125  # of the tolerance, for linkages of many bodies on which loads change often
-MANY_BODIES = 2_000  # from here on `aba` costs more than a solve does
+MANY_BODIES = 500  # from here on `aba` costs more than most solves do
 WORTH_MEASURING = 4  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse

@@ -93,7 +93,7 @@ def close_marked(plan, mechanism, c, run):
         if flag & CLOSING:
             if flag & STALE:
                 update_factor_at_rest(plan, mechanism, c, node)
-                refresh_lost(plan, c, node)
+                refresh_lost(plan, mechanism, c, node)
             run.flag[node] = 0
             close_joint(plan, mechanism, run, node)
         else:

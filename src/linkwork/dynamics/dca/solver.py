@@ -71,12 +71,16 @@ class DcaSolver:
     """Divide and conquer for one model. Not for use by two threads at once; it runs threads of its own.
 
     threads: how many cores to sweep with; by default all that are available when the model is large enough.
+    merges_welds: add the inertias of welded stretches; without, welds are joints like any other.
     Memory: some 2.9 kB per joint, model included.
     """
 
-    def __init__(self, model: Model, threads: int | None = None):
+    def __init__(self, model: Model, threads: int | None = None, merges_welds: bool = True):
         self.model = model
         self.assembly: Assembly = assemble_model(model)
+        if not merges_welds:
+            self.assembly = self.assembly._replace(nodes=self.assembly.nodes.copy())
+            self.assembly.nodes[:, SOLID] = 0
         nodes = self.assembly.nodes
         sizes = np.array(BLOCK_SIZE, dtype=np.int64)[nodes[:, NODE_KIND]]
         sizes += np.where((nodes[:, SOLID] == 1) & (nodes[:, NODE_KIND] != HANG), SOLID_SIZE, 0)
