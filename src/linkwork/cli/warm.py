@@ -24,7 +24,32 @@ LOOK_EVERY = 0.1  # [s] at what the workers have done
 
 START = "import linkwork as lw; model = lw.library.{model}.compile(); state = model.state(); "
 CHAIN, LOOP = START.format(model="chain(20)"), START.format(model="four_bar()")
-INTEGRATORS = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "kick_drift_kick")
+INTEGRATORS = ("semi_implicit_euler", "rk4", "dormand_prince", "implicit_midpoint", "kick_drift_kick", "variational")
+BALL = """
+import linkwork as lw
+linkage = lw.Linkage("ball and rod")
+linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Sphere(0.1)])
+linkage.add_body(
+    "rod", "ball", lw.Revolute((0, 1, 0)), lw.Pose((0.2, 0, 0)), lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Capsule(0.05, 0.1)]
+)
+linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.099)))
+model = linkage.compile(); state = model.state()
+"""
+HAND = """
+sim = lw.AdaptiveDynamics(model, state)
+grasp = lw.haptics.grasp(sim, model.body_names[-1], lw.haptics.Pointer())
+grasp.session.tick(); grasp.session.step(1e-3); grasp.session.tick()
+"""
+MOLECULE = """
+import sys
+import linkwork as lw
+try:
+    molecule = lw.molecules.peptide("A" * 4, helix=True, seed=1)
+    field = molecule.field(engine="numba", cutoff=0.9)
+except lw.MissingExtraError:
+    sys.exit()  # nothing to compile where proteins cannot be read
+lw.FullDynamics(molecule.model, molecule.state, field=field, integrator="kick_drift_kick").step(1e-3)
+"""
 
 # Independent programs, the longest first. Kernels that two of them share may be compiled twice, at the same time.
 PROGRAMS = {
@@ -33,6 +58,10 @@ PROGRAMS = {
     "adaptive quasi-statics": CHAIN + "lw.QuasiStatics(model, state).solve()",
     "full dynamics": CHAIN + f"[lw.FullDynamics(model, state, integrator=i).step(1e-3) for i in {INTEGRATORS}]",
     "full dynamics with loops": LOOP + "lw.FullDynamics(model, lw.close_loops(model, state)).step(1e-3)",
+    "contact": BALL + "lw.FullDynamics(model, state, contact=lw.Contact()).step(1e-3)",
+    "adaptive dynamics with contact": BALL + "lw.AdaptiveDynamics(model, state, contact=lw.Contact()).step(1e-3)",
+    "haptics": CHAIN.rstrip("; ") + HAND,
+    "molecules": MOLECULE,
     "statics": CHAIN + "lw.settle(model, state)",
     "algorithms of forward dynamics": CHAIN
     + "from linkwork.dynamics.front import ALGORITHMS as every; "

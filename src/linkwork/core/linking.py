@@ -17,6 +17,7 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
+from types import CodeType
 from typing import Any
 
 import numba
@@ -24,8 +25,10 @@ import numpy as np
 from numba.core import types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import PreLowerStripPhis
+from numba.core.typed_passes import NopythonRewrites, PreLowerStripPhis
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
+from linkwork.core.code_library import KernelLibrary, PieceLibrary
 from linkwork.core.notice import notice_of_compiling
 from linkwork.core.typing_memo import remembering
 from linkwork.core.views import ReadOnce
@@ -55,25 +58,27 @@ def _prepare_for_linking(state: Any) -> None:
     state.flags.no_cpython_wrapper = True
     state.flags.no_cfunc_wrapper = True
     library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
-    for name in ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_finalized"):
-        getattr(library, name)  # AttributeError: a Numba that finalizes otherwise
-    library._optimize_final_module = lambda: None
-    library._finalize_final_module = partial(_finalize_without_code, library)
+    library.__class__ = PieceLibrary
     state.library = library
     state.targetctx = copy.copy(state.targetctx)
     # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
     state.targetctx.get_executable = lambda library, fndesc, env: [].clear
 
 
-def _finalize_without_code(library: Any) -> None:
-    library._finalize_dynamic_globals()
-    library._finalized = True
-
-
 def _pipeline(state: Any) -> Any:
-    """Numba's way from Python to machine code, with types of operations remembered and arrays of bundles read once."""
+    """Numba's way from Python to machine code, less what this function does not need.
+
+    Types of operations are remembered and arrays of bundles read once. `with` is for Python's objects, closures only matter
+    where there are some, and expressions on whole arrays need memory of their own.
+    """
     state.typingctx = remembering(state.typingctx, state.flags)
+    idle: list[Any] = [WithLifting]
+    if not any(isinstance(constant, CodeType) for constant in state.func_id.func.__code__.co_consts):
+        idle.append(InlineClosureLikes)
+    if not state.flags.nrt:
+        idle.append(NopythonRewrites)
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    passes.passes = [each for each in passes.passes if each[0] not in idle]
     passes.add_pass_after(ReadOnce, PreLowerStripPhis)
     passes.finalize()
     return passes
@@ -87,6 +92,14 @@ class LinkedPieceCompiler(CompilerBase):
         return [_pipeline(self.state)]
 
 
+class LinkedKernelCompiler(CompilerBase):
+    """Compiles a kernel that pieces are linked into, whatever the trial says."""
+
+    def define_pipelines(self) -> list[Any]:
+        _prepare_kernel(self.state)
+        return [_pipeline(self.state)]
+
+
 class PieceCompiler(CompilerBase):
     """Compiles for linking if that is wanted and works, else as Numba does."""
 
@@ -94,6 +107,14 @@ class PieceCompiler(CompilerBase):
         if linking_wanted() and linking_works():
             _prepare_for_linking(self.state)
         return [_pipeline(self.state)]
+
+
+def _prepare_kernel(state: Any) -> None:
+    """Gives a kernel a library that links in each piece once."""
+    library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+    library.enable_object_caching()
+    library.__class__ = KernelLibrary
+    state.library = library
 
 
 class KernelCompiler(CompilerBase):
@@ -104,6 +125,8 @@ class KernelCompiler(CompilerBase):
     """
 
     def define_pipelines(self) -> list[Any]:
+        if linking_wanted() and linking_works():
+            _prepare_kernel(self.state)
         return [_pipeline(self.state)]
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
@@ -153,12 +176,15 @@ def linking_works() -> bool:
         dispatcher.__class__ = Piece
         return dispatcher
 
+    def as_kernel(function: Callable[..., Any]) -> Any:
+        return numba.njit(pipeline_class=LinkedKernelCompiler)(function)
+
     def as_written(function: Callable[..., Any]) -> Any:
         return function
 
     reason = ""
     try:
-        linked = _run_trial(partial(as_piece, forceinline=True), as_piece, numba.njit)
+        linked = _run_trial(partial(as_piece, forceinline=True), as_piece, as_kernel)
         expected = _run_trial(as_written, as_written, as_written)
         if linked != expected:
             reason = f"a trial gave {linked} instead of {expected}"

@@ -1,0 +1,78 @@
+"""Code of pieces: one module each, linked once, into the kernel that uses it.
+
+Numba links into every function all that it calls, which links in all that it calls, and so on at each level up. Here a
+piece keeps its own code alone; a kernel links in each piece that it reaches once, and optimizes the whole. Private parts of
+Numba are used; `linking` tries them before the first kernel is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core import cgutils
+from numba.core.codegen import JITCodeLibrary
+
+
+class PieceLibrary(JITCodeLibrary):
+    """Code of one piece, without machine code and without that of the pieces it calls."""
+
+    _own: Any = None  # LLVM's module of the piece alone
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            if function.blocks and not function.linkage:
+                function.linkage = "linkonce_odr"  # may be there several times, goes away where nobody calls it
+        module = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
+        if self._own is None:
+            self._own = module
+        else:
+            self._own.link_in(module)
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def get_function(self, name: str) -> Any:
+        return self._own.get_function(name)
+
+    def _get_module_for_linking(self) -> Any:
+        """For functions that Numba compiles its own way: the piece with all that it calls."""
+        if self._shared_module is None:
+            self._final_module = self._own.clone()
+            _link_all(self)
+            self._shared_module = self._final_module
+        return self._shared_module
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Code of a kernel and of all pieces that it reaches."""
+
+    def finalize(self) -> None:
+        self._codegen._check_llvm_bugs()
+        self._raise_if_finalized()
+        _link_all(self)
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+def _link_all(library: Any) -> None:
+    """Links in what `library` reaches, callers before what they call: nothing is linked before it is asked for."""
+    linked: set[Any] = set()
+    waiting = list(library._linking_libraries)
+    while waiting:
+        other = waiting.pop(0)
+        if other in linked:
+            continue
+        linked.add(other)
+        library._reload_init.update(other._reload_init)
+        if isinstance(other, PieceLibrary):
+            library._final_module.link_in(other._own, preserve=True)
+            waiting += other._linking_libraries
+        else:
+            library._final_module.link_in(other._get_module_for_linking(), preserve=True)
