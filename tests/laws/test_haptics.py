@@ -24,7 +24,9 @@ SIMULATIONS = {
     "adaptive": lambda model, state: lw.AdaptiveDynamics(model, state, tolerance=1e-2),
     "quasi_statics": lambda model, state: lw.QuasiStatics(model, lw.State(state.q, np.zeros(model.nv))),
 }
+PATIENT = 60.0  # [s]: a busy machine may not let go of what a test holds
 FIRM = {
+    "watchdog": PATIENT,
     "stiffness": 100.0,
     "damping": 1.5,
     "torque": 3.0,
@@ -207,7 +209,9 @@ def test_at_rest_the_hand_feels_minus_its_own_force(simulation):
     model = linkage.compile()
     sim = SIMULATIONS[simulation](model, model.neutral())
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, "rod", device, (1.0, 0.0, 0.0), stiffness=2e3, damping=5.0, force_limit=1e3)
+    grasp = lw.haptics.grasp(
+        sim, "rod", device, (1.0, 0.0, 0.0), stiffness=2e3, damping=5.0, force_limit=1e3, watchdog=PATIENT
+    )
     for _ in range(4000):
         grasp.session.step(2e-3)
         device.move((0.0, 0.0, 0.0))
@@ -275,7 +279,7 @@ def held_rope(**settings):
     model = rope()
     sim = lw.FullDynamics(model, model.neutral())
     hand = lw.haptics.HumanHand(tugging, delay=0.05)
-    return lw.haptics.grasp(sim, "link_7", hand, (0.2, 0.0, 0.0), force_limit=100.0, **settings)
+    return lw.haptics.grasp(sim, "link_7", hand, (0.2, 0.0, 0.0), force_limit=100.0, watchdog=PATIENT, **settings)
 
 
 REGION = [
@@ -328,7 +332,9 @@ def test_far_outside_the_region_energy_comes_out():
     model = rope()
     sim = lw.FullDynamics(model, model.neutral())
     hand = lw.haptics.HumanHand(tugging, delay=0.05)
-    grasp = lw.haptics.grasp(sim, "link_7", hand, stiffness=5e3, damping=0.0, feel="spring", force_limit=20.0)
+    grasp = lw.haptics.grasp(
+        sim, "link_7", hand, stiffness=5e3, damping=0.0, feel="spring", force_limit=20.0, watchdog=PATIENT
+    )
     grasp.session.run(0.5, h=0.005, rate=1000.0)
     assert grasp.energy[2] > 1e-3
 
@@ -338,7 +344,7 @@ def test_energy_is_the_work_of_the_force_on_the_hand():
     model = rope()
     sim = lw.FullDynamics(model, model.neutral())
     device = lw.haptics.ScriptedMotion(tugging)
-    grasp = lw.haptics.grasp(sim, "link_7", device, stiffness=100.0, damping=0.5)
+    grasp = lw.haptics.grasp(sim, "link_7", device, stiffness=100.0, damping=0.5, watchdog=PATIENT)
     trace = grasp.session.run(0.5, h=1e-3, rate=1000.0)
     work = np.sum(trace.felt[:-1, 0, 3:] * np.diff(trace.hand[:, 0], axis=0))
     assert abs(work) > 1e-3
@@ -352,7 +358,9 @@ def test_scales_of_length_and_force():
     for length, force in ((1.0, 1.0), (1e-3, 1.0), (1.0, 20.0)):
         sim = lw.FullDynamics(model, model.neutral())
         device = lw.haptics.Pointer()
-        grasp = lw.haptics.grasp(sim, "link_7", device, damping=0.0, length_scale=length, force_scale=force)
+        grasp = lw.haptics.grasp(
+            sim, "link_7", device, damping=0.0, length_scale=length, force_scale=force, watchdog=PATIENT
+        )
         device.move((0.05, 0.0, 0.0))
         grasp.session.tick()
         felt.append(grasp.felt[3])
@@ -366,7 +374,9 @@ def test_force_limit_holds_for_body_and_hand(rng):
     model = lw.library.chain(joints=20).compile()
     sim = lw.FullDynamics(model, model.neutral())
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, 10, device, stiffness=1e5, torque=1e4, force_limit=3.0, torque_limit=0.2)
+    grasp = lw.haptics.grasp(
+        sim, 10, device, stiffness=1e5, torque=1e4, force_limit=3.0, torque_limit=0.2, watchdog=PATIENT
+    )
     for _ in range(20):
         device.move(rng.normal(size=3), rng.normal(size=4))
         grasp.session.tick()

@@ -52,7 +52,7 @@ def test_a_hand_that_presses_a_body_onto_a_table_feels_the_table(kind):
     model = box_on_a_table(lw.Prismatic((0, 0, 1)))
     sim = simulate(kind, model, model.neutral(), lw.Contact())
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, "box", device, stiffness=500.0, damping=2.0)
+    grasp = lw.haptics.grasp(sim, "box", device, stiffness=500.0, damping=2.0, watchdog=60.0)
     session = grasp.session
     device.move((0.0, 0.0, -0.02))
     for _ in range(200):
@@ -75,7 +75,7 @@ def test_a_body_is_lifted_off_the_table():
     model = box_on_a_table(lw.Prismatic((0, 0, 1)))
     sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
     device = lw.haptics.Pointer()
-    grasp = lw.haptics.grasp(sim, "box", device, stiffness=500.0, damping=30.0)
+    grasp = lw.haptics.grasp(sim, "box", device, stiffness=500.0, damping=30.0, watchdog=60.0)
     for k in range(4000):
         device.move((0.0, 0.0, min(0.2, 1e-4 * k)))
         grasp.session.move_on(1e-3)
@@ -171,7 +171,7 @@ def test_a_joint_at_its_limit_feels_like_a_wall(kind, joint):
     device = lw.haptics.Pointer()
     across = lw.body_poses(model, sim.state)[model.body("door"), :3, 1]
     at = (1.0, 0.0, 0.0)
-    grasp = lw.haptics.grasp(sim, "door", device, at, stiffness=200.0, damping=4.0, passive=False)
+    grasp = lw.haptics.grasp(sim, "door", device, at, stiffness=200.0, damping=4.0, passive=False, watchdog=60.0)
     device.move(0.05 * across)
     for _ in range(3000):
         grasp.session.move_on(1e-3)
