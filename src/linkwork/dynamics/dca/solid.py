@@ -53,8 +53,8 @@ from linkwork.spatial.vectors import add6, compose_pose, twist_to_child, wrench_
 
 @inlined
 def is_solid(nodes, node):
-    """Whether a node is part of a rigid stretch, or welds one to its carrier."""
-    return nodes[node, SOLID] == 1
+    """Whether a node is part of a rigid stretch, or welds one to its carrier; what is above the root (-1) is not."""
+    return node >= 0 and nodes[node, SOLID] == 1
 
 
 @inlined
