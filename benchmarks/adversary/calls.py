@@ -295,6 +295,7 @@ add("Recorder", given(path="never"))
 add("Recording", given(path="none"))
 for _name, _arguments in {
     "coordinates": {"places": [0, 1]},
+    "contacts": {"k": 0},
     "efforts": {"k": 0},
     "joint": {"name": joint_name},
     "joint_effort": {"name": joint_name},
@@ -340,7 +341,7 @@ on_host.__signature__ = inspect.signature(lw.gpu.DeviceModel)  # type: ignore[at
 add("gpu.DeviceModel", given(model=chain), on_host)
 OF_SUBJECT = object()  # stands for the only load of the simulation
 
-# What takes arguments and is no border: results that Linkwork makes, types of protocols, long jobs that only join others.
+# What takes arguments without being a border: results that Linkwork makes, types of protocols, long jobs.
 NO_BORDER = {
     "Body",
     "Loop",

@@ -26,7 +26,14 @@ TICK = 10e-6  # [s] that a tick may take
 TICKS = 20  # averaged for one point of the coupling loop
 HELD = ((0.1, 0.25), (0.4, 0.6), (0.75, 0.9))  # parts of the time in which the hand holds an atom
 AGREE = 1e-7  # of the largest force: rounding of sweeps over 850 light bodies, conditions of some 1e7
-COUPLING = {"stiffness": 500.0, "damping": 0.0, "force_limit": 1e4, "torque_limit": 1e4, "watchdog": 1e3}
+COUPLING = {
+    "stiffness": 500.0,
+    "damping": 0.0,
+    "force_limit": 1e4,
+    "torque_limit": 1e4,
+    "watchdog": 1e3,
+    "passive": False,
+}
 WAY = 0.3  # [nm] that the hand goes to and fro
 
 

@@ -48,7 +48,7 @@ def things():
     yield from [lw.settle(model, model.state()), lw.Contact(), lw.Plane(), lw.Langevin(300.0, 1.0)]
     yield from [lw.Scene.read("snake_robot"), lw.Box((1, 1, 1)), lw.Capsule(0.1, 1.0), lw.Cylinder(0.1, 1.0)]
     yield from fourbar.loops
-    yield from [lw.haptics.CouplingSettings(), lw.haptics.ScriptedMotion([0.0, 1.0], np.zeros((2, 3)))]
+    yield from [lw.haptics.CouplingSettings(), lw.haptics.RecordedMotion([0.0, 1.0], np.zeros((2, 3)))]
 
 
 def test_what_they_show_says_something():

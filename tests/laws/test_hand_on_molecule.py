@@ -30,6 +30,7 @@ KINDS = {
     ),
 }
 COUPLING = {"stiffness": 2000.0, "damping": 0.0, "force_limit": 1e6, "torque_limit": 1e6}  # [kJ/mol/nm²], ...
+COUPLING |= {"passive": False, "watchdog": 60.0}  # what is felt is what the law says
 
 
 @pytest.mark.parametrize("engine", ["numba", "openmm"])

@@ -20,7 +20,7 @@ from linkwork.dynamics.reroot import NOTHING_LOST
 from linkwork.model import layout
 from linkwork.model.path_motion import path_motion
 from linkwork.model.reroot import chain_of_inversion
-from linkwork.model.root_joint import nearest_coordinates, quaternion
+from linkwork.model.root_joint import nearest_coordinates
 from linkwork.reference.joint_calculus import joint_pose
 
 ROBOTS = Path(__file__).parents[3] / "shared" / "data" / "robots"
@@ -332,7 +332,7 @@ def test_projection_takes_the_nearest_pose():
     body.add_body("plate", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (1.0, 1.0, 0.1)))
     model = body.compile()
     turn = lw.Pose(rpy=(0.0, 0.3, 0.0)) @ lw.Pose(rpy=(0.1, 0.0, 0.0))
-    state = model.state([0.0, 0.0, 0.0, *quaternion(turn)])
+    state = model.state([0.0, 0.0, 0.0, *turn.quaternion])
     result = lw.reroot(model, state, "plate", (0.0, 0.0, 0.0), lw.Revolute((0, 1, 0)), project=True)
     same = rounding(condition=1e2)  # an angle of 0.1 from a rotation matrix
     assert result.state.q[0] == pytest.approx(0.3, abs=same)

@@ -10,6 +10,7 @@ import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import OPEN, STALE
 from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.reference.plain_dca import PlainDca
 
 # Chains of 6x6 solves: ε times their condition (1e3), relative to the same sums over absolute values.
@@ -131,7 +132,7 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
     sim._prepare()  # columns and factors of all nodes with these loads
-    dca = PlainDca(model, state, effort, wrenches)
+    dca = PlainDca(model, state, effort, wrenches, assembly=DcaSolver(model, merges_welds=False).assembly)
     assert (dca.assembly.nodes == sim._plan.nodes).all()
     motion = Motion(model, state, sim._plan.nodes)
     rigid = np.flatnonzero(motion.rigid)
@@ -163,7 +164,7 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
     sim.max_active = 4
     sim.update_region(1e-2)
     state = sim.state
-    dca = PlainDca(model, state, effort, wrenches)
+    dca = PlainDca(model, state, effort, wrenches, assembly=DcaSolver(model, merges_welds=False).assembly)
     motion = Motion(model, state, sim._plan.nodes)
     closed = np.flatnonzero(sim._run.flag & (OPEN | STALE) == 0)
     assert closed.size > 0.2 * len(sim._plan.nodes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
-from linkwork.core.checks import one_of, positive, whole
+from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
@@ -126,6 +126,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         limits: bool | None = None,
     ):
         as_model(model, "FullDynamics")
+        implicit_joints = None if implicit_joints is None else flag(implicit_joints, "implicit_joints")
         one_of(device, DEVICES, "device")
         one_of(algorithm, ALGORITHMS, "algorithm")
         one_of(integrator, (*FULL_INTEGRATORS, AUTO), "integrator")
@@ -151,8 +152,12 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         super().__init__(model, State(*as_finite_state(model, state)))
         self._set_outside(field, thermostat)
-        self.algorithm, self.integrator, self.keep_momentum = algorithm, integrator, bool(keep_momentum)
-        self.implicit_joints = algorithm == "aba" if implicit_joints is None else bool(implicit_joints)
+        self.algorithm, self.integrator, self.keep_momentum = (
+            algorithm,
+            integrator,
+            flag(keep_momentum, "keep_momentum"),
+        )
+        self.implicit_joints = algorithm == "aba" if implicit_joints is None else implicit_joints
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = self._first_state
         if model.loops:

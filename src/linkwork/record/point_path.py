@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray, frozen
-from linkwork.dynamics.inputs import as_array
+from linkwork.dynamics.inputs import as_finite
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def point_path(recording: Recording, body: str | int, at: ArrayLike) -> FloatArray:
     """See `Recording.path_of`. Cost: O(depth) per frame."""
     model = recording.model
-    point = as_array(at, (3,), "at", model)
+    point = as_finite(at, (3,), "at", model)
     index: Any = body
     if isinstance(body, str):
         index, pose = model.frame(body)

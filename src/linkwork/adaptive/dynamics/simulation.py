@@ -21,7 +21,7 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.contact.settings import Contact
-from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.dynamics.front import Energy, Momentum, body_poses
 from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
@@ -106,12 +106,13 @@ class AdaptiveDynamics(RegionSimulation):
         limits: bool | None = None,
     ):
         as_model(model, "AdaptiveDynamics")
+        implicit_joints = flag(implicit_joints, "implicit_joints")
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         outside = field is not None or thermostat is not None
         if integrator == AUTO:
             touching = contact is not None or (limits is not False and has_limits(model))
-            integrator = suitable_integrator(touching, bool(implicit_joints), outside)
+            integrator = suitable_integrator(touching, implicit_joints, outside)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)
@@ -122,7 +123,7 @@ class AdaptiveDynamics(RegionSimulation):
         self.max_active = None if active_joints is None else whole(active_joints, 0, "active_joints")
         self.update_every = whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
-        self.implicit_joints, self.keep_momentum = bool(implicit_joints), bool(keep_momentum)
+        self.implicit_joints, self.keep_momentum = implicit_joints, flag(keep_momentum, "keep_momentum")
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
         q, v = as_finite_state(model, state)
         if model.loops:
