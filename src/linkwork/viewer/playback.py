@@ -27,7 +27,7 @@ EVENTS = {  # scalars whose changes are events, and what a change is called
 }
 MOST_EVENTS = 200
 LOOKED_AT = 24  # frames that the camera must see whole
-APART = 1.2  # two mechanisms stand side by side at this part of their size
+APART, BETWEEN = 1.0, 0.15  # two mechanisms stand side by side at these parts of their width and of their size
 
 
 def events_of(recording: Recording) -> list[tuple[float, str]]:
@@ -98,7 +98,13 @@ class Playback:
         colors = (0.5 * by_depth(other.model) + 0.5 * SECOND).astype(np.uint8)
         self._second = Drawing(self.server.scene, "second", pieces_of(other.model), T, colors, size)
         side = np.cross(self.stage.up, self.stage.camera.position - self.stage.camera.look_at)
-        self._second.root.position = APART * size * side / np.linalg.norm(side)
+        side /= np.linalg.norm(side)
+        room = room_of(other, pieces_of(other.model))
+        width = float(np.ptp(np.concatenate([room, self.stage.room]) @ side))
+        offset = -(APART * width + BETWEEN * size) * side
+        self._second.root.position = offset
+        # It stands on the left, and on the right is room for the controls.
+        self.stage.make_room(np.concatenate([room + offset, self.stage.room - offset]))
 
     def _add_controls(self) -> None:
         gui = self.server.gui

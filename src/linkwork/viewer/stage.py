@@ -46,7 +46,7 @@ class Stage:
         self._waits = threading.Event()
         self.layers: Layers | None = None
         self.drawing: Drawing
-        self._room = np.zeros((0, 3)) if room is None else room
+        self.room = np.zeros((0, 3)) if room is None else room
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self.show_model(model, state)
         server.on_client_connect(self._follow)
@@ -56,7 +56,7 @@ class Stage:
         self.model, self.state = model, state
         self.poses = body_poses(model, state)
         self.pieces = pieces_of(model)
-        corners = np.concatenate([self.pieces.corners(self.poses), self._room])
+        corners = np.concatenate([self.pieces.corners(self.poses), self.room])
         self.up = up_of(model)
         self.camera = framing(corners, self.up)
         self.plain: Colors = by_depth(model)
@@ -109,6 +109,12 @@ class Stage:
         first.near, first.far = 1e-3 * view.size, 1e3 * view.size
         for client in self.server.get_clients().values():
             client.camera.position, client.camera.look_at = view.position, view.look_at
+
+    def make_room(self, points: FloatArray) -> None:
+        """Steps back until the camera sees these points too [m], shape (k, 3)."""
+        self.room = np.concatenate([self.room, points])
+        self.camera = framing(np.concatenate([self.pieces.corners(self.poses), self.room]), self.up)
+        self._set_camera()
 
     def _lay_ground(self, corners: FloatArray) -> None:
         planes = [
