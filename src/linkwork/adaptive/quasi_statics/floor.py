@@ -2,8 +2,10 @@
 
 The estimate of `metric/rounding_floor.py` counts the roundings of one solve. `metric/lost_digits.py` adds by how much the
 coefficients themselves may be worse; it errs on the safe side, often by far. Where even that is nothing, it is the floor.
-Where not, the accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n), when a
-solve is asked for, after changes of loads, and now and then. Theory: docs/theory/adaptive_quasi_statics.md.
+Where it is small against the tolerance, it is the floor too. Where not, the accelerations are compared with those of `aba`,
+which adds inertias and keeps its digits there: O(n), at the first solve, where more joints are computed than before, and
+again when solves have cost a few times that. Between, what was found last goes with the present estimate, also for other
+loads: a change of loads costs O(log n), not O(n). Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
 from __future__ import annotations
@@ -30,40 +32,37 @@ FloatArray = NDArray[np.float64]
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
-SMALL_PART = 0.125  # of the tolerance, for linkages of many bodies on which loads change often
-MANY_BODIES = 500  # from here on `aba` costs more than most solves do
-WORTH_MEASURING = 4  # joints computed since the last measurement, per body: then another one costs a few per cent
+SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
+WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 
 # What was measured last: the floors over their estimates; joints that may be computed until it is measured again (zero: at
-# once); how many were computed.
-RATIO, LEFT, JOINTS, MEASURED = slice(0, 2), 2, 3, 4
+# once); the most that were computed; solves since the last estimate.
+RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
 
 
-def form_floor(sim: QuasiStatics, goal: float | None) -> FloatArray:
+def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
     total, largest, lost = rounding_floor(sim._table, sim._depth)
-    plain, known, joints = np.array([total, largest]), sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
+    known, joints = sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
     linkage = "linkage" in sim.measure
     size = sim._size(linkage)
-    suspected = lost * plain
+    suspected = (lost * total, lost * largest)
     doubt = suspected[0 if linkage else 1]
-    if doubt <= NEGLIGIBLE * size:
-        return suspected
-    known[LEFT] -= FLOOR_EVERY * joints
-    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS]:
-        return np.minimum(known[RATIO] * plain, suspected)
+    known[LEFT] -= known[SOLVES] * joints
+    known[SOLVES] = 0.0
     allowed = (goal or 0.0) * (size if sim.measure.startswith("relative") else 1.0)
-    if sim.model.n_bodies > MANY_BODIES and doubt <= SMALL_PART * allowed:
+    if doubt <= max(NEGLIGIBLE * size, SMALL_PART * allowed):
         return suspected
-    measured = difference_from_aba(sim)
-    if measured is None or not (plain > 0.0).all():
-        return suspected
-    known[RATIO] = np.maximum(1.0, MARGIN * measured / plain)
-    known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, joints
-    return np.minimum(known[RATIO] * plain, suspected)
+    if known[LEFT] <= 0.0 or joints > OTHER_JOINTS * known[JOINTS]:
+        measured = difference_from_aba(sim)
+        if measured is None or not (total > 0.0 and largest > 0.0):
+            return suspected
+        known[RATIO] = np.maximum(1.0, MARGIN * measured / (total, largest))
+        known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, max(joints, known[JOINTS])
+    return min(known[0] * total, suspected[0]), min(known[1] * largest, suspected[1])
 
 
 def difference_from_aba(sim: QuasiStatics) -> FloatArray | None:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
-from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, form_floor
+from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, SOLVES, form_floor
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
@@ -178,7 +178,7 @@ class QuasiStatics(TreeSimulation):
         started = time.perf_counter()
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
-        self._measured_floor[:] = 0.0
+        self._measured_floor[SOLVES] += 1.0
         self._meet_loops(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return self._report(reached, joints, updated, goal)
@@ -191,7 +191,7 @@ class QuasiStatics(TreeSimulation):
         reached = self._expand(goal, self._end_of(time.perf_counter()))
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
-        self._measured_floor[:] = 0.0
+        self._measured_floor[SOLVES] += 1.0
         return self._report(reached, self._run.counts[JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
@@ -307,7 +307,7 @@ class QuasiStatics(TreeSimulation):
         self.time += done * h
         if self._is_changed:  # what rounding is relative to may be another
             self._steps_since_floor = FLOOR_EVERY
-            self._measured_floor[:] = 0.0
+        self._measured_floor[SOLVES] += done
         self._is_changed = False
         self._solved = False
         self._has_moved = done > 0
