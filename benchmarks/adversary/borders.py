@@ -118,6 +118,12 @@ def try_call(call: Call, rng: random.Random) -> str:
         arguments["load"] = subject.loads[0]
     positional = [arguments.pop("name", "b")] if call.function == "edit_body" else []
     arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_value(rng)
+    if call.function in (
+        "advance",
+        "step",
+        "run",
+    ):  # where these fail on the way, what is remembered besides may differ
+        return judged(lambda: getattr(subject, call.function)(*positional, **arguments))  # type: ignore[arg-type]
     before = fingerprint(subject)
     what = judged(lambda: getattr(subject, call.function)(*positional, **arguments))  # type: ignore[arg-type]
     if what == NAN and isinstance(subject, lw.Pose):

@@ -60,7 +60,7 @@ class Contact:
             or self.max_sweeps < 1
         ):
             raise StateError(f"contact: max_sweeps is {self.max_sweeps!r}; it must be a whole number ≥ 1.")
-        if self.law not in LAWS:
+        if not isinstance(self.law, str) or self.law not in LAWS:
             raise StateError(f"contact: law is {self.law!r}; it must be one of {', '.join(map(repr, LAWS))}.")
         for name in ("self_contact", "continuous"):
             if not isinstance(getattr(self, name), bool):

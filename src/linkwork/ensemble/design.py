@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.axes import Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
@@ -66,6 +67,8 @@ def _axes(vary: Any) -> dict[str, Axis] | None:
         return None
     if isinstance(vary, Mapping):
         return {str(key): as_axis(given, str(key)) for key, given in vary.items()}
+    if not isinstance(vary, str | list | tuple):
+        raise LinkworkError(f'vary is {shown(vary)}; give words "key=values", a table by key, or points as tables.')
     words = [vary] if isinstance(vary, str) else list(vary)
     if words and all(isinstance(word, Mapping) for word in words):
         return None

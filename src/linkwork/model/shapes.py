@@ -133,7 +133,7 @@ class HeightField(Shape):
     def __post_init__(self) -> None:
         try:
             grid = np.array(self.heights, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError("HeightField heights must be rows of numbers, all of the same length.") from None
         if grid.ndim != 2 or min(grid.shape) < 2:
             raise ModelError(

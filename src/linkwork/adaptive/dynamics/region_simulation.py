@@ -341,6 +341,7 @@ class RegionSimulation(Touched, PieceForces):
             and bool((np.diff(opened) > 0).all())
             and opened.size == counts[OPEN_COUNT]
             and bool((counts >= 0).all())
+            and bool((np.asarray(saved["metric_sums"]) >= 0.0).all())
             and bool((counts[[SORTED_COUNT, HEAP_COUNT, JOINT_COUNT, ACTIVE_COUNT]] <= nodes).all())
             and counts[LOAD_COUNT] == np.shape(saved["load_table"])[0]
             and all(np.asarray(saved[name]).dtype.kind in "iu" for name in ("flag", "held_open"))
