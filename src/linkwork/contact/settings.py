@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import StateError
 
@@ -76,8 +77,6 @@ class Contact:
 
 
 def _number(value: Any, least: float, most: float, name: str, wanted: str, open_below: bool = False) -> None:
-    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if good and isinstance(value, int) and abs(value) > 2**1000:
-        good = False  # too large for a float
-    if not good or not (least <= value <= most) or math.isinf(value) or (open_below and value <= least):
-        raise StateError(f"contact: {name} is {value!r}; it must be {wanted}.")
+    number = float_or_nan(value)
+    if not (least <= number <= most) or math.isinf(number) or (open_below and number <= least):
+        raise StateError(f"contact: {name} is {shown(value)}; it must be {wanted}.")

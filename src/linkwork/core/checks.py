@@ -21,7 +21,7 @@ LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes of a name in a folder, and of a 
 
 def positive(value: Any, what: str) -> float:
     """A finite number > 0."""
-    number = _number(value)
+    number = float_or_nan(value)
     if not math.isfinite(number) or number <= 0.0:
         raise StateError(f"{what} is {shown(value)}; it must be a finite number > 0.")
     return number
@@ -29,7 +29,7 @@ def positive(value: Any, what: str) -> float:
 
 def finite(value: Any, what: str) -> float:
     """A finite number."""
-    number = _number(value)
+    number = float_or_nan(value)
     if not math.isfinite(number):
         raise StateError(f"{what} is {shown(value)}; it must be a finite number.")
     return number
@@ -37,7 +37,7 @@ def finite(value: Any, what: str) -> float:
 
 def not_negative(value: Any, what: str, finite: bool = False) -> float:
     """A number ≥ 0; infinity is one unless `finite`."""
-    number = _number(value)
+    number = float_or_nan(value)
     if math.isnan(number) or number < 0.0 or (finite and math.isinf(number)):
         raise StateError(f"{what} is {shown(value)}; it must be a {'finite ' if finite else ''}number ≥ 0.")
     return number
@@ -161,7 +161,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
-def _number(value: Any) -> float:
+def float_or_nan(value: Any) -> float:
     """A float, NaN for what is not a number: every caller refuses it."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         return math.nan
