@@ -2,10 +2,11 @@
 
 The estimate of `metric/rounding_floor.py` counts the roundings of one solve. `metric/lost_digits.py` adds by how much the
 coefficients themselves may be worse; it errs on the safe side, often by far. Where even that is nothing, it is the floor.
-Where it is small against the tolerance, it is the floor too. Where not, the accelerations are compared with those of `aba`,
-which adds inertias and keeps its digits there: O(n), at the first solve, where more joints are computed than before, and
-again when solves have cost a few times that. Between, what was found last goes with the present estimate, also for other
-loads: a change of loads costs O(log n), not O(n). Theory: docs/theory/adaptive_quasi_statics.md.
+Where it is small against the tolerance, and the bound keeps the tolerance with it, it is the floor too. Where not, the
+accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n), at the first solve,
+where more joints are computed than before, and again when solves have cost a few times that. Between, what was found last
+goes with the present estimate, also for other loads: a change of loads costs O(log n), not O(n).
+Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
 from __future__ import annotations
@@ -53,8 +54,10 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     doubt = suspected[0 if linkage else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
-    allowed = (goal or 0.0) * (size if sim.measure.startswith("relative") else 1.0)
-    if doubt <= max(NEGLIGIBLE * size, SMALL_PART * allowed):
+    if doubt <= NEGLIGIBLE * size:
+        return suspected
+    bound, part = sim._bound(suspected)
+    if goal is not None and part <= SMALL_PART * goal and bound <= goal:
         return suspected
     if known[LEFT] <= 0.0 or joints > OTHER_JOINTS * known[JOINTS]:
         measured = difference_from_aba(sim)

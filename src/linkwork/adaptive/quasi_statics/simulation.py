@@ -340,10 +340,10 @@ class QuasiStatics(TreeSimulation):
         square = sums[SUM_JOINT] + sums[SUM_QUEUE] if linkage else sums[MAX_JOINT]
         return math.sqrt(square) / float(sums[UNIT])
 
-    def _bound(self) -> tuple[float, float]:
-        """Error bound by the chosen measure, and the part of it that is rounding."""
+    def _bound(self, floors: tuple[float, float]) -> tuple[float, float]:
+        """Error bound by the chosen measure over such floors, and the part of it that is rounding."""
         linkage = "linkage" in self.measure
-        hidden, floor = self._hidden(), self._floor[0 if linkage else 1]
+        hidden, floor = self._hidden(), floors[0 if linkage else 1]
         if not self.measure.startswith("relative"):
             return hidden + floor, floor
         size = self._size(linkage)
@@ -351,16 +351,14 @@ class QuasiStatics(TreeSimulation):
             return hidden, 0.0
         if size <= floor:  # rounding may be all there is
             return math.inf, math.inf
-        rounding = (
-            (1.0 + hidden) * floor / (size - floor)
-        )  # the true size may be smaller than the computed one by floor
+        rounding = (1.0 + hidden) * floor / (size - floor)  # the true size may be smaller than the computed one by floor
         return hidden + rounding, rounding
 
     def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
-        bound, floor = self._bound()
+        bound, floor = self._bound((self._floor[0], self._floor[1]))
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
             warnings.warn(
