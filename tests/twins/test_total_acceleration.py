@@ -195,5 +195,6 @@ def test_without_cancellation_both_forms_choose_the_same_joints(seed):
         assert [model.joint_names[i] for i in choice.computed] == sim.computed_joints
         # Squares of what is a hundredth of the largest keep 12 digits of 16; some are lost to the condition of the joints.
         assert choice.bound == pytest.approx(report.error_bound - report.rounding_floor, rel=1e-6)
-        assert report.reached and report.error_bound <= tolerance
+        assert report.reached
+        assert report.error_bound <= tolerance
         assert choice.qdd == pytest.approx(sim.acceleration, abs=1e-9 * np.abs(choice.qdd).max())

@@ -351,7 +351,8 @@ class QuasiStatics(TreeSimulation):
             return hidden, 0.0
         if size <= floor:  # rounding may be all there is
             return math.inf, math.inf
-        rounding = (1.0 + hidden) * floor / (size - floor)  # the true size may be smaller than the computed one by floor
+        # The true size may be smaller than the computed one by floor.
+        rounding = (1.0 + hidden) * floor / (size - floor)
         return hidden + rounding, rounding
 
     def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
