@@ -171,7 +171,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         moving = mv.allocate(model.arrays, bases, tree_of, method)
         self._moving = moving._replace(effort=self._effort, motor=self._motor, wrench=self._loads.wrench)
         self._prepare_outside()
-        self._begin_touching(model, contact, act, bases.size)
+        self._begin_touching(model, contact, act)
         touching = self._touching is not None
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving.q[:], self._moving.v[:] = q, v

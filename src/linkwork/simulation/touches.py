@@ -70,14 +70,14 @@ class Touched:
     contact: Contact | None
     _touching: Touching | None
 
-    def _begin_touching(self, model: Model, contact: Contact | None, limits: bool, trees: int) -> None:
+    def _begin_touching(self, model: Model, contact: Contact | None, limits: bool) -> None:
         self.contact, self.limits = contact, limits
         self._contact_settings = "" if contact is None else repr(contact)
         self._touching = None
         if contact is not None or limits:
             from linkwork.simulation.touching.front import Touching
 
-            self._touching = Touching(model, contact, limits, trees)
+            self._touching = Touching(model, contact, limits)
 
     @property
     def contacts(self) -> tuple[ContactPoint, ...]:

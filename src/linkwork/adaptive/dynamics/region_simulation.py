@@ -76,7 +76,7 @@ class RegionSimulation(Touched, PieceForces):
         tables = [_like(array) for array in model.arrays[:-1]]
         tables[2], gravity = model.arrays.screws, model.arrays.gravity
         self._moving = mv.allocate([*tables, gravity], self._bases.copy(), tree_of.copy(), method)
-        self._begin_touching(model, contact, limits, self._bases.size)
+        self._begin_touching(model, contact, limits)
         touching = self._touching is not None
         self._constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=touching)
         self._moving_table = describe(self._moving, self._constraints, *self._touching_bundles())

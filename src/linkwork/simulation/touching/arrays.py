@@ -61,7 +61,6 @@ class Touch(NamedTuple):
     )
     own: Float2  # (6, 6) and per impulse on it, were the one above held
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
-    pushed: Int1  # (t,) floating trees whose coordinates were corrected in this step
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
     settings: Float1
@@ -143,7 +142,7 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
 
 
 def allocate_touch(
-    bodies: int, coordinates: int, freedoms: int, trees: int, nodes: int, contacts: int, slots: int, limits: int
+    bodies: int, coordinates: int, freedoms: int, nodes: int, contacts: int, slots: int, limits: int
 ) -> Touch:
     touch = Touch(
         open_nodes=np.zeros(nodes, dtype=np.int64),
@@ -164,7 +163,6 @@ def allocate_touch(
         carry=np.zeros((6, 6)),
         own=np.zeros((6, 6)),
         joint=np.zeros((12, 6)),
-        pushed=np.zeros(trees, dtype=np.int64),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
         settings=np.zeros(SETTINGS),

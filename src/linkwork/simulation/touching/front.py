@@ -57,10 +57,10 @@ class ContactReport:
 class Touching:
     """Contact (where there are settings) and joint limits (where they act) of one simulation.
 
-    bodies, freedoms, trees: the most that the moving linkage may have.
+    bodies, freedoms: the most that the moving linkage may have.
     """
 
-    def __init__(self, model: Model, contact: Contact | None, limits: bool, trees: int):
+    def __init__(self, model: Model, contact: Contact | None, limits: bool):
         self.model, self.contact = model, contact
         self.finder: Finder | None = None
         margin, contacts, nodes = 0.0, 0, 0
@@ -74,7 +74,7 @@ class Touching:
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         slots = FIRST_SLOTS + 2 * len(model.loops)
         self.touch = ta.allocate_touch(
-            model.n_bodies, model.nq, model.nv, trees, nodes, contacts, slots, FIRST_LIMITS if limits else 0
+            model.n_bodies, model.nq, model.nv, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )
         if self.finder is not None:
             opened = all_open(self.finder.volumes)

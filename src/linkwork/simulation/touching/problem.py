@@ -20,13 +20,12 @@ from linkwork.contact.solver.problem import (
     SWEEPS,
 )
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import P_, R_, TWIST
+from linkwork.dynamics.aba import TWIST
 from linkwork.model.joint_kernels import quaternion_at
 from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.accelerate import place_and_move
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.momentum import MOMENTUM, momentum_leaf_to_root
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
 from linkwork.simulation.touching.answers import answer, answer_matrix, to_world
 from linkwork.simulation.touching.arrays import (
@@ -56,8 +55,8 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
-from linkwork.spatial.vectors import join, wrench_to_parent
+from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
+from linkwork.spatial.vectors import join
 
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
@@ -271,7 +270,7 @@ def resolve(table, h, limits):
         answer(table, limits, problem.push, x.change)
         for k in range(s.v.shape[0]):
             s.u[k] += x.change[k]
-    note_momentum(s, t, problem)
+    note_momentum(s, t, problem, h)
     integrate(s.tree, s.q, s.u, h, s.q)
     turn_with_frames(s, h)
     for k in range(limits):
@@ -304,46 +303,27 @@ def turn_with_frames(s, h):
 
 
 @inlined
-def note_momentum(s, t, problem):
-    """Impulses change the momentum that floating trees are to have; trees whose coordinates are corrected are noted."""
-    for k in range(t.pushed.shape[0]):
-        t.pushed[k] = 0
+def note_momentum(s, t, problem, h):
+    """Impulses change the momentum that floating trees are to have.
+
+    To correct coordinates takes no impulse, but moves the centre of mass by h Σf / m past the world's origin: the momentum
+    about that point changes with it. What a tree does to itself, by limits or by touching itself, moves no centre of mass.
+    """
     if s.counts[KEEPS_MOMENTUM] == 0:
         return
-    m = t.counts[SLOTS]
-    for r in range(m):
+    for r in range(t.counts[SLOTS]):
         tree = s.tree_of[t.reached[r]]
         if tree >= 0:
             f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
             n = (problem.impulse[6 * r], problem.impulse[6 * r + 1], problem.impulse[6 * r + 2])
             add_to6(s.kept, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
-            for e in range(6):
-                if problem.push[6 * r + e] != 0.0:
-                    t.pushed[tree] = 1
-    for k in range(t.counts[LIMITS]):
-        tree = s.tree_of[t.reached[m + k]]
-        if tree >= 0 and problem.push[6 * m + k] != 0.0:
-            t.pushed[tree] = 1
-
-
-@routine
-def accept_pushes(table):
-    """Trees whose coordinates were corrected keep the momentum they have now: to move mass takes no impulse."""
-    s = moving_of(table)
-    t = touch_of(table)
-    if s.counts[KEEPS_MOMENTUM] == 0:
-        return
-    any_pushed = False
-    for k in range(t.pushed.shape[0]):
-        any_pushed = any_pushed or t.pushed[k] != 0
-    if not any_pushed:
-        return
-    momentum_leaf_to_root(table)
-    for k in range(t.pushed.shape[0]):
-        b = s.base[k]
-        if t.pushed[k] != 0 and b >= 0:
-            moved = wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
-            store6(s.kept, k, 0, moved)
+    for r in range(t.counts[SLOTS]):
+        tree = s.tree_of[t.reached[r]]
+        if tree >= 0 and s.base[tree] >= 0:
+            f = (problem.push[6 * r + 3], problem.push[6 * r + 4], problem.push[6 * r + 5])
+            moved = scale3(h / s.composite[s.base[tree], 0], f)
+            n = cross3(moved, load3(s.kept, tree, 3))
+            add_to6(s.kept, tree, 0, join(n, (0.0, 0.0, 0.0)))
 
 
 @inlined

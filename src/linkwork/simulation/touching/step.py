@@ -39,7 +39,6 @@ from linkwork.simulation.touching.arrays import (
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
-    accept_pushes,
     free_motion,
     near_limits,
     note_changes,
@@ -178,8 +177,6 @@ def end_touching(table, h, status, count):
         status = DONE
         if constraints_of(table).ends.shape[0] > 0:
             status = close_loops(table)
-        if status == DONE:
-            accept_pushes(table)
     status = finish(table, status)
     if status == OK:
         note_changes(table)
