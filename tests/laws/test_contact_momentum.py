@@ -73,7 +73,7 @@ def test_a_chain_that_hits_itself_keeps_its_momentum(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_chains_that_collide_keep_what_they_have_together(kind):
-    """Linear momentum: where coordinates are corrected, both move, and what is about a point of the world moves with them."""
+    """Linear momentum; about a point of the world it changes where corrected coordinates move both."""
     model, state = two_chains()
     sim = simulate(kind, model, state, contact=lw.Contact(restitution=0.5, friction=0.3))
     before, touched = sim.momentum.linear, 0

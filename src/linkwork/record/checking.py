@@ -37,7 +37,7 @@ class RecordingCheck:
 def check_recording(recording: Recording) -> RecordingCheck:
     """See `Recording.check`."""
     faults: list[str] = []
-    done = recording._root["committed"]
+    done = recording._files.committed
 
     def tried(look: object) -> bool:
         try:
@@ -52,10 +52,10 @@ def check_recording(recording: Recording) -> RecordingCheck:
     frames = min(rows["frames/time"], rows["frames/step"], rows["frames/changes_end"], done["frames"])
     keys, changes = min(rows["keys/frame"], rows["keys/state"]), min(rows["changes/index"], rows["changes/value"])
     if keys < done["keys"]:
-        at = int(recording._read("keys/frame", keys + 1, keys)[0]) if rows["keys/frame"] > keys else 0
+        at = int(recording._files.rows("keys/frame", keys + 1, keys)[0]) if rows["keys/frame"] > keys else 0
         frames = min(frames, at)
     if changes < done["changes"] and frames:
-        ends = recording._read("frames/changes_end", frames)
+        ends = recording._files.rows("frames/changes_end", frames)
         frames = int(np.searchsorted(ends, changes, side="right"))
     for kind in ("scalars", "reports"):
         for name in done[kind]:
@@ -65,7 +65,7 @@ def check_recording(recording: Recording) -> RecordingCheck:
     for name in CONTACTS if recording.has_contacts else ():
         _whole_rows(recording, name, faults)
     marks = [mark for mark in (done["checkpoint"], done.get("earlier")) if mark is not None]
-    whole = [tried(lambda mark=mark: recording._read_checkpoint(mark)) for mark in marks]
+    whole = [tried(lambda mark=mark: recording._files.checkpoint(mark)) for mark in marks]
     return RecordingCheck(
         faults=tuple(dict.fromkeys(faults)),
         whole_frames=frames if model_is_whole else 0,
@@ -76,17 +76,17 @@ def check_recording(recording: Recording) -> RecordingCheck:
 
 def _whole_rows(recording: Recording, name: str, faults: list[str]) -> int:
     """Rows of an array before the first that is damaged; all blocks are read, so that every fault is named."""
-    length = recording._length(name)
+    length = recording._files.length(name)
     whole = length
     try:
-        recording._check_description(name)
-        rows = int(recording._group[name].chunks[0])
+        recording._files.check_description(name)
+        rows = int(recording._files.group[name].chunks[0])
     except (FormatError, KeyError, ValueError) as error:
         faults.append(_short(error))
         return 0
     for start in range(0, length, rows):
         try:
-            recording._read(name, min(start + rows, length), start)
+            recording._files.rows(name, min(start + rows, length), start)
         except FormatError as error:
             faults.append(_short(error))
             whole = min(whole, start)

@@ -109,12 +109,12 @@ def rows_between(recording: Recording, first: int, last: int) -> tuple[NDArray[n
             f"recording '{recording.path}' has no contacts: its simulation had no contact=lw.Contact(...), "
             "or it is older than they are."
         )
-    ends = recording._read(ENDS, last, max(first - 1, 0)) if last > first else np.zeros(0, dtype=np.int64)
+    ends = recording._files.rows(ENDS, last, max(first - 1, 0)) if last > first else np.zeros(0, dtype=np.int64)
     start = int(ends[0]) if first > 0 and ends.size else 0
     ends = ends[1:] if first > 0 else ends
     stop = int(ends[-1]) if ends.size else start
     frames = first + np.searchsorted(ends, np.arange(start, stop), side="right")
-    rows = ContactRows(recording._read(ROWS_IDS, stop, start), recording._read(ROWS_NUMBERS, stop, start))
+    rows = ContactRows(recording._files.rows(ROWS_IDS, stop, start), recording._files.rows(ROWS_NUMBERS, stop, start))
     return frames, rows
 
 

@@ -410,7 +410,7 @@ class Recorder(Uncopied):
         recorder._about = {}
         with Recording(folder) as recording:
             model = recording.model
-            mark, recorder.saved, recorder.run = recording._last_whole_checkpoint()
+            mark, recorder.saved, recorder.run = recording._files.last_whole_checkpoint()
         warn_of_other_kernels(folder, root.get("versions", {}))
         lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports", "tails")}
         lengths["contacts"] = mark.get("contacts", 0)  # recordings made before contacts were kept have none

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -18,12 +16,11 @@ from linkwork.core.describe import html_table
 from linkwork.core.units import units_of
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import body_poses
-from linkwork.errors import FormatError, LinkworkError, LinkworkWarning, StateError
+from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.record.bundles import read_checkpoint
-from linkwork.record.checksums import BlockSums, array_sum, check_description, damaged
-from linkwork.record.container import ROOT, read_checked, read_root, read_rows, zarr_library
+from linkwork.record.checked_folder import CheckedFolder
+from linkwork.record.container import zarr_library
 from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.model_store import read_model
 from linkwork.record.time_lines import time_lines
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
 
 
 CONTACTS = "frames/contacts_end"  # there where contacts were recorded
-LENGTHS = {"changes": "changes", "keys": "keys", "contacts": "contacts"}  # arrays whose rows are not frames
-LARGEST_KEPT = 4 << 20  # bytes of an array that stay in memory after they were read
 
 
 class FrameIndexError(StateError, IndexError):
@@ -75,16 +70,10 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, *, frames: int | None = None, _root: dict[str, Any] | None = None):
-        zarr = zarr_library()
+        zarr_library()  # says what to install where it is missing
         self.path = as_path(path, "a recording")
         self._most = None if frames is None else whole(frames, 0, "frames")
-        self._root = read_root(self.path) if _root is None else _root
-        self._checked: set[str] = set()  # names whose descriptions were compared with their sums
-        self._sums: dict[str, BlockSums] = {}
-        self._read_last: dict[str, tuple[int, NDArray[Any]]] = {}
-        with self._damage():
-            self._group: Any = zarr.open_group(self.path, mode="r")
-            self._check_lengths()
+        self._files = CheckedFolder(self.path, _root)
         self._kept: tuple[int, FloatArray] | None = None  # the state formed last
 
     # --------------------------------------------------------------------------------------------------------------- about
@@ -92,68 +81,66 @@ class Recording:
     @property
     def scene(self) -> str | None:
         """The text the run was made from, if it was."""
-        return self._root.get("scene")
+        return self._files.root.get("scene")
 
     @property
     def settings(self) -> dict[str, Any]:
         """How the simulation and its run were set up, by name."""
-        return dict(self._root.get("settings", {}))
+        return dict(self._files.root.get("settings", {}))
 
     @property
     def metadata(self) -> dict[str, Any]:
         """What the user noted."""
-        return dict(self._root.get("metadata", {}))
+        return dict(self._files.root.get("metadata", {}))
 
     @property
     def versions(self) -> dict[str, str]:
         """Linkwork, NumPy, Numba, Zarr, Python and platform that made it."""
-        return dict(self._root.get("versions", {}))
+        return dict(self._files.root.get("versions", {}))
 
     @property
     def created(self) -> str:
         """When it began, in UTC (ISO 8601)."""
-        return str(self._root.get("created", ""))
+        return str(self._files.root.get("created", ""))
 
     @property
     def status(self) -> str:
         """ "running" (or killed), "finished", "stopped" by a callback, "interrupted" by Ctrl-C, or "failed"."""
-        return str(self._root["committed"]["status"])
+        return str(self._files.committed["status"])
 
     @cached_property
     def model(self) -> Model:
         """The model, made again from what is stored: equal to the recorded one in every number."""
-        with self._damage():
-            self._check_description("model")
-            missing = [name for name in self._root.get("contents", {}) if not (self.path / name / ROOT).is_file()]
-            if missing:
-                raise damaged(self.path / missing[0] / ROOT, "is missing")
-            return read_model(self._group["model"], lambda name: self._whole_array(f"model/{name}"))
+        with self._files.damage():
+            self._files.check_description("model")
+            self._files.refuse_missing()
+            return read_model(self._files.group["model"], lambda name: self._files.whole_array(f"model/{name}"))
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
     def __len__(self) -> int:
-        count = int(self._root["committed"]["frames"])
+        count = int(self._files.committed["frames"])
         return count if self._most is None else min(count, self._most)
 
     @cached_property
     def times(self) -> FloatArray:
         """[s], shape (len,)."""
-        return self._read("frames/time", len(self))
+        return self._files.rows("frames/time", len(self))
 
     @cached_property
     def steps(self) -> IntArray:
         """Steps done at each frame, shape (len,)."""
-        return self._read("frames/step", len(self))
+        return self._files.rows("frames/step", len(self))
 
     @cached_property
     def scalars(self) -> dict[str, FloatArray]:
         """Scalars over time by name, each of shape (len,); NaN where a frame had none."""
-        return self._scalars("scalars")
+        return self._files.scalars("scalars", len(self))
 
     @cached_property
     def reports(self) -> dict[str, FloatArray]:
         """Numbers of the steps' reports over time by name, each of shape (len,); NaN before the first step."""
-        return self._scalars("reports")
+        return self._files.scalars("reports", len(self))
 
     @property
     def states(self) -> States:
@@ -167,16 +154,16 @@ class Recording:
         k = self._checked_frame(k)
         key = int(np.searchsorted(self._key_frames, k, side="right")) - 1
         if key < 0:
-            raise self._explain("its key frames do not begin with the first frame")
+            raise self._files.explain("its key frames do not begin with the first frame")
         first = int(self._key_frames[key])
         if self._kept is not None and first <= self._kept[0] <= k:
             first, x = self._kept[0], self._kept[1].copy()
         else:
-            x = self._read("keys/state", key + 1, key)[0]
+            x = self._files.rows("keys/state", key + 1, key)[0]
         a, b = int(self._changes_end[first]), int(self._changes_end[k])
         if b > a:
-            with self._damage():
-                x[self._read("changes/index", b, a)] = self._read("changes/value", b, a)
+            with self._files.damage():
+                x[self._files.rows("changes/index", b, a)] = self._files.rows("changes/value", b, a)
         self._kept = (k, x.copy())
         return State(x[: self._nq].copy(), x[self._nq :].copy())
 
@@ -196,13 +183,13 @@ class Recording:
     @property
     def has_efforts(self) -> bool:
         """Whether efforts on joints were recorded."""
-        return EFFORTS in self._root["committed"].get("sums", {})
+        return EFFORTS in self._files.committed.get("sums", {})
 
     def efforts(self, k: int) -> Efforts:
         """What acted on the joints in the step before frame k, by source, each of shape (nv,) [N·m or N]."""
         k = self._checked_frame(k)
         self._refuse_without_efforts()
-        return Efforts(*self._read(EFFORTS, k + 1, k)[0].reshape(len(Efforts._fields), -1))
+        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(Efforts._fields), -1))
 
     def joint_effort(self, name: str, source: str = "total") -> FloatArray:
         """Efforts on a joint over time [N·m or N], shape (len, nv of the joint).
@@ -212,7 +199,7 @@ class Recording:
         part = self.model.v_slice(name)
         choice(source, ("total", *Efforts._fields), "source")
         self._refuse_without_efforts()
-        lines = self._read(EFFORTS, len(self)).reshape(len(self), len(Efforts._fields), -1)[:, :, part]
+        lines = self._files.rows(EFFORTS, len(self)).reshape(len(self), len(Efforts._fields), -1)[:, :, part]
         return np.asarray(lines.sum(axis=1) if source == "total" else lines[:, Efforts._fields.index(source)])
 
     def _refuse_without_efforts(self) -> None:
@@ -225,7 +212,7 @@ class Recording:
     @property
     def has_contacts(self) -> bool:
         """Whether contacts were recorded: where the simulation had `contact`."""
-        return CONTACTS in self._root["committed"].get("sums", {})
+        return CONTACTS in self._files.committed.get("sums", {})
 
     def contacts(self, k: int) -> tuple[ContactPoint, ...]:
         """Where bodies touched each other or an obstacle in the step before frame k, as `sim.contacts` had it."""
@@ -267,8 +254,8 @@ class Recording:
             raise StateError(
                 f"places {wanted.tolist()} are not all within q and v, which have {width} entries together."
             )
-        with self._damage():
-            return time_lines(self._read, wanted, width, self._key_frames, self._changes_end)
+        with self._files.damage():
+            return time_lines(self._files.rows, wanted, width, self._key_frames, self._changes_end)
 
     @property
     def key_frames(self) -> IntArray:
@@ -279,33 +266,8 @@ class Recording:
 
     def checkpoint(self) -> tuple[dict[str, object], dict[str, object]] | None:
         """What the simulation saved last and what its run noted then; None without a checkpoint."""
-        mark = self._root["committed"]["checkpoint"]
-        return None if mark is None else self._read_checkpoint(mark)
-
-    def _read_checkpoint(self, mark: dict[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
-        slot = mark["slot"]
-        with self._damage():
-            if "description" in mark:
-                check_description(self.path, f"checkpoints/{slot}", {f"checkpoints/{slot}": mark["description"]})
-            return read_checkpoint(self._group, slot, mark.get("content"))
-
-    def _last_whole_checkpoint(self) -> tuple[dict[str, Any], dict[str, object], dict[str, object]]:
-        """The last checkpoint, or with a warning the one before where that is damaged; and what marks it."""
-        done = self._root["committed"]
-        try:
-            return done["checkpoint"], *self._read_checkpoint(done["checkpoint"])
-        except FormatError as error:
-            earlier = done.get("earlier")
-            if earlier is None:
-                raise
-            found = self._read_checkpoint(earlier)
-            warnings.warn(
-                f"{error} The run goes on from the checkpoint before it, at frame {earlier['frames']} instead of "
-                f"{done['checkpoint']['frames']}; its end is the same.",
-                LinkworkWarning,
-                stacklevel=5,
-            )
-            return earlier, *found
+        mark = self._files.committed["checkpoint"]
+        return None if mark is None else self._files.checkpoint(mark)
 
     def check(self) -> RecordingCheck:
         """Reads everything and says which files are damaged and how many frames are whole. Cost: reading it all.
@@ -318,125 +280,35 @@ class Recording:
 
     def refresh(self) -> int:
         """Looks again at a recording that is being written; returns the number of frames."""
-        self._root = read_root(self.path)
+        self._files = CheckedFolder(self.path)
         for name in ("times", "steps", "scalars", "reports", "_key_frames", "_changes_end"):
             self.__dict__.pop(name, None)
-        for kept in (self._checked, self._sums, self._read_last):
-            kept.clear()
-        with self._damage():
-            self._group = zarr_library().open_group(self.path, mode="r")
         return len(self)
 
     # -------------------------------------------------------------------------------------------------------------- inside
 
     @cached_property
     def _key_frames(self) -> IntArray:
-        return self._read("keys/frame", int(self._root["committed"]["keys"]))
+        return self._files.rows("keys/frame", int(self._files.committed["keys"]))
 
     @cached_property
     def _changes_end(self) -> IntArray:
         """Changes in all frames up to and with each, shape (len,)."""
-        return self._read("frames/changes_end", len(self))
+        return self._files.rows("frames/changes_end", len(self))
 
     def _changes_at_last_key(self) -> int:
         return int(self._changes_end[self._key_frames[-1]])
 
     @cached_property
     def _nq(self) -> int:
-        with self._damage():
-            return int(self._group["model/rest"].shape[0])
-
-    def _scalars(self, kind: str) -> dict[str, FloatArray]:
-        names = self._root["committed"][kind]
-        if self._is_checked:
-            return {name: self._read(f"{kind}/{name}", len(self)) for name in names}
-        with self._damage():  # chunks from before a scalar appeared are not there, and read as NaN
-            return {name: np.asarray(self._group[f"{kind}/{name}"][: len(self)]) for name in names}
-
-    @property
-    def _is_checked(self) -> bool:
-        return "descriptions" in self._root
-
-    def _check_description(self, name: str) -> None:
-        """Of an array or group and of the group it is in, once."""
-        if not self._is_checked:
-            return
-        for part in (name.partition("/")[0], name):
-            if part not in self._checked:
-                check_description(self.path, part, self._root["descriptions"])
-                self._checked.add(part)
-
-    def _whole_array(self, name: str) -> NDArray[Any]:
-        """An array that is written once."""
-        self._check_description(name)
-        values = read_rows(self._group[name])
-        meant = self._root.get("contents", {}).get(name)
-        if meant is not None and array_sum(values) != meant:
-            raise damaged(self.path / name, "holds other numbers than were written")
-        return values
-
-    def _length(self, name: str) -> int:
-        """Rows that count of an array that grows."""
-        return int(self._root["committed"][LENGTHS.get(name.partition("/")[0], "frames")])
-
-    def _read(self, name: str, stop: int, start: int = 0) -> Any:
-        """Rows of an array that grows, compared with their sums."""
-        with self._damage():
-            self._check_description(name)
-            if not self._is_checked:
-                return read_rows(self._group[name], start, stop)
-            if stop <= start:
-                return np.asarray(self._group[name][:0])
-            at, rows = self._read_last.get(name, (0, None))
-            if rows is None or start < at or stop > at + rows.shape[0]:
-                sums = self._block_sums(name)
-                at, array = start - start % sums.rows, self._group[name]
-                rows = read_checked(array, self.path / name, sums, self._length(name), start, stop)
-                if rows.nbytes <= LARGEST_KEPT:
-                    self._read_last[name] = (at, rows)
-            return rows[start - at : stop - at].copy()
-
-    def _block_sums(self, name: str) -> BlockSums:
-        if name not in self._sums:
-            array, done = self._group[name], self._root["committed"]
-            self._sums[name] = BlockSums(array.shape, array.chunks)
-            self._sums[name].load(done["sums"][name], self._length(name), done.get("tails", {}).get(name))
-        return self._sums[name]
+        with self._files.damage():
+            return int(self._files.group["model/rest"].shape[0])
 
     def _checked_frame(self, k: int) -> int:
         count = len(self)
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -count <= k < count:
             raise FrameIndexError(f"frame {shown(k)} is not in recording '{self.path}', which has {count} frames.")
         return int(k) % count
-
-    def _check_lengths(self) -> None:
-        done = self._root["committed"]
-        expected = {"frames/time": "frames", "changes/value": "changes", "keys/state": "keys"}
-        for name, what in expected.items():
-            self._check_description(name)
-            length = self._group[name].shape[0]
-            if length < done[what]:
-                raise ValueError(f"{name} has {length} rows, but {done[what]} were committed")
-
-    def _explain(self, reason: object) -> FormatError:
-        return FormatError(
-            f"recording '{self.path}' is damaged: {reason}. Restore it from a copy, or make it anew; "
-            "lw.Recording(path).check() says how many frames are whole, lw.Recording(path, frames=...) reads those."
-        )
-
-    @contextmanager
-    def _damage(self) -> Iterator[None]:
-        """What Zarr raises on files that are missing or cut short, as an error that says so."""
-        try:
-            yield
-        except FormatError as error:
-            if "is damaged" in str(error):  # explained already
-                raise
-            raise self._explain(error) from None
-        except LinkworkError:
-            raise
-        except Exception as error:  # Zarr, its codecs and JSON raise what they like
-            raise self._explain(error) from error
 
     @property
     def units(self) -> Mapping[str, str]:
@@ -456,7 +328,7 @@ class Recording:
     def __repr__(self) -> str:
         s = self.units.get("s", "s")
         span = f", {self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else ""
-        name = self._root.get("model", "")
+        name = self._files.root.get("model", "")
         return f"Recording('{self.path}', model '{name}', {len(self)} frames{span}, {self.status})"
 
     def _repr_html_(self) -> str:
@@ -465,7 +337,7 @@ class Recording:
         span = f"{self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else "no frames"
         rows: list[tuple[str, object]] = [
             ("path", self.path),
-            ("model", self._root.get("model", "")),
+            ("model", self._files.root.get("model", "")),
             ("frames", f"{len(self):,}, {span}"),
             ("status", self.status),
             ("scalars", ", ".join(self.scalars)),
