@@ -69,10 +69,10 @@ def flag(value: Any, what: str, error: type[LinkworkError] = StateError) -> bool
     return bool(value)
 
 
-def function(value: Any, what: str) -> Any:
-    """Something that can be called, or None."""
-    if value is not None and not callable(value):
-        raise StateError(f"{what} must be a function, not {shown(value)}.")
+def function(value: Any, what: str, of: str = "") -> Any:
+    """Something that can be called. of: its arguments, in words."""
+    if not callable(value):
+        raise StateError(f"{what} must be a function{f' of {of}' if of else ''}, not {shown(value)}.")
     return value
 
 

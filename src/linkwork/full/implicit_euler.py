@@ -16,7 +16,7 @@ from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
-from linkwork.simulation.base import Loaded
+from linkwork.simulation.loaded import Loaded
 from linkwork.simulation.moving import OK, OVERFLOW
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6

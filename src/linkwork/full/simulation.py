@@ -23,13 +23,14 @@ from linkwork.simulation import step as steps
 from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, present_efforts
 from linkwork.simulation.advance import ADVANCE
-from linkwork.simulation.base import IntArray, LinkageSimulation
+from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
+from linkwork.simulation.loaded import IntArray
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.protocol import Report
 from linkwork.simulation.snapshot import read_only_state

@@ -1,4 +1,4 @@
-"""What all simulations of a linkage have in common: loads, efforts, motors, checkpoints and the run loop.
+"""What all simulations of a linkage have in common, besides what acts on it: another state, efforts, checkpoints.
 
 A simulation says in a few declarations what it must remember (`_SETTINGS`, `_COUNTERS`, `_kept`), and what it does when
 something that acts on it changes (`_loads_changed`, `_joint_changed`).
@@ -6,217 +6,26 @@ something that acts on it changes (`_loads_changed`, `_joint_changed`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from linkwork.core.checks import dimensions, flag, numbers, shown
+from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts, as_efforts
-from linkwork.dynamics.inputs import as_finite, as_finite_state, as_model
+from linkwork.dynamics.inputs import as_finite_state
 from linkwork.errors import LinkworkError, StateError
-from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.copying import Copied
-from linkwork.simulation.loads import Load, LoadTable, Vector
-from linkwork.simulation.motor_view import Motors
-from linkwork.simulation.motors import M_DAMPING, MOTOR_COLUMNS, joint_numbers, motor_rows
+from linkwork.simulation.loaded import FloatArray, Loaded
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
-from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 
 MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 LARGEST_COUNT = 2**62  # steps and seconds beyond this are none
-
-
-class Loaded:
-    """Loads on the bodies of a linkage, efforts and motors on its joints."""
-
-    def __init__(self, model: Model):
-        self.model = as_model(model, type(self).__name__)
-        self._loads = LoadTable(model, self)
-        self._effort = np.zeros(model.nv)
-        self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
-        self._driven: set[str] = set()  # joints that have a motor
-        self._engaged_version = self._gains_version = 0  # change where motors were taken away, and gains were set
-        self._all_motors: Motors | None = None
-        self._steps_judged: set[float] = set()  # [s] steps that the stiffness of joints was compared with
-
-    def _judge_stiffness(self, state: State, integrator: str, implicit_joints: bool, h: float) -> None:
-        """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
-        self._steps_judged.add(h)
-        if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
-            warn_of_stiff_joints(self.model, state, self._motor, integrator, h)
-
-    def advance(self, h: float, n: int = 1) -> None:
-        """n steps of h seconds, without a report."""
-        raise NotImplementedError
-
-    def _loads_changed(self, bodies: IntArray, world: int) -> None:
-        """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
-        raise NotImplementedError
-
-    def _load_table_grew(self) -> None:
-        """The table of the world's loads is another array."""
-        raise NotImplementedError
-
-    def _joint_changed(self, joint: int) -> None:
-        """The effort or the motor of the joint that carries this body is another."""
-        raise NotImplementedError
-
-    def _joints_changed(self, joints: IntArray) -> None:
-        """The efforts or motors of the joints that carry these bodies are others."""
-        for joint in joints.tolist():
-            self._joint_changed(joint)
-
-    def _coordinates_of_joints(self) -> FloatArray:
-        """Present coordinates, shape (nq,)."""
-        raise NotImplementedError
-
-    # ---------------------------------------------------------------------------------------------------------------- loads
-
-    @property
-    def loads(self) -> tuple[Load, ...]:
-        """All loads on bodies, in the order they were applied."""
-        return self._loads.all
-
-    def apply_wrench(
-        self,
-        body: str | int,
-        force: Vector = (0.0, 0.0, 0.0),
-        torque: Vector = (0.0, 0.0, 0.0),
-        frame: str = "world",
-        at: Vector = (0.0, 0.0, 0.0),
-    ) -> Load:
-        """A force [N] at a point of a body and a torque [N·m], until changed or cleared.
-
-        frame: axes the force and torque are fixed in, "world" or "body" (they turn with it).
-        at: the point, in the body's frame [m]; it follows the body.
-        Cost: O(log n).
-        """
-        return self._loads.apply([body], at, force, torque, frame)
-
-    def apply_wrenches(
-        self, bodies: Sequence[str | int] | IntArray, wrenches: ArrayLike, frame: str = "world", at: Vector = (0, 0, 0)
-    ) -> Load:
-        """Wrenches [torque; force] on k bodies in one call, shape (k, 6) [N·m, N]; one load, to change or clear together.
-
-        frame, at: as in `apply_wrench`; at: (3,) for all bodies, or (k, 3). Cost: O(k log(n/k)).
-        """
-        torque, force = self._split(bodies, wrenches)
-        return self._loads.apply(bodies, at, force, torque, frame)
-
-    def set_wrenches(self, load: Load, wrenches: ArrayLike) -> None:
-        """Replaces the wrenches [torque; force] of a load made by `apply_wrenches`, shape (k, 6). Cost: O(k log(n/k))."""
-        self._loads.refuse_unknown(load)
-        torque, force = self._split(load.bodies, wrenches)
-        self._loads.change(load, force, torque)
-
-    @staticmethod
-    def _split(bodies: Sequence[str | int] | IntArray, wrenches: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        if isinstance(bodies, str) or not isinstance(bodies, Sequence | np.ndarray) or dimensions(bodies) != 1:
-            raise StateError(f"bodies must be a list of names or numbers of bodies, not {shown(bodies)}.")
-        if len(bodies) == 0 and dimensions(wrenches) == 1 and len(wrenches) == 0:  # type: ignore[arg-type]
-            wrenches = np.zeros((0, 6))
-        array = numbers(wrenches, (len(bodies), 6), "wrenches", f"{len(bodies)} bodies")
-        return array[:, :3], array[:, 3:]
-
-    def apply_spring(self, body: str | int, target: Vector, stiffness: float, at: Vector = (0.0, 0.0, 0.0)) -> Load:
-        """A spring [N/m] of no length that pulls a point of a body towards a point of the world [m]. Cost: O(log n)."""
-        return self._loads.apply_spring(body, target, stiffness, at)
-
-    def change_wrench(self, load: Load, force: Vector | None = None, torque: Vector | None = None) -> None:
-        """Replaces the force or torque of a load, in the axes it was given in. Cost: at most O(log n)."""
-        self._loads.change(load, force, torque)
-
-    def move_target(self, load: Load, target: Vector) -> None:
-        """Moves the world point that a spring made by `apply_spring` pulls towards."""
-        self._loads.move_target(load, target)
-
-    def clear(self, load: Load) -> None:
-        """Takes a load away. Cost: O(log n)."""
-        self._loads.clear(load)
-
-    def clear_loads(self) -> None:
-        """Takes all loads on bodies away; efforts and motors stay."""
-        for load in self.loads:
-            self._loads.clear(load)
-
-    # --------------------------------------------------------------------------------------------------------------- joints
-
-    def set_effort(self, joint: str, effort: float | ArrayLike) -> None:
-        """Sets the effort on a joint [N·m or N], on top of its springs and its motor: one number per degree of freedom.
-
-        Cost: at most O(log n).
-        """
-        i = self.model.joint(joint)
-        rows = self.model.v_slice(i)
-        values: Any = effort if dimensions(effort) else [effort]
-        self._effort[rows] = joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start)
-        self._joint_changed(i)
-
-    def set_efforts(self, effort: ArrayLike) -> None:
-        """Sets the efforts on all joints [N·m or N], shape (nv,), as `set_effort` does for one.
-
-        Cost: that of setting those that differ, one by one; O(nv) to find them.
-        """
-        given = as_finite(effort, (self.model.nv,), "effort", self.model)
-        changed = np.flatnonzero(self._effort != given)
-        if changed.size:
-            self._effort[changed] = given[changed]
-            starts = self.model.arrays.tree[:, V]
-            self._joints_changed(np.unique(np.searchsorted(starts, changed, side="right") - 1))
-
-    @property
-    def motors(self) -> Motors:
-        """The motors of all joints that can have one, by vector; `sim.motors["leg_*"]` are those of some."""
-        if self._all_motors is None:
-            self._all_motors = Motors.of(self)
-        return self._all_motors
-
-    def set_motor(
-        self,
-        joint: str,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        stiffness: ArrayLike = 0.0,
-        damping: ArrayLike = 0.0,
-    ) -> None:
-        """A motor: effort stiffness (position - q) + damping (velocity - q̇), until set again or cleared.
-
-        position [rad or m], velocity [rad/s or m/s; zero if not given]: targets, one number or one per degree of freedom.
-        stiffness [N·m/rad or N/m], damping [N·m·s/rad or N·s/m]: gains, likewise, ≥ 0.
-        It pulls with at most the joint's `effort_limit`, and pushes no faster than its `velocity_limit` (docs/control.md).
-        For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
-        """
-        i = self.model.joint(joint)
-        rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        part = self.model.v_slice(i)
-        if not np.array_equal(self._motor[part, : M_DAMPING + 1], rows[:, : M_DAMPING + 1]):  # other gains
-            self._gains_version += 1
-            self._steps_judged.clear()
-        self._motor[part] = rows
-        self._driven.add(joint)
-        self._joint_changed(i)
-
-    def clear_motor(self, joint: str) -> None:
-        """Takes the motor of a joint away."""
-        i = self.model.joint(joint)  # refuses a name that does not exist
-        if joint not in self._driven:
-            raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._motor[self.model.v_slice(joint)] = 0.0
-        self._driven.discard(joint)
-        self._engaged_version += 1
-        self._gains_version += 1
-        self._joint_changed(i)
 
 
 def _other(name: str) -> str:

@@ -17,7 +17,7 @@ from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 
 if TYPE_CHECKING:
-    from linkwork.simulation.base import Loaded
+    from linkwork.simulation.loaded import Loaded
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -92,8 +92,9 @@ def refuse_strange_options(
     callback: object, on_step: object, checkpoint_every_s: object, progress: object, close: object
 ) -> None:
     """Before anything is written or moved."""
-    function(callback, "callback")
-    function(on_step, "on_step")
+    for given, name in ((callback, "callback"), (on_step, "on_step")):
+        if given is not None:
+            function(given, name)
     not_negative(checkpoint_every_s, "checkpoint_every_s")
     for value, what in ((progress, "progress"), (close, "close")):
         if value is not None:

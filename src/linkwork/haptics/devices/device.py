@@ -94,9 +94,3 @@ def unit_quaternion(rotation: ArrayLike) -> tuple[float, float, float, float]:
     q = q / size  # so that no square is too large or too small
     w, x, y, z = (q / float(np.sqrt(q @ q))).tolist()
     return (w, x, y, z)
-
-
-def function(value: object, what: str) -> None:
-    """Refuses what cannot be called."""
-    if not callable(value):
-        raise StateError(f"{what} must be a function of the time [s], not {shown(value)}.")

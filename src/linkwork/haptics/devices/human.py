@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import not_negative, positive
+from linkwork.core.checks import function, not_negative, positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
-from linkwork.haptics.devices.device import Reading, function, place
+from linkwork.haptics.devices.device import Reading, place
 
 FloatArray = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class HumanHand:
             not_negative(damping, "damping", finite=True),
             not_negative(delay, "delay", finite=True),
         )
-        function(target, "target")
+        function(target, "target", of="the time [s]")
         self._target = target
         self._clock: Callable[[], float] = time.monotonic
         self._start: float | None = None

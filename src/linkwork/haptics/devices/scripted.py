@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import numbers, shown
+from linkwork.core.checks import function, numbers, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
-from linkwork.haptics.devices.device import UPRIGHT, Reading, function, place, unit_quaternion
+from linkwork.haptics.devices.device import UPRIGHT, Reading, place, unit_quaternion
 
 FloatArray = NDArray[np.float64]
 
@@ -34,9 +34,9 @@ class ScriptedMotion:
         path: Callable[[float], Sequence[float]],
         rotation: Callable[[float], Sequence[float]] | None = None,
     ):
-        function(path, "path")
+        function(path, "path", of="the time [s]")
         if rotation is not None:
-            function(rotation, "rotation")
+            function(rotation, "rotation", of="the time [s]")
         self._path, self._rotation = path, rotation
         self._clock: Callable[[], float] = time.monotonic
         self._start: float | None = None
