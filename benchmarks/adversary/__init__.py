@@ -32,9 +32,10 @@ SHARES = {
 BORDERS = tuple(SHARES)
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000
 HANG = 10.0  # [s] that a case may take
-STARTING = 300.0  # [s] until the first case is done: kernels may have to be compiled
+STARTING = 300.0  # [s] until the first case is done, and for compiling a function
 SHOWN = 12  # kinds of faults that are listed with their smallest case
 SOUND = ("taken", "refused")
+COMPILING = "compiling"  # what a batch says while it compiles
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -112,18 +113,22 @@ def batch(border: str, seed: int, first: int, size: int, until: float | None):  
         lines.put(None)
 
     threading.Thread(target=listen, daemon=True).start()
-    begun, done = first, first - 1
+    begun, done, is_compiling = first, first - 1, False
     try:
         while done < first + size - 1:
             try:
-                line = lines.get(timeout=STARTING if done < first else HANG)
+                line = lines.get(timeout=STARTING if done < first or is_compiling else HANG)
             except queue.Empty:
                 yield begun, f"hang over {HANG:g} s"
                 return
             if line is None:
                 yield begun, f"crash with exit code {process.wait()}"
                 return
-            number, *what = json.loads(line)
+            said = json.loads(line)
+            is_compiling = said == COMPILING
+            if is_compiling:
+                continue
+            number, *what = said
             begun = number
             if what:
                 done = number
