@@ -10,7 +10,8 @@ import numpy as np
 import linkwork as lw
 from linkwork.core.bundles import describe
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_queries import response_matrix, solver_paths
+from linkwork.dynamics.path_data import solver_paths
+from linkwork.dynamics.path_queries import response_matrix
 from linkwork.dynamics.path_union import respond_together
 from linkwork.haptics import layout as at
 from linkwork.haptics.coupling import couple_many, couple_once

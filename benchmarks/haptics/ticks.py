@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.assembly.plan import node_depths
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_queries import solver_paths
+from linkwork.dynamics.path_data import solver_paths
 from linkwork.haptics import layout as at
 from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.held import Held

@@ -10,7 +10,8 @@ import linkwork as lw
 from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_queries import actual_acceleration, response_matrix, solver_paths
+from linkwork.dynamics.path_data import solver_paths
+from linkwork.dynamics.path_queries import actual_acceleration, response_matrix
 from linkwork.dynamics.path_segments import (
     AT_D,
     IN_U,

@@ -9,7 +9,8 @@ from tests.conftest import JOINTS
 import linkwork as lw
 from linkwork.core.bundles import describe
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_queries import response_matrix, solver_paths
+from linkwork.dynamics.path_data import solver_paths
+from linkwork.dynamics.path_queries import response_matrix
 from linkwork.dynamics.path_union import path_union, respond_together
 from linkwork.haptics.ports import feel_together
 

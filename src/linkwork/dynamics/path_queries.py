@@ -8,95 +8,17 @@ gives actual accelerations. Nothing off the two paths is touched.
 Kernels take one table (`core.bundles`) of `PathData`: the coefficients of a solver, or those a simulation keeps.
 """
 
-from typing import NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER, Assembly
-from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
+from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose
-from linkwork.model.joint_kernels import joint_motion
+from linkwork.dynamics.path_data import path_data_of
 from linkwork.model.layout import DOF, V
-from linkwork.model.model import Model
-from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import IDENTITY3, ZERO3
+from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.simd import combine, flat6, lane_vector, load_rows, negate6, row_sums, six_lanes
-from linkwork.spatial.vectors import ZERO6, add6, compose_pose, sub6, twist_to_child, twist_to_parent, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, twist_to_parent, wrench_to_parent
 
-MAX_DEPTH = 512  # nodes on a path; at most 5.1 log2(n) + 6 for any shape, which is 160 for a billion joints
 NO_NODE = -1
-
-
-class PathData(NamedTuple):
-    """What path queries read: coefficients that are up to date on the paths asked about, and memory for one question."""
-
-    nodes: Int2  # (N, 8)  of the assembly plan
-    block: Int1  # (N,)  coefficients of each node in `coef`
-    tree: Int2  # (n, 6)
-    hinge: Float2  # (n, 24)  pose and bias of each joint, wrench on each body
-    coef: Float1
-    freedom: Float1
-    total: Float1  # (nv,)  efforts with those of springs and dampers
-    gravity: Float1  # (3,)
-    quiet: Float1  # (nv,)  zero, but for the effort that is the cause of a response
-    answer: Float1  # (nv,)  accelerations of the joints on the way down
-    way: Int1  # (512,)  the path down
-    path: Int1  # (512,)  the path up, and the change at each of its nodes
-    change: Float2  # (512, 12)  of the gap or of b; in a rigid stretch also of b1
-    wrench: Float1  # (6,)  the cause of a response
-
-
-path_data_of = reader(PathData)
-
-
-def path_data(
-    nodes: Int2, block: Int1, tree: Int2, hinge: Float2, coef: Float1, freedom: Float1, total: Float1, gravity: Float1
-) -> PathData:
-    """Coefficients with memory for questions of one thread."""
-    way, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
-    quiet, answer = np.zeros(total.size), np.zeros(total.size)
-    change = np.zeros((MAX_DEPTH, 12))
-    gravity = np.ascontiguousarray(gravity, dtype=np.float64)
-    return PathData(
-        nodes, block, tree, hinge, coef, freedom, total, gravity, quiet, answer, way, path, change, np.zeros(6)
-    )
-
-
-class Answers(Protocol):
-    """Coefficients of the assembly tree, from which path queries read how bodies answer wrenches."""
-
-    @property
-    def assembly(self) -> Assembly: ...
-
-    @property
-    def block(self) -> NDArray[np.int64]: ...
-
-    @property
-    def tree(self) -> NDArray[np.int64]: ...
-
-    @property
-    def hinge(self) -> NDArray[np.float64]: ...
-
-    @property
-    def coef(self) -> NDArray[np.float64]: ...
-
-    @property
-    def freedom(self) -> NDArray[np.float64]: ...
-
-    @property
-    def total(self) -> NDArray[np.float64]: ...
-
-    @property
-    def model(self) -> Model: ...
-
-
-def solver_paths(solver: Answers) -> PathData:
-    """The coefficients of a solver, as last assembled."""
-    s = solver
-    return path_data(s.assembly.nodes, s.block, s.tree, s.hinge, s.coef, s.freedom, s.total, s.model.gravity)
 
 
 @inlined
@@ -432,69 +354,3 @@ def update_bias(table, source):
         elif kind == BODY and d.nodes[node, LEFT] >= 0:
             for r in range(6):
                 d.coef[d.block[node] + 8 * r + 6] += d.change[k, r]
-
-
-# ---------------------------------------------------------------------------------------------------------------- places
-
-# Columns of `place`, one row a JOIN node: pose of its last body in its first one, and the relative twist.
-PLACE_R, PLACE_P, PLACE_TWIST = 0, 9, 12
-PLACE_COLUMNS = 18
-
-
-@kernel
-def place_leaf_to_root(nodes, tree, body, screws, hinge, q, v, S, place):
-    """Pose and twist of the last body of every cluster relative to its first, so that one path places a body."""
-    for node in range(nodes.shape[0]):
-        if nodes[node, NODE_KIND] == JOIN:
-            i = nodes[node, INDEX]
-            twist, _ = joint_motion(tree, body, screws, i, q, v, S)
-            R, p, twist = beyond(nodes, place, hinge, i, nodes[node, LEFT], twist)
-            lower = nodes[node, RIGHT]
-            if nodes[lower, NODE_KIND] == JOIN:
-                Rb = load9(place, lower, PLACE_R)
-                pb = load3(place, lower, PLACE_P)
-                twist = add6(twist_to_child(Rb, pb, twist), load6(place, lower, PLACE_TWIST))
-                R, p = compose_pose(R, p, Rb, pb)
-            store9(place, node, PLACE_R, R)
-            store3(place, node, PLACE_P, p)
-            store6(place, node, PLACE_TWIST, twist)
-
-
-@inlined
-def beyond(nodes, place, hinge, i, upper, joint_twist):
-    """Pose and twist of body i relative to the first body of the cluster `upper` that carries it."""
-    R = load9(hinge, i, H_R)
-    p = load3(hinge, i, H_P)
-    twist = joint_twist
-    if nodes[upper, NODE_KIND] == JOIN:
-        twist = add6(twist_to_child(R, p, load6(place, upper, PLACE_TWIST)), twist)
-        R, p = compose_pose(load9(place, upper, PLACE_R), load3(place, upper, PLACE_P), R, p)
-    return R, p, twist
-
-
-@kernel
-def place_body(nodes, tree, body, screws, hinge, q, v, S, place, leaf, out):
-    """World pose (12 numbers) and twist in its own frame (6) of one body, from its path."""
-    R, p, twist = IDENTITY3, ZERO3, ZERO6
-    node = leaf
-    up = nodes[node, UP]
-    while up >= 0:
-        kind = nodes[up, NODE_KIND]
-        if kind == HANG or (kind == JOIN and nodes[node, ROLE] != UPPER):
-            i = nodes[up, INDEX]
-            step, _ = joint_motion(tree, body, screws, i, q, v, S)
-            if kind == JOIN:
-                Ri, pi, step = beyond(nodes, place, hinge, i, nodes[up, LEFT], step)
-            else:
-                Ri = load9(hinge, i, H_R)
-                pi = load3(hinge, i, H_P)
-            twist = add6(twist, twist_to_child(R, p, step))
-            R, p = compose_pose(Ri, pi, R, p)
-        node = up
-        up = nodes[node, UP]
-    for k in range(9):
-        out[k] = R[k]
-    for k in range(3):
-        out[9 + k] = p[k]
-    for k in range(6):
-        out[12 + k] = twist[k]

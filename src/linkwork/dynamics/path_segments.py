@@ -26,7 +26,8 @@ from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIG
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, pass_joint
-from linkwork.dynamics.path_queries import NO_NODE, PathData, climb_on, path_data_of, push_gap, times_block, unit6
+from linkwork.dynamics.path_data import PathData, path_data_of
+from linkwork.dynamics.path_queries import NO_NODE, climb_on, push_gap, times_block, unit6
 from linkwork.dynamics.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import lane_vector, negate6, row_sums

@@ -15,7 +15,8 @@ from linkwork.core.bundles import Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid
-from linkwork.dynamics.path_queries import PathData, body_bias, path_data_of, push_through, times_block
+from linkwork.dynamics.path_data import PathData, path_data_of
+from linkwork.dynamics.path_queries import body_bias, push_through, times_block
 from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.simd import flat6, lane_vector, negate6, row_sums
 from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, wrench_to_parent

@@ -22,6 +22,8 @@ from linkwork.dynamics.inputs import (
     explain_failure,
     refuse_loops,
 )
+from linkwork.dynamics.path_data import solver_paths
+from linkwork.dynamics.path_places import PLACE_COLUMNS, place_body, place_leaf_to_root
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -60,11 +62,11 @@ class Response(Uncopied):
         self._wrenches = external.copy() if external.size else np.zeros((model.n_bodies, 6))
         self._effort = load.copy() if load.size else np.zeros(model.nv)
         nodes = self._solver.assembly.nodes
-        self._place = np.zeros((nodes.shape[0], paths.PLACE_COLUMNS))
+        self._place = np.zeros((nodes.shape[0], PLACE_COLUMNS))
         self._S = np.zeros((model.nv, 6))
         tree, body, screws, *_ = model.arrays
-        paths.place_leaf_to_root(nodes, tree, body, screws, self._solver.hinge, self._q, self._v, self._S, self._place)
-        self._paths = paths.solver_paths(self._solver)
+        place_leaf_to_root(nodes, tree, body, screws, self._solver.hinge, self._q, self._v, self._S, self._place)
+        self._paths = solver_paths(self._solver)
         self._table = describe(self._paths)
 
     # ------------------------------------------------------------------------------------------------------------ places
@@ -86,7 +88,7 @@ class Response(Uncopied):
         out = np.empty(18)
         tree, body, screws, *_ = self.model.arrays
         assembly, hinge = self._solver.assembly, self._solver.hinge
-        paths.place_body(
+        place_body(
             assembly.nodes, tree, body, screws, hinge, self._q, self._v, self._S, self._place, assembly.leaf[index], out
         )
         return out

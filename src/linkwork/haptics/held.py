@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
-from linkwork.dynamics.path_queries import PathData
+from linkwork.dynamics.path_data import PathData
 from linkwork.dynamics.path_segments import segments
 from linkwork.dynamics.path_union import path_union
 from linkwork.haptics.ports import make_ports

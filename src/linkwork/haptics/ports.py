@@ -20,15 +20,8 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
-from linkwork.dynamics.path_queries import (
-    acceleration_at,
-    climb,
-    descend,
-    given_wrench,
-    path_data_of,
-    times_block,
-    unit6,
-)
+from linkwork.dynamics.path_data import path_data_of
+from linkwork.dynamics.path_queries import acceleration_at, climb, descend, given_wrench, times_block, unit6
 from linkwork.dynamics.path_segments import STATION_STATE, own_answers, segments_of, write_network
 from linkwork.dynamics.path_union import accelerate_together, respond_together
 from linkwork.haptics.answers import answer_hands, hand_acceleration, row_of

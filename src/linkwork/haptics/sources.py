@@ -15,7 +15,8 @@ from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.path_queries import PathData, actual_acceleration, path_data, solver_paths
+from linkwork.dynamics.path_data import PathData, path_data, solver_paths
+from linkwork.dynamics.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.haptics.touching_rows import write_subspace

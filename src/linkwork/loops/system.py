@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics import path_queries as paths
+from linkwork.dynamics.path_data import Answers, solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.model.inertia import Inertia
@@ -107,12 +108,12 @@ class LoopSystem:
         pairs = zip(self.plan.rows, self.bases, strict=True)
         return np.array([T @ force[rows] for rows, T in pairs]).reshape(-1, 6)
 
-    def matrix(self, solver: paths.Answers) -> FloatArray:
+    def matrix(self, solver: Answers) -> FloatArray:
         """J M⁻¹ Jᵀ, shape (p, p), from the coefficients of a solver assembled at the same q. Cost: O(p² log n)."""
         plan = self.plan
         leaves = self._leaves(solver)
         answers = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
-        data = paths.solver_paths(solver)
+        data = solver_paths(solver)
         paths.response_matrix(describe(data), leaves, answers)
         A = self.C @ answers @ self.C.T
         return 0.5 * (A + A.T)
@@ -122,10 +123,10 @@ class LoopSystem:
         rows = self.C.reshape(self.plan.count, -1, 6)
         return np.asarray(np.einsum("pmi,mij,pmj->p", rows, self.plan.mobility, rows))
 
-    def accelerations(self, solver: paths.Answers) -> FloatArray:
+    def accelerations(self, solver: Answers) -> FloatArray:
         """Of the joined bodies at the solver's loads, stacked, shape (6 m,), in a world that accelerates by -g."""
         out = np.zeros((self.plan.bodies.size, 6))
-        data = paths.solver_paths(solver)
+        data = solver_paths(solver)
         table = describe(data)
         for row, leaf in zip(out, self._leaves(solver).tolist(), strict=True):
             if leaf < 0:
@@ -134,7 +135,7 @@ class LoopSystem:
                 row[:] = paths.actual_acceleration(table, leaf)
         return out.ravel()
 
-    def _leaves(self, solver: paths.Answers) -> IntArray:
+    def _leaves(self, solver: Answers) -> IntArray:
         bodies = self.plan.bodies
         return np.where(bodies >= 0, solver.assembly.leaf[bodies], -1).astype(np.int64)
 
