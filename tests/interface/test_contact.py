@@ -174,7 +174,7 @@ def test_mesh_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.dae", b"x", [".dae", ".stl"]),
+        ("a.dae", b"x", ["a.dae", "cannot be read"]),
         ("a.stl", b"x", ["neither"]),
         ("a.stl", b"solid x\nvertex 1 2\nendsolid", ["three numbers"]),
         ("a.obj", b"v 1 2 3\nf 1 2 9\n", ["a.obj:2"]),

@@ -1,4 +1,4 @@
-"""Triangles of mesh files (STL, binary and text; OBJ), and whether they close a volume."""
+"""Triangles of mesh files (STL, binary and text, and OBJ by itself; others by trimesh), and whether they close a volume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.contact.mesh_formats import read_any_mesh
 from linkwork.errors import FormatError, MissingExtraError
 
 FloatArray = NDArray[np.float64]
@@ -29,9 +30,8 @@ def read_triangles(path: str | Path, scale: tuple[float, float, float] = (1.0, 1
     elif suffix == ".obj":
         corners = _obj(data, file)
     else:
-        raise FormatError(
-            f"mesh '{file}' is of kind '{suffix}'; contact reads .stl and .obj. Convert it to one of them."
-        )
+        points, faces = read_any_mesh(file, f"mesh '{file}': a file that is neither .stl nor .obj")
+        corners = points[faces]
     corners = corners * np.asarray(scale, dtype=float)
     if not len(corners):
         raise FormatError(f"mesh '{file}' holds no triangle.")

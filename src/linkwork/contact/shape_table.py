@@ -117,7 +117,7 @@ class _Builder:
         if isinstance(shape, HeightField):
             return self._mesh(_field_triangles(shape))
         if isinstance(shape, Mesh):
-            corners = mesh_files.without_slivers(mesh_files.read_triangles(shape.file, shape.scale))
+            corners = mesh_files.without_slivers(mesh_files.read_triangles(shape.path or shape.file, shape.scale))
             if body >= 0:
                 return self._hull(mesh_files.hull_corners(corners, what))
             faults = mesh_files.closed_faults(corners)

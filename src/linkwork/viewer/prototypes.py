@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from linkwork.contact.mesh_formats import read_any_mesh
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.errors import FormatError, MissingExtraError
 from linkwork.model.shapes import HeightField
 
 FINE, COARSE = 20, 8  # sides of what is round, in small models and in large ones
 # Capsules whose length to radius differs by less share one prototype, and are stretched by the rest.
 ASPECT_STEP, COARSE_ASPECT_STEP = 1.1, 2.0
-LONGEST_HEADER = 100_000  # bytes of a COLLADA file in which its unit stands
 
 
 class Triangles(NamedTuple):
@@ -106,36 +103,5 @@ def height_field(shape: HeightField) -> Triangles:
 
 
 def mesh_file(path: str) -> Triangles:
-    """The triangles of a mesh file in any format that trimesh reads, in metres where the file names its unit (COLLADA).
-
-    Axes stay as they are in the file, whatever it says is up: that is what robot descriptions mean.
-    """
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingExtraError(
-            "drawing mesh files needs trimesh; install it with: pip install 'linkwork[viewer]'"
-        ) from None
-    try:
-        mesh: Any = trimesh.load(path, force="mesh")
-    except (
-        Exception
-    ) as error:  # trimesh and its readers raise what they like, for damaged files and unknown formats alike
-        raise FormatError(f"mesh '{Path(path)}' cannot be read: {error}") from error
-    points, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
-    points = points * _unit_of(Path(path))
-    if not len(faces) or not np.isfinite(points).all():
-        raise FormatError(f"mesh '{Path(path)}' holds no triangles, or points that are not finite.")
-    return Triangles(points, faces)
-
-
-def _unit_of(path: Path) -> float:
-    """The length [m] of a file's unit; 1 for formats that do not name one."""
-    if path.suffix.lower() != ".dae":
-        return 1.0
-    named = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)[\"']", path.read_bytes()[:LONGEST_HEADER])
-    try:
-        unit = float(named[1]) if named else 1.0
-    except ValueError:
-        return 1.0
-    return unit if math.isfinite(unit) and unit > 0.0 else 1.0
+    """The triangles of a mesh file, in metres where the file names its unit."""
+    return Triangles(*read_any_mesh(path, "drawing mesh files"))
