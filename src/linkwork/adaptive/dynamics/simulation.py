@@ -43,6 +43,8 @@ from linkwork.simulation.touches import choose_limits, has_limits
 
 FloatArray = NDArray[np.float64]
 
+PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
+
 
 class AdaptiveDynamics(RegionSimulation):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
@@ -329,6 +331,8 @@ class AdaptiveDynamics(RegionSimulation):
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
         self._since_update = 0
+        if self._touching is not None:
+            self._touching.watch(-(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE))
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             return  # nothing is hidden, and nothing could change
         self._renew_contact_forces()
