@@ -20,9 +20,11 @@ from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     CHANGE_COUNT,
     CHOSEN,
+    DIRTY,
     HEAP_COUNT,
     OPEN,
     OPEN_COUNT,
+    REBUILD,
     RENEW,
     SORTED_COUNT,
     STALE,
@@ -75,7 +77,7 @@ def perform(table, moving, task, joint, opened, flags, settings):
         reopen(run, opened, flags)
     elif task == REFRESH:
         refresh_active(table, plan, c, run)
-        bad = assemble_opened(plan, mechanism, c, run)
+        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
     if bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
     return bad
@@ -145,12 +147,12 @@ def apply_choice(table, plan, mechanism, c, run):
             run.opened[kept] = node
             kept += 1
             continue
-        if flag & STALE:
+        if flag & (ACTIVE | RENEW):  # it has just become rigid, or everything begins
             store6(run.relative, node, 0, ZERO6)
             if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        if run.held_open[node] > 0:
+        if run.held_open[node] > 0 or flag & DIRTY:  # what changes at every update is not closed in between
             run.flag[node] = OPEN | STALE
             run.opened[kept] = node
             kept += 1
@@ -181,7 +183,7 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 
 @routine
 def renew_touched(table, plan, mechanism, c, run):
-    """Efforts of joints and inertias and wrenches of rigid nodes that were touched."""
+    """Inertias and wrenches of rigid nodes that were touched."""
     run.counts[TOUCHED] = 0
     run.counts[HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
@@ -189,8 +191,6 @@ def renew_touched(table, plan, mechanism, c, run):
         node = run.opened[k]
         if run.flag[node] & RENEW:
             run.flag[node] &= 255 - RENEW
-            if carries_joint(plan, node):
-                refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             if not is_active(run, node):
                 refresh_composite(plan, mechanism, c, run, node, True)
 
@@ -210,14 +210,14 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     count = plan.nodes.shape[0]
     for node in range(count):
         run.opened[node] = node
-        run.flag[node] = OPEN | STALE
+        run.flag[node] = OPEN | STALE | RENEW
         store6(run.relative, node, 0, ZERO6)
     run.counts[OPEN_COUNT] = count
     run.counts[SORTED_COUNT] = count
     run.counts[ACTIVE_COUNT] = 0
     run.counts[TOUCHED] = 0
     reduced.counts[PIECES] = 0
-    bad = assemble_opened(plan, mechanism, c, run)
+    bad = assemble_opened(plan, mechanism, c, run, OPEN)
     if bad >= 0:
         return bad
     apply_choice(table, plan, mechanism, c, run)

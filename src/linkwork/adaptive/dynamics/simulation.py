@@ -336,10 +336,7 @@ class AdaptiveDynamics(RegionSimulation):
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             return  # nothing is hidden, and nothing could change
         self._renew_contact_forces()
-        settings = np.zeros(choice.SETTINGS)
-        settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
-        settings[choice.MOST], settings[choice.HORIZON] = most, horizon
-        settings[choice.WANTS_ALL] = wants_all
+        settings = np.array((MEASURES[self.measure], tolerance, most, horizon, wants_all), dtype=np.float64)
         if self._pieces is not None and not wants_all:
             self._load_metric()
         self._perform(region.UPDATE, settings=settings)

@@ -42,6 +42,11 @@ from linkwork.spatial.vectors import ZERO6, compose_pose, join
 @kernel
 def follow_limits(table, moving):
     """After a change of the region: where the velocities of the moving linkage stand in the model."""
+    place_velocities(table, moving)
+
+
+@routine
+def place_velocities(table, moving):
     tree = mechanism_of(table).tree
     s = moving_of(moving)
     t = touch_of(moving)
@@ -68,6 +73,7 @@ def follow_region(table, moving, forget):
     forget: bodies may be elsewhere than before, so that no distance is known any more.
     Cost: O(nodes that were or are active); O(n) to forget.
     """
+    place_velocities(table, moving)
     plan = plan_of(table)
     c = coefficients_of(table)
     run = run_of(table)
