@@ -42,7 +42,9 @@ ACTIVE = 2  # part of the active region: its joint moves (dynamics)
 STALE = 4  # its factor, and in motion its velocity columns, do not fit its coefficients
 CHOSEN = 8  # will be part of the active region (dynamics)
 RENEW = 16  # something changed in it that the next step must know of (dynamics)
-DIRTY = 32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
+DIRTY = (
+    32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
+)
 CLOSING = 64  # to be closed when its coefficients are next assembled (quasi-statics)
 REBUILD = 128  # its matrices are others although nothing moved: a joint in it was pinned or let go (dynamics)
 

@@ -208,9 +208,7 @@ class RegionSimulation(Touched, PieceForces):
         """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
         if self.contact is None:
             return
-        self._pieces_in_contact.renew_contact_forces(
-            self._table, self._moving_table, 2 * len(self.model.loops), STALE
-        )
+        self._pieces_in_contact.renew_contact_forces(self._table, self._moving_table, 2 * len(self.model.loops), STALE)
 
     # --------------------------------------------------------------------------------------------------- what users want
 

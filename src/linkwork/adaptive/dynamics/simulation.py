@@ -57,7 +57,8 @@ class AdaptiveDynamics(RegionSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
-    Contacts that begin or break cause an update of the region at once; their forces act on the metric as in the last step.
+    Contacts that begin or break cause an update of the region, a third of update_every steps after the last one or later; their
+        forces act on the metric as in the last step.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat warms active joints.
@@ -147,9 +148,9 @@ class AdaptiveDynamics(RegionSimulation):
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
         self._energy_watch = EnergyWatch()
-        self._begin_region()
-        if self._touching is not None:
+        if self._touching is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._touching.warn_of_overlaps(_poses(model, State(q, v)))
+        self._begin_region()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         pins = self._leave_everything()

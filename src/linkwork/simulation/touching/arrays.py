@@ -30,7 +30,9 @@ IntArray = NDArray[np.int64]
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
-CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(7, 14)  # of `changes`, most of them
+CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(
+    7, 14
+)  # of `changes`, most of them
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
 # Columns of `known`: pair of shapes, steps since it pressed; of a limit its negative number twice. At most so many are told apart.

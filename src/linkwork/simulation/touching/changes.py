@@ -31,9 +31,13 @@ NEAR = 2.0  # half sizes of the shape that presses: so far from a known place a 
 def note_pressing(table):
     """After a step or a part of one: what presses is known from now on, and what was not known before is noted as a change."""
     t = touch_of(table)
-    if t.counts[STOPS_AT_CHANGES] == 0:
-        return
-    contacts = contacts_of(table)
+    if t.counts[STOPS_AT_CHANGES] != 0:
+        see_all(t, contacts_of(table))
+
+
+@inlined
+def see_all(t, contacts):
+    """Contacts and limits that press."""
     guess = 0
     for c in range(contacts.number[COUNT]):
         if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
@@ -94,9 +98,13 @@ def end_watch(table):
     cost no more than one update every so many steps.
     """
     t = touch_of(table)
+    return t.counts[STOPS_AT_CHANGES] != 0 and grow_older(t)
+
+
+@inlined
+def grow_older(t):
+    """A step has passed: whether an update is due."""
     counts = t.counts
-    if counts[STOPS_AT_CHANGES] == 0:
-        return False
     known = counts[KNOWN]
     has_old = False
     for k in range(known):
