@@ -377,7 +377,7 @@ def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
 @pytest.mark.parametrize("stiffness", [0.0, 30.0])
 @pytest.mark.parametrize("factor", [0.97, 1.03])
 def test_dampers_and_springs_are_weighed_as_a_step_moves_them(factor, stiffness):
-    """Two joints without gravity: one with a damper and a spring, one free, which is a little slower or faster after T by (4)."""
+    """A joint with a damper and a spring, and a free one that is a little slower or faster after T by (4)."""
     inertia, damping, effort, horizon = 2e-3, 0.5, 1.0, 0.02
     linkage = lw.Linkage("two", gravity=(0, 0, 0))
     for name, joint in (

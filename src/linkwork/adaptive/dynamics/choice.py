@@ -116,12 +116,12 @@ def hidden_limit(run, measure, tolerance):
 
 
 @inlined
-def matters(run, node, limit, horizon):
+def matters(run, node, speed, limit, horizon):
     """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
     if is_active(run, node):
         limit *= CLOSE_FRACTION * CLOSE_FRACTION
     step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
-    return run.value[node] > limit or run.speed[node] > limit * step * step
+    return run.value[node] > limit or speed > limit * step * step
 
 
 @routine
@@ -131,7 +131,7 @@ def choose_by_tolerance(plan, run, limit, horizon):
         up = plan.nodes[node, UP]
         if up >= 0 and run.flag[up] & CHOSEN == 0:
             continue
-        if run.wanted[node] > 0 or matters(run, node, limit, horizon):
+        if run.wanted[node] > 0 or matters(run, node, run.speed[node], limit, horizon):
             run.flag[node] |= CHOSEN
 
 
@@ -139,15 +139,16 @@ def choose_by_tolerance(plan, run, limit, horizon):
 def choose_by_number(plan, mechanism, run, limit, horizon, most):
     """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
 
-    One that is not active yet must be faster by a factor to take the place of one that is, against flapping.
+    One that is not active yet must be four times as fast to take the place of one that is, against flapping.
     """
+    handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
     run.counts[HEAP_COUNT] = 0
     chosen = 0
     for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         if not is_active(run, node):
-            run.speed[node] *= CLOSE_FRACTION
+            run.speed[node] *= handicap
         if run.wanted[node] > 0:
             run.flag[node] |= CHOSEN
             chosen += 1 if is_counted(plan, mechanism, node) else 0
@@ -155,7 +156,8 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
             push(run.heap, run.speed, run.counts, node)
     while run.counts[HEAP_COUNT] > 0:
         node = pop(run.heap, run.speed, run.counts)
-        if not matters(run, node, limit, horizon):
+        speed = run.speed[node] if is_active(run, node) else run.speed[node] / handicap
+        if not matters(run, node, speed, limit, horizon):
             continue
         counted = is_counted(plan, mechanism, node)
         if counted and chosen >= most:

@@ -8,7 +8,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted, measure_again
-from linkwork.adaptive.dynamics.gather import express_loop_forces, gather
+from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
 from linkwork.adaptive.frontier import open_node, sort_open
@@ -22,6 +22,7 @@ from linkwork.adaptive.workspace import (
     CHOSEN,
     DIRTY,
     HEAP_COUNT,
+    KEPT,
     OPEN,
     OPEN_COUNT,
     REBUILD,
@@ -59,10 +60,12 @@ def perform(table, moving, task, joint, opened, flags, settings):
     c = coefficients_of(table)
     run = run_of(table)
     reduced = reduced_of(table)
+    renewed = False
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
         if run.counts[TOUCHED] != 0:
-            renew_touched(table, plan, mechanism, c, run)
+            renewed = renew_touched(table, plan, mechanism, c, run)
+    run.counts[KEPT] = 0
     bad = OK
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
@@ -78,7 +81,11 @@ def perform(table, moving, task, joint, opened, flags, settings):
     elif task == REFRESH:
         refresh_active(table, plan, c, run)
         bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
-    if bad == OK and task != PREPARE:
+    if run.counts[KEPT] != 0 and renewed:
+        run.counts[KEPT] = 0
+    if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
+        gather_acting(moving, plan, mechanism, c, run, reduced)
+    elif bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
     return bad
 
@@ -99,7 +106,8 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         refresh_active(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
-        apply_choice(table, plan, mechanism, c, run)
+        differs = apply_choice(table, plan, mechanism, c, run)
+        run.counts[KEPT] = 0 if differs else 1
     return bad
 
 
@@ -132,14 +140,16 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
 
 @routine
 def apply_choice(table, plan, mechanism, c, run):
-    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid."""
+    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid. Whether it is another one than before."""
+    differs = False
     kept = 0
     active = 0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
-        if (flag & ACTIVE == 0) != (flag & CHOSEN == 0) and is_counted(plan, mechanism, node):
-            run.counts[CHANGE_COUNT] += 1
+        if (flag & ACTIVE == 0) != (flag & CHOSEN == 0):
+            differs = True
+            run.counts[CHANGE_COUNT] += 1 if is_counted(plan, mechanism, node) else 0
         if flag & CHOSEN:
             run.flag[node] = OPEN | ACTIVE | STALE
             run.active[active] = node
@@ -164,6 +174,7 @@ def apply_choice(table, plan, mechanism, c, run):
     run.counts[OPEN_COUNT] = kept
     run.counts[SORTED_COUNT] = kept
     run.counts[ACTIVE_COUNT] = active
+    return differs
 
 
 @routine
@@ -183,7 +194,8 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 
 @routine
 def renew_touched(table, plan, mechanism, c, run):
-    """Inertias and wrenches of rigid nodes that were touched."""
+    """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
+    renewed = False
     run.counts[TOUCHED] = 0
     run.counts[HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
@@ -191,8 +203,10 @@ def renew_touched(table, plan, mechanism, c, run):
         node = run.opened[k]
         if run.flag[node] & RENEW:
             run.flag[node] &= 255 - RENEW
+            renewed = True
             if not is_active(run, node):
                 refresh_composite(plan, mechanism, c, run, node, True)
+    return renewed
 
 
 # --------------------------------------------------------------------------------------------------------------- beginning

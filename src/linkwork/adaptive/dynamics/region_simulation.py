@@ -18,6 +18,7 @@ from linkwork.adaptive.workspace import (
     DIRTY,
     HEAP_COUNT,
     JOINT_COUNT,
+    KEPT,
     LOAD_COUNT,
     OPEN_COUNT,
     REBUILD,
@@ -46,7 +47,6 @@ from linkwork.simulation.touches import Touched, advance_of
 
 FloatArray = NDArray[np.float64]
 
-MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
@@ -101,6 +101,8 @@ class RegionSimulation(Touched, PieceForces):
         if self.contact is None:
             return bundles
         loops = bundles.run.loop_body
+        from linkwork.adaptive.dynamics.touching import MOST_CONTACT_FORCES
+
         body = np.concatenate([loops, np.full(2 * MOST_CONTACT_FORCES, -1, dtype=np.int64)])
         return bundles._replace(run=bundles.run._replace(loop_body=body, loop_wrench=np.zeros((body.size, 6))))
 
@@ -143,7 +145,9 @@ class RegionSimulation(Touched, PieceForces):
         if task != region.PREPARE:
             self._follow_pieces()
         if self._touching is not None and task not in (region.PREPARE, region.RENEW_REGION, region.REFRESH):
-            if self.contact is not None:
+            if self._run.counts[KEPT]:
+                pass
+            elif self.contact is not None:
                 self._pieces_in_contact.follow_region(self._table, self._moving_table, not goes_on)
             else:
                 self._pieces_in_contact.follow_limits(self._table, self._moving_table)
@@ -392,6 +396,8 @@ class RegionSimulation(Touched, PieceForces):
         if self._touching is not None:
             self._touching.restore(saved)
             self._describe_moving()
+        if self.contact is not None:
+            self._pieces_in_contact.show_all_forces(self._table, run.loop_body.shape[0])
 
     def _leave_everything(self) -> dict[int, int]:
         """Forgets all that depends on history, so that a region can begin anew; returns the pins that there were."""

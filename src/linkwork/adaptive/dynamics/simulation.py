@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.dynamics import choice, region
+from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_simulation import RegionSimulation
@@ -57,8 +57,8 @@ class AdaptiveDynamics(RegionSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
-    Contacts that begin or break cause an update of the region, a third of update_every steps after the last one or later; their
-        forces act on the metric as in the last step.
+    Contacts that begin or break cause an update of the region, at the earliest a third of update_every steps after the last
+        one; their forces act on the metric as in the last step.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat warms active joints.

@@ -35,9 +35,9 @@ CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = r
 )  # of `changes`, most of them
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
-# Columns of `known`: pair of shapes, steps since it pressed; of a limit its negative number twice. At most so many are told apart.
+# Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
-MOST_KNOWN = 512
+MOST_KNOWN = 512  # are told apart
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)

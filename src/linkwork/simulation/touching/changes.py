@@ -1,8 +1,8 @@
 """Which contacts are new, and which have broken: what makes the choice of the active region old before its time.
 
-A pair of shapes that presses is known from then on, until it has not pressed for PATIENCE steps: bodies that rattle break no
-contact. A link that slides over an edge hands the contact on to the next one: where the same shape of the world is pressed
-within the size of a link of a place that is known, nothing is new; and nothing has broken where such a place is left.
+A pair of shapes that presses is known from then on, until it has not pressed for PATIENCE steps: bodies that rattle do not
+break a contact. A link that slides over an edge hands the contact on to the next one: where the same shape of the world is
+pressed within the size of a link of a place that is known, nothing is new; nothing has broken where one is left.
 Theory: docs/theory/contact.md.
 """
 
@@ -29,7 +29,7 @@ NEAR = 2.0  # half sizes of the shape that presses: so far from a known place a 
 
 @routine
 def note_pressing(table):
-    """After a step or a part of one: what presses is known from now on, and what was not known before is noted as a change."""
+    """After a step or a part of one: what presses is known from now on; what was not known before is a change."""
     t = touch_of(table)
     if t.counts[STOPS_AT_CHANGES] != 0:
         see_all(t, contacts_of(table))

@@ -53,7 +53,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
 from linkwork.spatial.vectors import join, wrench_to_parent
 
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
