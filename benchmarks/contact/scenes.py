@@ -97,7 +97,7 @@ def adaptive(scene: lw.Scene, active: int | None = None) -> Contestant:
     if active is None:
         return Contestant(scene, None)
     limit: dict[str, Any] = {"tolerance": 0.0} if active < 0 else {"active_joints": active}
-    return Contestant(scene, lambda built: with_loads(scene, built, lw.AdaptiveDynamics, update_every=5, **limit))
+    return Contestant(scene, lambda built: with_loads(scene, built, lw.AdaptiveDynamics, update_every=15, **limit))
 
 
 def full(scene: lw.Scene) -> Contestant:

@@ -372,3 +372,24 @@ def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
             assert sim._moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
     assert kinds >= {BODY, JOIN, HANG}
     assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 30.0])
+@pytest.mark.parametrize("factor", [0.97, 1.03])
+def test_dampers_and_springs_are_weighed_as_a_step_moves_them(factor, stiffness):
+    """A joint with a damper and a spring, and a free one that is a little slower or faster after T by (4)."""
+    inertia, damping, effort, horizon = 2e-3, 0.5, 1.0, 0.02
+    linkage = lw.Linkage("two", gravity=(0, 0, 0))
+    for name, joint in (
+        ("held", lw.Revolute((0, 0, 1), damping=damping, stiffness=stiffness)),
+        ("free", lw.Revolute((0, 0, 1))),
+    ):
+        linkage.add_body(name, "world", joint, lw.Pose(), lw.Inertia(1.0, (0, 0, 0), np.diag([inertia] * 3)))
+    model = linkage.compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=1, horizon=horizon, measure="absolute_joint")
+    response = 1.0 / inertia
+    slowed = response * effort / (1.0 + response * (horizon * damping + horizon**2 * stiffness))
+    sim.set_efforts([effort, factor * slowed / response])
+    report = sim.update_region()
+    assert sim.active_joints == (["free"] if factor > 1.0 else ["held"])
+    assert report.error_bound == pytest.approx(effort / inertia if factor > 1.0 else factor * slowed, rel=1e-9)

@@ -28,6 +28,7 @@ class TreeSimulation(LinkageSimulation):
     """What both adaptive simulations have: the bundles of the assembly tree, and the table that kernels read them from."""
 
     _marks = DIRTY  # flags of a node in which something changed
+    _joint_marks = DIRTY  # in which only efforts changed
 
     def __init__(self, model: Model, bundles: Bundles, *more: Any):
         """more: bundles that stand behind those of the tree in the table."""
@@ -63,7 +64,7 @@ class TreeSimulation(LinkageSimulation):
         self._joints_changed(np.array([joint], dtype=np.int64))
 
     def _joints_changed(self, joints: IntArray) -> None:
-        touch_joints(self._table, joints, self._marks)
+        touch_joints(self._table, joints, self._joint_marks)
 
     def _coordinates_of_joints(self) -> FloatArray:
         return self._run.q

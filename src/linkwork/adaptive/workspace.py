@@ -42,12 +42,15 @@ ACTIVE = 2  # part of the active region: its joint moves (dynamics)
 STALE = 4  # its factor, and in motion its velocity columns, do not fit its coefficients
 CHOSEN = 8  # will be part of the active region (dynamics)
 RENEW = 16  # something changed in it that the next step must know of (dynamics)
-DIRTY = 32  # something in it changed: its coefficients are to be assembled anew (quasi-statics)
+DIRTY = (
+    32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
+)
 CLOSING = 64  # to be closed when its coefficients are next assembled (quasi-statics)
+REBUILD = 128  # its matrices are others although nothing moved: a joint in it was pinned or let go (dynamics)
 
 # Entries of `counts`.
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
-ACTIVE_COUNT, CHANGE_COUNT, TOUCHED = range(6, 9)
+ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT = range(6, 10)  # KEPT: whether the last update left the region as it was
 COUNTS = 16
 
 # Entries of `metric_sums`: largest and sum of q̈ᵀAq̈ over frontier nodes and over computed joints, all times UNIT²; UNIT is

@@ -5,6 +5,7 @@ world loads or that something was changed in are assembled anew first. Theory: d
 """
 
 from linkwork.adaptive.best_first import make_best_first
+from linkwork.adaptive.dynamics.biases import renew_bias, set_bias
 from linkwork.adaptive.dynamics.motion import twists_root_to_leaf
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import total_acceleration_in_motion
@@ -20,17 +21,6 @@ from linkwork.spatial.inertia import gyroscopic_wrench
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
 from linkwork.spatial.simd import lane_vector, vload, vstore
 from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child
-
-
-@inlined
-def set_bias(phi, at, b):
-    """Lane 6 of the block at phi[at]."""
-    phi[at + 6] = b[0]
-    phi[at + 14] = b[1]
-    phi[at + 22] = b[2]
-    phi[at + 30] = b[3]
-    phi[at + 38] = b[4]
-    phi[at + 46] = b[5]
 
 
 @inlined
@@ -51,8 +41,12 @@ def evaluate_bias(plan, c, run, node):
 
 
 @routine
-def assemble_opened(plan, mechanism, c, run):
-    """Coefficients of all opened nodes at the present state; returns a body that failed, or -1."""
+def assemble_opened(plan, mechanism, c, run, what):
+    """Coefficients of all opened nodes at the present state; returns a body that failed, or -1.
+
+    what: flags of the nodes whose matrices are assembled; of the others only biases are renewed. Joints move in ACTIVE
+    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD).
+    """
     nodes = plan.nodes
     run.counts[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
     sort_open(run.opened, run.heap, run.counts)
@@ -75,6 +69,9 @@ def assemble_opened(plan, mechanism, c, run):
     add_loop_wrenches(c, run)
     for k in range(count):
         node = run.opened[k]
+        if run.flag[node] & what == 0:
+            renew_bias(plan, mechanism, c, node, run.metric_qdd)
+            continue
         ok = assemble_node(
             nodes, plan.block, plan.slot, node, mechanism.tree, mechanism.body, mechanism.dof, c.joint_data, c.S,
             c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,

@@ -11,6 +11,7 @@ from linkwork.adaptive.frontier import pop, push, sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, is_active
 from linkwork.adaptive.workspace import (
+    ACTIVE,
     CHOSEN,
     HEAP_COUNT,
     JOINT_COUNT,
@@ -19,22 +20,26 @@ from linkwork.adaptive.workspace import (
     OPEN,
     OPEN_COUNT,
     OVERFLOW,
+    REBUILD,
     SORTED_COUNT,
     SUM_JOINT,
     SUM_QUEUE,
     UNIT,
 )
-from linkwork.assembly.plan import INDEX, LEFT, RIGHT, UP
+from linkwork.assembly.plan import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, routine
-from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
+from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
+from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, KIND, PARENT, STIFFNESS, Q, V
+from linkwork.simulation.motors import motor_law
 
 # With a number of joints given, this part of it is computed on top, so that the region can follow loads that move.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
+NOTHING = 0  # flags of no node
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
 
-# Entries of `settings`, by which an update chooses.
+# Entries of `settings`, by which an update chooses, in this order.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL = range(5)
 SETTINGS = 5
 
@@ -58,8 +63,30 @@ def count_opened(plan, mechanism, run):
     return count
 
 
+@inlined
+def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
+    """Velocity of a coordinate after `horizon` seconds, were all joints free (4).
+
+    Springs, dampers and motors of a joint of one freedom act as they will then, as they do in steps; without that a light
+    joint with a damper seems to reach a speed at which the damper would long hold it.
+    """
+    j = mechanism.tree[i, V] + d
+    v = run.v[j]
+    acceleration = run.metric_qdd[j]
+    if mechanism.tree[i, KIND] == HELICAL:
+        q = run.q[mechanism.tree[i, Q]]
+        _, stiffness, damping = motor_law(run.motor, mechanism.strength, mechanism.top_speed, j, q, v, 0.0, v)
+        stiffness += mechanism.dof[j, STIFFNESS]
+        damping += mechanism.dof[j, DAMPING]
+        o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
+        n = c.kept[o + L_N]
+        resistance = n * horizon * (damping + horizon * stiffness)
+        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + resistance)
+    return v + horizon * acceleration
+
+
 @routine
-def sum_over_subtrees(plan, mechanism, run, horizon):
+def sum_over_subtrees(plan, mechanism, c, run, horizon):
     """Own parts of both metrics → sums over subtrees. Velocities: after `horizon` seconds, were all joints free."""
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
@@ -68,7 +95,7 @@ def sum_over_subtrees(plan, mechanism, run, horizon):
             i = plan.nodes[node, INDEX]
             j = mechanism.tree[i, V]
             for d in range(mechanism.tree[i, DOF]):
-                x = run.v[j + d] + horizon * run.metric_qdd[j + d]
+                x = velocity_ahead(plan, mechanism, c, run, node, i, d, horizon)
                 speed += mechanism.velocity_weight[j + d] * x * x
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
@@ -89,12 +116,12 @@ def hidden_limit(run, measure, tolerance):
 
 
 @inlined
-def matters(run, node, limit, horizon):
+def matters(run, node, speed, limit, horizon):
     """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
     if is_active(run, node):
         limit *= CLOSE_FRACTION * CLOSE_FRACTION
     step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
-    return run.value[node] > limit or run.speed[node] > limit * step * step
+    return run.value[node] > limit or speed > limit * step * step
 
 
 @routine
@@ -104,7 +131,7 @@ def choose_by_tolerance(plan, run, limit, horizon):
         up = plan.nodes[node, UP]
         if up >= 0 and run.flag[up] & CHOSEN == 0:
             continue
-        if run.wanted[node] > 0 or matters(run, node, limit, horizon):
+        if run.wanted[node] > 0 or matters(run, node, run.speed[node], limit, horizon):
             run.flag[node] |= CHOSEN
 
 
@@ -112,15 +139,16 @@ def choose_by_tolerance(plan, run, limit, horizon):
 def choose_by_number(plan, mechanism, run, limit, horizon, most):
     """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
 
-    One that is not active yet must be faster by a factor to take the place of one that is, against flapping.
+    One that is not active yet must be four times as fast to take the place of one that is, against flapping.
     """
+    handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
     run.counts[HEAP_COUNT] = 0
     chosen = 0
     for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         if not is_active(run, node):
-            run.speed[node] *= CLOSE_FRACTION
+            run.speed[node] *= handicap
         if run.wanted[node] > 0:
             run.flag[node] |= CHOSEN
             chosen += 1 if is_counted(plan, mechanism, node) else 0
@@ -128,7 +156,8 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
             push(run.heap, run.speed, run.counts, node)
     while run.counts[HEAP_COUNT] > 0:
         node = pop(run.heap, run.speed, run.counts)
-        if not matters(run, node, limit, horizon):
+        speed = run.speed[node] if is_active(run, node) else run.speed[node] / handicap
+        if not matters(run, node, speed, limit, horizon):
             continue
         counted = is_counted(plan, mechanism, node)
         if counted and chosen >= most:
@@ -171,7 +200,7 @@ def choose(plan, mechanism, c, run, settings):
     measure = int(settings[MEASURE])
     tolerance = settings[TOLERANCE]
     most = int(settings[MOST])
-    bad = assemble_opened(plan, mechanism, c, run)
+    bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
     if bad >= 0:
         return bad
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
@@ -188,7 +217,7 @@ def choose(plan, mechanism, c, run, settings):
         return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
-    sum_over_subtrees(plan, mechanism, run, settings[HORIZON])
+    sum_over_subtrees(plan, mechanism, c, run, settings[HORIZON])
     if most == NO_LIMIT:
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
@@ -205,7 +234,7 @@ def measure_again(plan, mechanism, c, run, settings):
     rest is not what they hid while they moved.
     """
     measure = int(settings[MEASURE])
-    bad = assemble_opened(plan, mechanism, c, run)
+    bad = assemble_opened(plan, mechanism, c, run, NOTHING)  # nothing has moved since `choose`
     if bad >= 0:
         return bad
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
@@ -215,7 +244,7 @@ def measure_again(plan, mechanism, c, run, settings):
     if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
         return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
-    sum_over_subtrees(plan, mechanism, run, settings[HORIZON])
+    sum_over_subtrees(plan, mechanism, c, run, settings[HORIZON])
     sum_up_hidden(plan, run)
     return -1
 

@@ -139,11 +139,15 @@ def renew_acting(table, moving):
 
     Cost: O(active joints + loads log n).
     """
-    run = run_of(table)
-    tree = mechanism_of(table).tree
-    reduced = reduced_of(table)
-    gather_loads(moving, plan_of(table), coefficients_of(table), run, reduced)
-    s = moving_of(moving)
+    gather_acting(moving, plan_of(table), mechanism_of(table), coefficients_of(table), run_of(table), reduced_of(table))
+
+
+@routine
+def gather_acting(table, plan, mechanism, c, run, reduced):
+    """What acts on a moving linkage that is the same as before: loads, efforts and motors."""
+    tree = mechanism.tree
+    gather_loads(table, plan, c, run, reduced)
+    s = moving_of(table)
     for r in range(reduced.counts[PIECES]):
         i = reduced.joint[r]
         for d in range(s.tree[r, DOF]):

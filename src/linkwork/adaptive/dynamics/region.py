@@ -8,7 +8,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted, measure_again
-from linkwork.adaptive.dynamics.gather import express_loop_forces, gather
+from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
 from linkwork.adaptive.frontier import open_node, sort_open
@@ -20,9 +20,12 @@ from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     CHANGE_COUNT,
     CHOSEN,
+    DIRTY,
     HEAP_COUNT,
+    KEPT,
     OPEN,
     OPEN_COUNT,
+    REBUILD,
     RENEW,
     SORTED_COUNT,
     STALE,
@@ -57,10 +60,12 @@ def perform(table, moving, task, joint, opened, flags, settings):
     c = coefficients_of(table)
     run = run_of(table)
     reduced = reduced_of(table)
+    renewed = False
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
         if run.counts[TOUCHED] != 0:
-            renew_touched(table, plan, mechanism, c, run)
+            renewed = renew_touched(table, plan, mechanism, c, run)
+    run.counts[KEPT] = 0
     bad = OK
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
@@ -75,8 +80,12 @@ def perform(table, moving, task, joint, opened, flags, settings):
         reopen(run, opened, flags)
     elif task == REFRESH:
         refresh_active(table, plan, c, run)
-        bad = assemble_opened(plan, mechanism, c, run)
-    if bad == OK and task != PREPARE:
+        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
+    if run.counts[KEPT] != 0 and renewed:
+        run.counts[KEPT] = 0
+    if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
+        gather_acting(moving, plan, mechanism, c, run, reduced)
+    elif bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
     return bad
 
@@ -97,7 +106,8 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         refresh_active(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
-        apply_choice(table, plan, mechanism, c, run)
+        differs = apply_choice(table, plan, mechanism, c, run)
+        run.counts[KEPT] = 0 if differs else 1
     return bad
 
 
@@ -130,14 +140,16 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
 
 @routine
 def apply_choice(table, plan, mechanism, c, run):
-    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid."""
+    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid. Whether it is another one than before."""
+    differs = False
     kept = 0
     active = 0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
-        if (flag & ACTIVE == 0) != (flag & CHOSEN == 0) and is_counted(plan, mechanism, node):
-            run.counts[CHANGE_COUNT] += 1
+        if (flag & ACTIVE == 0) != (flag & CHOSEN == 0):
+            differs = True
+            run.counts[CHANGE_COUNT] += 1 if is_counted(plan, mechanism, node) else 0
         if flag & CHOSEN:
             run.flag[node] = OPEN | ACTIVE | STALE
             run.active[active] = node
@@ -145,12 +157,12 @@ def apply_choice(table, plan, mechanism, c, run):
             run.opened[kept] = node
             kept += 1
             continue
-        if flag & STALE:
+        if flag & (ACTIVE | RENEW):  # it has just become rigid, or everything begins
             store6(run.relative, node, 0, ZERO6)
             if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        if run.held_open[node] > 0:
+        if run.held_open[node] > 0 or flag & DIRTY:  # what changes at every update is not closed in between
             run.flag[node] = OPEN | STALE
             run.opened[kept] = node
             kept += 1
@@ -162,6 +174,7 @@ def apply_choice(table, plan, mechanism, c, run):
     run.counts[OPEN_COUNT] = kept
     run.counts[SORTED_COUNT] = kept
     run.counts[ACTIVE_COUNT] = active
+    return differs
 
 
 @routine
@@ -181,7 +194,8 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 
 @routine
 def renew_touched(table, plan, mechanism, c, run):
-    """Efforts of joints and inertias and wrenches of rigid nodes that were touched."""
+    """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
+    renewed = False
     run.counts[TOUCHED] = 0
     run.counts[HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
@@ -189,10 +203,10 @@ def renew_touched(table, plan, mechanism, c, run):
         node = run.opened[k]
         if run.flag[node] & RENEW:
             run.flag[node] &= 255 - RENEW
-            if carries_joint(plan, node):
-                refresh_joint_motion(table, run, plan.nodes[node, INDEX])
+            renewed = True
             if not is_active(run, node):
                 refresh_composite(plan, mechanism, c, run, node, True)
+    return renewed
 
 
 # --------------------------------------------------------------------------------------------------------------- beginning
@@ -210,14 +224,14 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     count = plan.nodes.shape[0]
     for node in range(count):
         run.opened[node] = node
-        run.flag[node] = OPEN | STALE
+        run.flag[node] = OPEN | STALE | RENEW
         store6(run.relative, node, 0, ZERO6)
     run.counts[OPEN_COUNT] = count
     run.counts[SORTED_COUNT] = count
     run.counts[ACTIVE_COUNT] = 0
     run.counts[TOUCHED] = 0
     reduced.counts[PIECES] = 0
-    bad = assemble_opened(plan, mechanism, c, run)
+    bad = assemble_opened(plan, mechanism, c, run, OPEN)
     if bad >= 0:
         return bad
     apply_choice(table, plan, mechanism, c, run)

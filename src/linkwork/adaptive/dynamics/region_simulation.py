@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from linkwork.adaptive.dynamics import choice, gather, region
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES
+from linkwork.adaptive.nodes import touch_joints
 from linkwork.adaptive.tree_simulation import IntArray
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
+    DIRTY,
     HEAP_COUNT,
     JOINT_COUNT,
+    KEPT,
     LOAD_COUNT,
     OPEN_COUNT,
+    REBUILD,
     RENEW,
     SORTED_COUNT,
     STALE,
@@ -43,7 +47,6 @@ from linkwork.simulation.touches import Touched, advance_of
 
 FloatArray = NDArray[np.float64]
 
-MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
 
@@ -54,7 +57,8 @@ class RegionSimulation(Touched, PieceForces):
     Whoever derives from it says when the region is chosen and when steps are made.
     """
 
-    _marks = STALE | RENEW
+    _marks = STALE | RENEW | DIRTY
+    _joint_marks = STALE | DIRTY
     time: float
     steps_done: int
     _acted_at: int
@@ -97,6 +101,8 @@ class RegionSimulation(Touched, PieceForces):
         if self.contact is None:
             return bundles
         loops = bundles.run.loop_body
+        from linkwork.adaptive.dynamics.touching import MOST_CONTACT_FORCES
+
         body = np.concatenate([loops, np.full(2 * MOST_CONTACT_FORCES, -1, dtype=np.int64)])
         return bundles._replace(run=bundles.run._replace(loop_body=body, loop_wrench=np.zeros((body.size, 6))))
 
@@ -138,10 +144,13 @@ class RegionSimulation(Touched, PieceForces):
             self._fail(status, status, "")
         if task != region.PREPARE:
             self._follow_pieces()
-        if self._touching is not None and task != region.PREPARE:
-            self._pieces_in_contact.follow_limits(self._table, self._moving_table)
-            if self.contact is not None and task not in (region.RENEW_REGION, region.REFRESH):
+        if self._touching is not None and task not in (region.PREPARE, region.RENEW_REGION, region.REFRESH):
+            if self._run.counts[KEPT]:
+                pass
+            elif self.contact is not None:
                 self._pieces_in_contact.follow_region(self._table, self._moving_table, not goes_on)
+            else:
+                self._pieces_in_contact.follow_limits(self._table, self._moving_table)
 
     def _renew(self, whole: bool = False) -> None:
         """What acts on the linkage that moves, if it is other than at the last step.
@@ -203,9 +212,7 @@ class RegionSimulation(Touched, PieceForces):
         """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
         if self.contact is None:
             return
-        self._pieces_in_contact.renew_contact_forces(
-            self._table, self._moving_table, 2 * len(self.model.loops), self._marks
-        )
+        self._pieces_in_contact.renew_contact_forces(self._table, self._moving_table, 2 * len(self.model.loops), STALE)
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -220,9 +227,7 @@ class RegionSimulation(Touched, PieceForces):
         i = self._unpinned(joint)
         self._pins[i] = -1
         self._perform(region.FREEZE, joint=i)
-        self._joint_changed(i)
-        self._changes_are_few = False
-        self._keep_present_momentum()
+        self._rebuild(i)
 
     def unpin(self, joint: str) -> None:
         """Leaves a joint to the metrics again."""
@@ -234,7 +239,11 @@ class RegionSimulation(Touched, PieceForces):
             region.want_path(self._table, self._plan.joint[i], -1)
             return
         self._freeze(i, False)
-        self._joint_changed(i)
+        self._rebuild(i)
+
+    def _rebuild(self, i: int) -> None:
+        """A joint moves otherwise than before: the matrices of all nodes that it is part of are others."""
+        touch_joints(self._table, np.array([i], dtype=np.int64), STALE | RENEW | REBUILD)
         self._changes_are_few = False
         self._keep_present_momentum()
 
@@ -387,6 +396,8 @@ class RegionSimulation(Touched, PieceForces):
         if self._touching is not None:
             self._touching.restore(saved)
             self._describe_moving()
+        if self.contact is not None:
+            self._pieces_in_contact.show_all_forces(self._table, run.loop_body.shape[0])
 
     def _leave_everything(self) -> dict[int, int]:
         """Forgets all that depends on history, so that a region can begin anew; returns the pins that there were."""

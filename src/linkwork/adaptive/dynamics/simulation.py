@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.dynamics import choice, region
+from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_simulation import RegionSimulation
@@ -43,6 +43,8 @@ from linkwork.simulation.touches import choose_limits, has_limits
 
 FloatArray = NDArray[np.float64]
 
+PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
+
 
 class AdaptiveDynamics(RegionSimulation):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
@@ -55,7 +57,8 @@ class AdaptiveDynamics(RegionSimulation):
     horizon: time over which accelerations are weighed against velocities [s]; update_every steps by default. A joint is
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
-    Contacts that begin or break cause an update of the region at once; their forces act on the metric as in the last step.
+    Contacts that begin or break cause an update of the region, at the earliest a third of update_every steps after the last
+        one; their forces act on the metric as in the last step.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat warms active joints.
@@ -145,9 +148,9 @@ class AdaptiveDynamics(RegionSimulation):
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
         self._energy_watch = EnergyWatch()
-        self._begin_region()
-        if self._touching is not None:
+        if self._touching is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._touching.warn_of_overlaps(_poses(model, State(q, v)))
+        self._begin_region()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         pins = self._leave_everything()
@@ -329,13 +332,12 @@ class AdaptiveDynamics(RegionSimulation):
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
         self._since_update = 0
+        if self._touching is not None:
+            self._touching.watch(-(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE))
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             return  # nothing is hidden, and nothing could change
         self._renew_contact_forces()
-        settings = np.zeros(choice.SETTINGS)
-        settings[choice.MEASURE], settings[choice.TOLERANCE] = MEASURES[self.measure], tolerance
-        settings[choice.MOST], settings[choice.HORIZON] = most, horizon
-        settings[choice.WANTS_ALL] = wants_all
+        settings = np.array((MEASURES[self.measure], tolerance, most, horizon, wants_all), dtype=np.float64)
         if self._pieces is not None and not wants_all:
             self._load_metric()
         self._perform(region.UPDATE, settings=settings)

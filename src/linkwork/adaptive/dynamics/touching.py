@@ -11,6 +11,10 @@ from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     P_P,
     P_R,
+    Coefficients,
+    Mechanism,
+    Plan,
+    Run,
     coefficients_of,
     mechanism_of,
     plan_of,
@@ -20,7 +24,7 @@ from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
 from linkwork.contact.near_world import forget_clearances
 from linkwork.contact.volumes import STANDS, refit
-from linkwork.core.bundles import set_rows
+from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
@@ -38,10 +42,18 @@ from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join
 
+MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
+ROWS_OF_FORCES = tuple(place_of(Run, name, Plan, Mechanism, Coefficients) for name in ("loop_body", "loop_wrench"))
+
 
 @kernel
 def follow_limits(table, moving):
     """After a change of the region: where the velocities of the moving linkage stand in the model."""
+    place_velocities(table, moving)
+
+
+@routine
+def place_velocities(table, moving):
     tree = mechanism_of(table).tree
     s = moving_of(moving)
     t = touch_of(moving)
@@ -68,6 +80,7 @@ def follow_region(table, moving, forget):
     forget: bodies may be elsewhere than before, so that no distance is known any more.
     Cost: O(nodes that were or are active); O(n) to forget.
     """
+    place_velocities(table, moving)
     plan = plan_of(table)
     c = coefficients_of(table)
     run = run_of(table)
@@ -122,8 +135,8 @@ def renew_contact_forces(table, moving, first, marks):
     """The forces of contacts in the last step act on the metrics; the paths of their bodies are held open.
 
     They stand behind those of loops in `loop_body` and `loop_wrench`, from row `first` on, two per contact; body -1 is the
-    world, or nothing. Needs the region in which that step was made. marks: flags of nodes in which something changed.
-    Cost: O(contacts log n).
+    world, or nothing. The table shows as many rows as there are contacts; those behind them are empty. Needs the region in
+    which that step was made. marks: flags of nodes in which something changed. Cost: O(contacts log n).
     """
     run = run_of(table)
     hold_paths(table, first, -1, marks)
@@ -131,8 +144,17 @@ def renew_contact_forces(table, moving, first, marks):
         if run.loop_body[k] >= 0:
             run.loop_body[k] = -1
             store6(run.loop_wrench, k, 0, ZERO6)
+    count = min(contacts_of(moving).number[COUNT], MOST_CONTACT_FORCES)
+    for k in range(len(ROWS_OF_FORCES)):
+        set_rows(table, ROWS_OF_FORCES[k], first + 2 * count)
     express_contact_forces(table, moving, first)
     hold_paths(table, first, 1, marks)
+
+
+def show_all_forces(table, rows):
+    """Forces were put in by hand: the table shows all rows of them until they are found anew. Not for kernels."""
+    for place in ROWS_OF_FORCES:
+        table[place] = rows
 
 
 @routine
@@ -161,7 +183,7 @@ def express_contact_forces(table, moving, first):
     h = t.totals[STEP]
     if h <= 0.0:
         return
-    for k in range(min(contacts.number[COUNT], (run.loop_body.shape[0] - first) // 2)):
+    for k in range((run.loop_body.shape[0] - first) // 2):
         impulse = load3(contacts.impulse, k, 0)
         for side in range(2):
             body = contacts.ids[k, side]

@@ -30,9 +30,14 @@ IntArray = NDArray[np.int64]
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
-CHANGED, SIGNATURE, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES = range(7, 12)
+CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(
+    7, 14
+)  # of `changes`, most of them
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
+# Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
+KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
+MOST_KNOWN = 512  # are told apart
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
@@ -56,6 +61,8 @@ class Touch(NamedTuple):
     bound: Int2  # (l, 3) near limits: body on the joint, place of its velocity, side (0 lower, 1 upper)
     held: Float2  # (nv of the model, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
     drive: Float1  # (nv,) impulses of limits
+    known: Int2  # (512, 3) pairs that pressed not long ago, of `changes`
+    known_at: Float2  # (512, 4) where each last pressed, in the world, and how far from there it is the same [m]
     carry: (
         Float2  # (6, 6) velocity of a touched body per velocity of the next one above, world axes; scratch of `answers`
     )
@@ -160,6 +167,8 @@ def allocate_touch(
         bound=np.zeros((limits, 3), dtype=np.int64),
         held=np.zeros((freedoms, 2)),
         drive=np.zeros(freedoms),
+        known=np.zeros((MOST_KNOWN, KNOWN_COLUMNS), dtype=np.int64),
+        known_at=np.zeros((MOST_KNOWN, 4)),
         carry=np.zeros((6, 6)),
         own=np.zeros((6, 6)),
         joint=np.zeros((12, 6)),

@@ -26,16 +26,15 @@ from linkwork.simulation.moving import (
 from linkwork.simulation.step import one_closed_step, one_step
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
-    CHANGED,
     LIMIT_BOUNCE,
     LIMITS,
     REST_SPEED,
     SLOTS,
-    STOPS_AT_CHANGES,
     contacts_of,
     touch_of,
 )
-from linkwork.simulation.touching.problem import near_limits, note_changes
+from linkwork.simulation.touching.changes import end_watch, note_pressing
+from linkwork.simulation.touching.problem import near_limits
 from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
@@ -49,12 +48,12 @@ MOST_PARTS = 12  # of a step; the last one is all that is left
 def advance_touching_by(table, h, n):
     """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
     mode = flush_subnormals()
-    counts, method = touch_of(table).counts, moving_of(table).counts[METHOD]
+    method = moving_of(table).counts[METHOD]
     status, made, by, last = OK, 0, method, h
     while made < n and status == OK:
         status, by, last = one_step_by(table, h, True, method)
         made += status == OK
-        if status == OK and counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+        if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
     if status == OK or status == CONTACTS_CHANGED:
         note_efforts_by(table, last, by, method)
@@ -84,7 +83,7 @@ def one_step_by(table, h, searches, method):
     t = touch_of(table)
     remember(s, t)
     wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    left, status, by, last, parts, bounced, changed = h, OK, method, h, 0, 0, 0
+    left, status, by, last, parts, bounced = h, OK, method, h, 0, 0
     while status == OK and left > 0.0:
         status, count = begin_part(table, left, searches)
         until, bounces = first_meeting(table, left, count, SOON * h) if status == OK else (0.0, False)
@@ -103,10 +102,8 @@ def one_step_by(table, h, searches, method):
             last = min(until, left)
             s.counts[METHOD] = method
             status = untouched_step(table, last)
-        changed = changed | t.counts[CHANGED]
         left = left - last if last < left else 0.0
     s.counts[METHOD] = method
-    t.counts[CHANGED] = changed
     if status != OK:
         go_back(s, t)
         s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
@@ -223,7 +220,7 @@ def untouched_step(table, h):
     take_back_velocities(s)
     status = one_closed_step(table, h) if constraints_of(table).ends.shape[0] > 0 else one_step(table, h)
     if status == OK:
-        note_changes(table)
+        note_pressing(table)
     return status
 
 

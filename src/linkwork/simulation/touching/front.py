@@ -121,6 +121,12 @@ class Touching:
         """Steps from now on stop after one in which contacts began or broke."""
         self.touch.counts[ta.STOPS_AT_CHANGES] = 1
 
+    def watch(self, patience: int) -> None:
+        """No contact has changed since now. patience: steps without impulse after which one has broken, and steps from now
+        on in which changes wait."""
+        counts = self.touch.counts
+        counts[ta.CHANGED], counts[ta.PATIENCE], counts[ta.QUIET] = 0, patience, patience
+
     def grow(self) -> None:
         """Makes room for what the last step would have needed; the table is to be described anew."""
         touch, counts = self.touch, self.touch.counts
@@ -162,6 +168,8 @@ class Touching:
             "limit_impulses": self.touch.held.copy(),
             "loop_impulses": self.problem.loop_impulse.copy(),
             "contact_counts": self.touch.counts.copy(),
+            "known_contacts": self.touch.known[: self.touch.counts[ta.KNOWN]].copy(),
+            "known_places": self.touch.known_at[: self.touch.counts[ta.KNOWN]].copy(),
             "contact_totals": self.touch.totals.copy(),
         }
 
@@ -181,10 +189,23 @@ class Touching:
             and np.asarray(saved["contact_counts"]).shape == self.touch.counts.shape
             and np.asarray(saved["contact_totals"]).shape == self.touch.totals.shape
             and bool((ids[:, :2] < self.model.n_bodies).all())
+            and self._are_known(saved)
             and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
         )
         if not sound:
             raise StateError("the checkpoint is damaged: its contacts do not fit the model or each other.")
+
+    def _are_known(self, saved: dict[str, Any]) -> bool:
+        """Whether the known contacts of a checkpoint fit each other and its counts."""
+        known, places = np.asarray(saved["known_contacts"]), np.asarray(saved["known_places"])
+        rows = known.shape[0] if known.ndim else -1
+        return (
+            known.shape == (rows, ta.KNOWN_COLUMNS)
+            and rows <= ta.MOST_KNOWN
+            and known.dtype.kind == "i"
+            and places.shape == (rows, self.touch.known_at.shape[1])
+            and np.asarray(saved["contact_counts"])[ta.KNOWN] == rows
+        )
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Goes back to what `saved` gave; the table is to be described anew."""
@@ -200,6 +221,8 @@ class Touching:
         self.touch.counts[:], self.touch.totals[:] = saved["contact_counts"], saved["contact_totals"]
         for name, value in keep.items():
             self.touch.counts[name] = value
+        known = len(saved["known_contacts"])
+        self.touch.known[:known], self.touch.known_at[:known] = saved["known_contacts"], saved["known_places"]
 
     def _replace_contacts(self, room: int, ids: Any, data: Any, impulses: Any) -> None:
         count = len(ids)
@@ -256,7 +279,7 @@ class Touching:
         self.contacts.impulse[...] = 0.0
         self.touch.held[...] = 0.0
         self.touch.totals[:] = 0.0
-        self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.SIGNATURE]] = 0
+        self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.KNOWN]] = 0
         self.problem.loop_impulse[:] = 0.0
         self.system.state[:] = 0
 

@@ -6,7 +6,6 @@ The velocity of a free joint is in axes that turn with its body. Contact is solv
 the turning is taken out before and put back after it. Theory: docs/theory/contact.md.
 """
 
-from linkwork.contact.contact_list import COUNT, NORMAL, SHAPE_A, SHAPE_B
 from linkwork.contact.solver.coupled import solve_coupled
 from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
@@ -32,7 +31,6 @@ from linkwork.simulation.touching.arrays import (
     ALL_ENERGY_LOST,
     ALL_SWEEPS,
     ANY_LIMITS,
-    CHANGED,
     COUPLED,
     DEEPEST,
     ENERGY_LOST,
@@ -43,7 +41,6 @@ from linkwork.simulation.touching.arrays import (
     NEEDED_LIMITS,
     NEEDED_SLOTS,
     NOT_CONVERGED,
-    SIGNATURE,
     SLOT_CAPACITY,
     SLOTS,
     STEP,
@@ -55,7 +52,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
 from linkwork.spatial.vectors import join
 
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
@@ -336,19 +333,3 @@ def note_report(t, report, h):
     totals[ALL_ENERGY_LOST] -= report[ENERGY]
     totals[NOT_CONVERGED] += 1.0 - report[CONVERGED]
     totals[STEP] = h
-
-
-@routine
-def note_changes(table):
-    """Whether other pairs press on each other than in the step before."""
-    t = touch_of(table)
-    contacts = contacts_of(table)
-    total = 0
-    for c in range(contacts.number[COUNT]):
-        if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
-            total += (contacts.ids[c, SHAPE_A] * 1_000_003 + contacts.ids[c, SHAPE_B] + 1) * 2_654_435_761
-    for k in range(t.counts[LIMITS]):
-        if t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] > 0.0:
-            total += 7_919 * (2 * t.whole[t.bound[k, 1]] + t.bound[k, 2] + 1)
-    t.counts[CHANGED] = 1 if total != t.counts[SIGNATURE] else 0
-    t.counts[SIGNATURE] = total

@@ -25,23 +25,21 @@ from linkwork.simulation.moving import (
 )
 from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish
 from linkwork.simulation.touching.arrays import (
-    CHANGED,
     CONTINUOUS,
     LIMITS,
     MARGIN,
     SELF_CONTACT,
     SLOTS,
-    STOPS_AT_CHANGES,
     contacts_of,
     finder_of,
     touch_of,
 )
+from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
     free_motion,
     near_limits,
-    note_changes,
     pose_problem,
     resolve,
 )
@@ -52,12 +50,11 @@ from linkwork.spatial.memory import load3, store3
 def advance_touching(table, h, n):
     """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
     mode = flush_subnormals()
-    counts = touch_of(table).counts
     status, made = OK, 0
     while made < n and status == OK:
         status = one_touching_step(table, h)
         made += status == OK
-        if status == OK and counts[CHANGED] != 0 and counts[STOPS_AT_CHANGES] != 0:
+        if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
     if status == OK or status == CONTACTS_CHANGED:
         note_all_efforts(table, h)
@@ -179,7 +176,7 @@ def end_touching(table, h, status, count):
             status = close_loops(table)
     status = finish(table, status)
     if status == OK:
-        note_changes(table)
+        note_pressing(table)
     elif count > 0:
         take_back_contacts(contacts_of(table))
     return status

@@ -1,0 +1,173 @@
+"""Which changes of contacts cause an update of the active region, and when."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.contact import contact_list as cl
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.changes import grow_older, see_all
+
+from ..helpers.contact_setups import chain
+
+PATIENCE = 5
+LINK = 0.05  # half the length of a link of `chain`, and so the largest half size of its shape [m]
+
+
+class Watched:
+    """The watch over contacts of a chain on a table, with pairs that are told to press."""
+
+    def __init__(self):
+        model = chain(8).compile()
+        self.sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, contact=lw.Contact(), update_every=15)
+        self.contacts, self.touch = self.sim._touching.contacts, self.sim._touching.touch
+        self.sim._touching.watch(PATIENCE)
+        self.table_shape = 8
+
+    def step(self, *pressing):
+        """A step in which links press at places (link, x) on the table; whether it asks for an update."""
+        for k, (link, x) in enumerate(pressing):
+            self.contacts.ids[k] = link, -1, link, self.table_shape
+            self.contacts.data[k, cl.POINT : cl.POINT + 3] = x, 0.0, 0.0
+            self.contacts.data[k, cl.NORMAL : cl.NORMAL + 3] = 0.0, 0.0, 1.0
+            self.contacts.data[k, cl.SIZE] = LINK
+            self.contacts.impulse[k] = 0.0, 0.0, 1.0
+        self.contacts.number[cl.COUNT] = len(pressing)
+        see_all(self.touch, self.contacts)
+        return bool(grow_older(self.touch))
+
+    def settle(self):
+        """The update that was asked for; steps pass until the next may be."""
+        self.sim._touching.watch(PATIENCE)
+
+
+@pytest.fixture
+def watched():
+    found = Watched()
+    for _ in range(PATIENCE):  # nothing presses, nothing changes
+        assert not found.step()
+    return found
+
+
+def test_a_new_contact_asks_at_once(watched):
+    assert watched.step((0, 0.0))
+    watched.settle()
+    assert not any(watched.step((0, 0.0)) for _ in range(4 * PATIENCE))
+
+
+def test_changes_soon_after_an_update_wait_and_are_not_forgotten(watched):
+    assert watched.step((0, 0.0))
+    watched.settle()
+    asked = [watched.step((0, 0.0), (5, 0.5)) for _ in range(PATIENCE)]
+    assert asked == [False] * (PATIENCE - 1) + [True]
+
+
+def test_a_contact_that_rattles_does_not_break(watched):
+    watched.step((0, 0.0))
+    watched.settle()
+    for step in range(6 * PATIENCE):
+        assert not watched.step(*([(0, 0.0)] if step % PATIENCE == 0 else []))
+
+
+def test_a_contact_breaks_after_so_many_steps_without_impulse(watched):
+    watched.step((0, 0.0))
+    watched.settle()
+    watched.step((0, 0.0))
+    asked = [watched.step() for _ in range(PATIENCE)]
+    assert asked == [False] * (PATIENCE - 1) + [True]
+    assert watched.touch.counts[ta.KNOWN] == 0
+
+
+def test_a_contact_that_slides_on_to_the_next_link_is_the_same(watched):
+    """Links pass over one place of the table: no update, however many."""
+    watched.step((0, 0.0))
+    watched.settle()
+    for step in range(8 * PATIENCE):
+        assert not watched.step((step // PATIENCE, 0.01 * math.sin(step)))
+
+
+def test_a_contact_elsewhere_on_the_same_shape_is_another(watched):
+    watched.step((0, 0.0))
+    watched.settle()
+    for _ in range(PATIENCE):
+        watched.step((0, 0.0))
+    assert not watched.step((0, 0.0), (1, 1.9 * LINK))
+    assert watched.step((0, 0.0), (1, 1.9 * LINK), (4, 4.0 * LINK))
+
+
+def test_a_contact_breaks_where_no_other_is_left_near(watched):
+    watched.step((0, 0.0), (1, 1.9 * LINK), (4, 8.0 * LINK))
+    watched.settle()
+    left = [watched.step((0, 0.0), (4, 8.0 * LINK)) for _ in range(3 * PATIENCE)]
+    assert not any(left)
+    assert any(watched.step((0, 0.0)) for _ in range(PATIENCE + 1))
+
+
+def test_what_cannot_be_told_apart_counts_as_a_change(watched):
+    """More pairs than the list has room for."""
+    watched.touch.known[:] = -7
+    watched.touch.counts[ta.KNOWN] = ta.MOST_KNOWN
+    assert watched.step((0, 0.0))
+
+
+def dropped(update_every, joints=3):
+    model = chain(10).compile()
+    start = model.neutral()
+    q = start.q.copy()
+    q[2] += 0.05
+    q[7:] = 0.02 * np.cos(np.arange(q.size - 7))
+    contact = lw.Contact(restitution=0.5)
+    return lw.AdaptiveDynamics(
+        model, lw.State(q, start.v), active_joints=joints, update_every=update_every, contact=contact
+    )
+
+
+def test_a_chain_that_falls_asks_for_updates_when_it_lands_and_seldom_afterwards():
+    """At most one update every third of `update_every` steps, whatever bounces; and one that the landing asked for."""
+    sim, every = dropped(30), 30
+    landed = []
+    for step in range(300):
+        before = sim._cost.updates
+        sim.advance(1e-3)
+        pressing = any(point.force[2] > 0.0 for point in sim.contacts)
+        landed += [step] if pressing else []
+        if landed and step == landed[0] + every // 3 + 1:
+            assert sim._cost.updates > 1 or before > 1
+    assert landed
+    assert 300 // every <= sim._cost.updates <= 300 // (every // 3) + 1
+
+
+@pytest.mark.parametrize("at", [4, 86, 91, 97, 130])
+def test_a_checkpoint_between_contacts_goes_on_in_the_same_bits(at):
+    """The known contacts, their ages and a change that waits are part of it."""
+    whole, first, second = (dropped(9) for _ in range(3))
+    whole.advance(1e-3, at + 100)
+    first.advance(1e-3, at)
+    second.restore(first.checkpoint())
+    second.advance(1e-3, 100)
+    assert second.state.q.tobytes() == whole.state.q.tobytes()
+    assert second.state.v.tobytes() == whole.state.v.tobytes()
+    assert second._cost.updates + first._cost.updates == whole._cost.updates
+    assert whole._touching.all_energy_lost > 0.0  # it has landed
+    known, again = whole._touching.saved(), second._touching.saved()
+    for name in ("known_contacts", "known_places", "contact_counts"):
+        assert known[name].tobytes() == again[name].tobytes()
+
+
+def test_a_checkpoint_with_other_known_contacts_is_refused():
+    sim = dropped(9)
+    sim.advance(1e-3, 60)
+    saved = sim.checkpoint()
+    q = sim.state.q
+    for name, bad in (
+        ("known_contacts", np.zeros((1, 2), dtype=np.int64)),
+        ("known_places", np.zeros((3, 4))),
+        ("known_contacts", np.zeros((ta.MOST_KNOWN + 1, 3), dtype=np.int64)),
+    ):
+        with pytest.raises(lw.StateError, match="its contacts do not fit"):
+            sim.restore({**saved, name: bad})
+    assert sim.state.q.tobytes() == q.tobytes()
