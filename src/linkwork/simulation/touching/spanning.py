@@ -59,9 +59,9 @@ def choose_spanning(s, carrier, contacts, count, slack):
         if carrier[first, GROUP] != first:
             continue
         end = min(count, first + LOOK_BACK + 1)
-        size, deepest = survey(carrier, contacts, first, end, slack)
-        if size <= 1:
-            stay += 1
+        size, is_one_pair, deepest = survey(carrier, contacts, first, end, slack)
+        if is_one_pair:
+            stay += size
         elif hangs_from_touching(s, carrier, contacts, first):
             keep_first_about_hinge(load3(s.world, carrier[first, 0], 9), carrier, contacts, first, end, deepest, slack)
             stay += 1
@@ -74,7 +74,7 @@ def choose_spanning(s, carrier, contacts, count, slack):
 
 @inlined
 def survey(carrier, contacts, first, end, slack):
-    """Contacts of a group of several shapes, 1 where it is of one shape only; the deepest of them.
+    """Contacts of a group, whether they are of one pair of shapes, and the deepest of them.
 
     One that pressed in the last step stays the deepest until another is deeper by more than the slack.
     """
@@ -86,7 +86,7 @@ def survey(carrier, contacts, first, end, slack):
             gap = contacts.data[c, GAP] - (slack if has_pressed(contacts.impulse, c) else 0.0)
             if gap < least:
                 deepest, least = c, gap
-    return (size if shapes else 1), deepest
+    return size, not shapes, deepest
 
 
 @inlined
