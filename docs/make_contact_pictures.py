@@ -30,17 +30,18 @@ class Strip(NamedTuple):
 STRIPS = {
     "pendulum_pegs": Strip((0.0, 0.4, 0.8, 1.2, 2.0), (-1.5, 3.2), (-4.2, 0.3), 5),
     "threading": Strip((0.3, 1.0, 1.7, 2.3, 3.0), (-0.6, 0.7), (-0.7, 1.95), 5),
-    "bridge": Strip((0.0, 0.3, 0.6), (-0.3, 10.2), (-0.7, 0.6), 1),
+    "bridge": Strip((0.0, 0.4, 0.8), (-1.6, 2.6), (-0.6, 0.3), 1),
 }
 
 
 def obstacle_outline(shape: lw.Box | lw.Cylinder) -> Any:
-    """What the plane of the picture cuts out of a box or a cylinder along y or z; None where it cuts nothing."""
+    """What the plane of the picture cuts out of a box or a cylinder along an axis of the world; None: nothing."""
     T = shape.placement.matrix
     x, y, z = T[:3, 3]
     if isinstance(shape, lw.Cylinder) and abs(T[1, 2]) > 0.5:
         return plt.Circle((x, z), shape.radius, color=STONE)
     size = shape.size if isinstance(shape, lw.Box) else (2 * shape.radius, 2 * shape.radius, shape.length)
+    size = np.abs(T[:3, :3]) @ size
     if abs(y) > 0.5 * size[1]:
         return None
     return plt.Rectangle((x - 0.5 * size[0], z - 0.5 * size[2]), size[0], size[2], color=STONE)

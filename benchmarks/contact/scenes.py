@@ -36,10 +36,19 @@ def read(case: Case, times: int = 1) -> lw.Scene:
     """The scene, or one of `times` as many joints in a linkage of the same length, mass and radius."""
     if times == 1:
         return lw.Scene.read(case.scene)
-    given = lw.Scene.read(case.scene).given["model"]["parameters"]
+    whole = lw.Scene.read(case.scene)
+    given = whole.given["model"]["parameters"]
     extra = given["joints"] - case.joints  # the free joint of a base
     changes = {"joints": times * case.joints + extra, "length": given["length"] / times, "mass": given["mass"] / times}
-    return lw.Scene.read(case.scene, {f"model.parameters.{key}": value for key, value in changes.items()})
+    settings = {f"model.parameters.{key}": value for key, value in changes.items()}
+    base = whole.given.get("state", {}).get("q", {}).get("link_0")
+    if isinstance(base, list):  # the first joint stays where it is, and the curve behind it
+        x, y, z, qw, qx, qy, qz = base
+        shorter = given["length"] * (1.0 - 1.0 / times)  # links go along -z of their frame
+        axis = (2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy))
+        moved = [p - shorter * e for p, e in zip((x, y, z), axis, strict=True)]
+        settings["state.q.link_0"] = [*moved, qw, qx, qy, qz]
+    return lw.Scene.read(case.scene, settings)
 
 
 def contact_of(scene: lw.Scene) -> lw.Contact:

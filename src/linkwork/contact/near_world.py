@@ -6,7 +6,8 @@ that anything could have gone until then; `travel` is that way, a sum over steps
 
     clearance now  ≥  known - travel                                                                               (18)
 
-so that a volume is left alone for as long as known - travel > margin + reach. Nothing is missed: displacements are those of
+so that a volume is left alone for as long as known - travel > margin + reach. A node of which a part touches is not compared
+again and again: what is known of its two parts says where to go on. Nothing is missed: displacements are those of
 the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
 """
 
@@ -15,8 +16,8 @@ import math
 from linkwork.contact.broad_phase import body_of, children, place_child, put, take
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
-from linkwork.contact.narrow_phase import MARGIN, may_touch, touch_shapes
-from linkwork.contact.volumes import STANDS, TRAVEL, is_own, length
+from linkwork.contact.narrow_phase import MARGIN, STEP, may_touch, touch_shapes
+from linkwork.contact.volumes import STANDS, TRAVEL, is_own, length, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3, sub3, tmatvec3
@@ -24,6 +25,7 @@ from linkwork.spatial.vectors import ZERO6
 
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
 TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
+NEAR = -1e300  # in `known` of a node that was near an obstacle when its box was compared: now its parts tell
 LONG = 1e3  # [m] of travel after which counting begins anew, before rounding eats into it
 
 
@@ -75,15 +77,19 @@ def add_travel(volumes, way):
 
 @routine
 def look(finder, front, R, p, V, reach):
-    """Lists the contacts of a front with the world; False where the stack was too short."""
+    """Lists the contacts of a front with the world; False where the stack was too short.
+
+    What is inside a front moves with it, and no farther than its own size lets it: the reach shrinks on the way down.
+    """
     volumes = finder.volumes
-    need = finder.query[MARGIN] + reach
+    margin, h = finder.query[MARGIN], finder.query[STEP]
     travel = volumes.travel[TRAVEL]
     put(finder, 0, 0, front, R, p, V, reach)
     top = 0
     while top >= 0:
         k = finder.pairs[top, 0]
-        R, p, V, _ = take(finder, top, 0)
+        R, p, V, reach = take(finder, top, 0)
+        need = margin + reach
         top -= 1
         if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - travel > need:
             continue
@@ -92,16 +98,21 @@ def look(finder, front, R, p, V, reach):
         if is_own(volumes, k):
             volumes.known[k] = travel + touch_world(finder, k, R, p, V, reach, top + 1)
             continue
-        clear = world_clearance(finder, k, R, p, need, top + 1)
-        volumes.known[k] = travel + clear
-        if clear > need:
-            continue
+        if volumes.known[k] != NEAR:
+            clear = world_clearance(finder, k, R, p, need, top + 1)
+            volumes.known[k] = travel + clear if clear > need else NEAR
+            if clear > need:
+                continue
         first, second = children(volumes, k)
+        least = volumes.known[first] if second < 0 else min(volumes.known[first], volumes.known[second])
+        if least - travel > need:
+            volumes.known[k] = least
+            continue
         for child in (first, second):
             if child >= 0:
-                Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
+                Rc, pc, Vc, _ = place_child(volumes, k, child, R, p, V, reach)
                 top += 1
-                put(finder, top, 0, child, Rc, pc, Vc, rc)
+                put(finder, top, 0, child, Rc, pc, Vc, min(reach, twist_reach(Vc, volumes.volume, child, h)))
     return True
 
 

@@ -28,7 +28,7 @@ from linkwork.contact.shape_table import shape_table
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
-from linkwork.core.jit import kernel
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import body_pose
@@ -208,34 +208,51 @@ def place_bodies(tree, body, screws, q, poses):
 @kernel
 def least_distances(tree, body, screws, states, finder, open_nodes, poses, still, mode, self_contact, out):
     """Smallest distance in each state (m, nq); in mode COLLISION the search ends at the first overlap."""
-    query = finder.query
     for m in range(states.shape[0]):
         place_bodies(tree, body, screws, states[m], poses)
         place_nodes(finder.volumes, poses, still)
         refit(finder.volumes, open_nodes, 0.0)
-        query[MODE] = mode
-        query[LEAST] = 1e-300 if mode == COLLISION else np.inf
+        begin_question(finder, poses, mode, m > 0)
         if not search(finder, self_contact):
             return False
-        out[m] = query[LEAST]
+        out[m] = finder.query[LEAST]
     return True
+
+
+@inlined
+def begin_question(finder, poses, mode, goes_on):
+    """A distance that the answer cannot exceed: where a planner asks on, that of the pair which was nearest before."""
+    query = finder.query
+    query[MODE] = mode
+    known = goes_on and mode == CLEARANCE and query[LEAST] < np.inf
+    query[LEAST] = 1e-300 if mode == COLLISION else np.inf
+    if known:
+        measure_pair(finder, poses, int(query[SHAPE_S]), int(query[SHAPE_T]))
+
+
+@inlined
+def pose_of_shape(table, poses, s):
+    """World pose of the body that shape s stands on."""
+    R, p = IDENTITY3, ZERO3
+    if table.body[s] >= 0:
+        R, p = load9(poses, table.body[s], 0), load3(poses, table.body[s], 9)
+    return R, p
+
+
+@routine
+def measure_pair(finder, poses, s, t):
+    """The distance of two shapes, kept where it is the smallest so far."""
+    table = finder.table
+    Ra, pa = pose_of_shape(table, poses, s)
+    Rb, pb = pose_of_shape(table, poses, t)
+    touch_shapes(table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0)
 
 
 @kernel
 def nearest(finder, poses, run_a, run_b):
     """The smallest distance between two sets of shapes."""
-    table, query = finder.table, finder.query
+    query = finder.query
     query[MODE], query[LEAST] = CLEARANCE, np.inf
     for s in run_a:
-        Ra, pa = (
-            (load9(poses, table.body[s], 0), load3(poses, table.body[s], 9))
-            if table.body[s] >= 0
-            else (IDENTITY3, ZERO3)
-        )
         for t in run_b:
-            Rb, pb = (
-                (load9(poses, table.body[t], 0), load3(poses, table.body[t], 9))
-                if table.body[t] >= 0
-                else (IDENTITY3, ZERO3)
-            )
-            touch_shapes(table, finder.contacts, finder.scratch, query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0)
+            measure_pair(finder, poses, s, t)

@@ -29,7 +29,8 @@ def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Fa
         return None
     for vector in ("q", "v"):
         for pattern, value in sorted(table[vector].items(), key=lambda item: item[0] in _names(model)):
-            _set_joints(model, state, vector, pattern, value, faults)
+            named = frozenset(table[vector]) - {pattern}
+            _set_joints(model, state, vector, pattern, value, named, faults)
     if len(faults) > before:
         return None
     try:
@@ -74,8 +75,13 @@ def _names(model: Model) -> list[str]:
     return [*model.joint_names, *model.joint_parts]
 
 
-def _set_joints(model: Model, state: State, vector: str, pattern: str, value: Any, faults: Faults) -> None:
-    """Entries of q or v for the joints a name or pattern stands for; expressions count them by i, of n."""
+def _set_joints(
+    model: Model, state: State, vector: str, pattern: str, value: Any, named: frozenset[str], faults: Faults
+) -> None:
+    """Entries of q or v for the joints a name or pattern stands for; expressions count them by i, of n.
+
+    Joints with an entry of their own, `named`, are counted and left to it.
+    """
     path: KeyPath = ("state", vector, pattern)
     names = _names(model)
     found = matching(pattern, names)
@@ -83,6 +89,8 @@ def _set_joints(model: Model, state: State, vector: str, pattern: str, value: An
         faults.add(path, f"no joint is called '{pattern}'{did_you_mean_or_list(pattern, names)}")
         return
     for i, k in enumerate(found):
+        if names[k] in named:
+            continue
         rows = model.q_slice(names[k]) if vector == "q" else model.v_slice(names[k])
         numbers = _numbers(value, rows.stop - rows.start, i, len(found))
         if isinstance(numbers, str):

@@ -31,8 +31,9 @@ from linkwork.contact.solver.rows import (
 )
 from linkwork.core.jit import inlined, kernel, routine
 
-CALM = 2  # sweeps without a change of sets after which Newton is tried
-WAIT = 25  # sweeps until it is tried again; twice as many after every failure
+CALM = 1  # sweeps without a change of sets after which Newton is tried
+WAIT = 4  # sweeps until it is tried again with directions held; twice as many after every failure
+ROWS_PER_SWEEP = 4  # rows / this: sweeps until it is tried in full, which costs about as much; twice as many after each
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
 STALLED = (
     8  # sweeps without progress after which longer steps are tried: impulses of redundant contacts can drift for long
@@ -90,6 +91,10 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
     change, largest = sweep(contacts, count, problem, system, rows, y)
     residual = relative(change, largest)
     sweeps, steps, depth, used, calm, next_try, wait = 1, 0, 0, 0, 0, 0, WAIT
+    next_full = max(WAIT, rows // ROWS_PER_SWEEP)
+    if residual > tolerance and change < largest:  # a warm start: the sets of the step before, most likely
+        steps, residual = finish(contacts, count, problem, system, rows, tolerance, residual, True)
+        sweeps += 1
     sets = fingerprint(system, count)
     least, stalled, stretch = residual, 0, 2.0
     while residual > tolerance and sweeps < most:
@@ -124,24 +129,28 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
         calm = calm + 1 if now == sets else 0
         sets = now
         if residual > tolerance and calm >= CALM and sweeps >= next_try:
-            taken, residual = finish(contacts, count, problem, system, rows, tolerance, residual)
+            is_held = sweeps < next_full
+            taken, residual = finish(contacts, count, problem, system, rows, tolerance, residual, is_held)
             steps += taken
             sweeps += 1
             depth, used, calm, next_try, wait = 0, 0, 0, sweeps + wait, 2 * wait
+            if not is_held:
+                next_full, wait = 2 * sweeps, WAIT
     system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, sweeps, steps
     system.report[CONVERGED] = 1.0 if residual <= tolerance else 0.0
     return residual <= tolerance
 
 
 @routine
-def finish(contacts, count, problem, system, rows, tolerance, residual):
-    """Newton's finish from system.y: with the directions of sliding held and, where that is not enough, in full.
+def finish(contacts, count, problem, system, rows, tolerance, residual, is_held_only):
+    """Newton's finish from system.y: with the directions of sliding held and, where that is not enough and
+    not excluded, in full.
 
     A sweep says what is left of the residual; steps that make it larger are taken back.
     """
     steps = 0
     for is_held in (True, False):
-        if residual <= tolerance or (not is_held and rows > NEWTON_ROWS):
+        if residual <= tolerance or (not is_held and (is_held_only or rows > NEWTON_ROWS)):
             continue
         for _ in range(MAX_STEPS):
             copy(system.best, system.y, rows)

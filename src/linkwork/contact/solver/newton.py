@@ -8,74 +8,102 @@ import math
 
 from linkwork.contact.contact_list import FRICTION
 from linkwork.contact.solver.gauss_seidel import SOFT, block_softness, velocities
-from linkwork.core.jit import routine
+from linkwork.contact.solver.rows import NO_RESPONSE
+from linkwork.core.jit import inlined, routine
 
 MAX_STEPS = 8
+PANEL = 4  # columns that are eliminated together
 
 
 @routine
 def newton_step(contacts, count, problem, system, rows, x):
     """One step from x, in place; its size relative to the largest impulse, or -1 where the matrix is singular."""
-    fill_system(contacts, count, problem, system, rows, x)
-    if not solve_dense(system.matrix, system.last_f, rows, system.pivot):
+    n = list_pressing(count, problem, system, rows, x)
+    fill_system(contacts, count, system, rows, x, n)
+    if not solve_dense(system.matrix, system.last_f, n, system.pivot):
         return -1.0
     step, size = 0.0, 0.0
-    for i in range(rows):
-        x[i] += system.last_f[i]
-        step = max(step, abs(system.last_f[i]))
-        size = max(size, abs(x[i]))
+    for a in range(n):
+        r = system.unknown[a]
+        x[r] += system.last_f[a]
+        step = max(step, abs(system.last_f[a]))
+        size = max(size, abs(x[r]))
     return step / max(size, 1e-300)
 
 
 @routine
-def fill_system(contacts, count, problem, system, rows, x):
-    """Matrix and right side (in last_f) of the step."""
-    G, M, f = system.G, system.matrix, system.last_f
+def list_pressing(count, problem, system, rows, x):
+    """Lists in `unknown` the rows of contacts and limits that press, and of loops; impulses of the others become zero.
+
+    Returns how many rows there are; velocities in system.u follow.
+    """
+    G = system.G
     velocities(system, rows, x)
-    for i in range(count):
-        r = 3 * i
-        rho_n = 1.0 / max(G[r, r], 1e-300)
-        rho_t = 2.0 / max(G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300)
-        un, u1, u2 = system.u[r], system.u[r + 1], system.u[r + 2]
+    found, limits = 0, problem.limit_at.shape[0]
+    for k in range(count + limits):
+        r, size = (3 * k, 3) if k < count else (2 * count + k, 1)
+        presses = x[r] - system.u[r] / max(G[r, r], 1e-300) > 0.0
+        for e in range(size):
+            if presses:
+                system.unknown[found] = r + e
+                found += 1
+            else:
+                x[r + e] = 0.0
+    for r in range(3 * count + limits, rows):
+        system.unknown[found] = r
+        found += 1
+    velocities(system, rows, x)
+    return found
+
+
+@routine
+def fill_system(contacts, count, system, rows, x, n):
+    """Matrix and right side (in last_f) of the step, for the n rows of `unknown`; three for each contact that presses."""
+    G, M, f, unknown = system.G, system.matrix, system.last_f, system.unknown
+    a = 0
+    while a < n:
+        r = unknown[a]
+        if r >= 3 * count:
+            velocity_row(system, a, n, SOFT * G[r, r] + 1e-300)
+            a += 1
+            continue
+        rho = 2.0 / max(G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300)
         soft = block_softness(G, r)
-        if x[r] - rho_n * un <= 0.0:
-            for k in range(3):
-                unit_row(M, r + k, rows)
-                f[r + k] = -x[r + k]
-            continue
-        velocity_row(G, M, r, rows, soft)
-        f[r] = -un
-        s1, s2 = x[r + 1] - rho_t * u1, x[r + 2] - rho_t * u2
+        velocity_row(system, a, n, soft)
+        s1, s2 = x[r + 1] - rho * system.u[r + 1], x[r + 2] - rho * system.u[r + 2]
         size = math.sqrt(s1 * s1 + s2 * s2)
-        mu = contacts.data[i, FRICTION]
+        mu = contacts.data[r // 3, FRICTION]
         if size <= mu * x[r]:
-            velocity_row(G, M, r + 1, rows, soft)
-            velocity_row(G, M, r + 2, rows, soft)
-            f[r + 1], f[r + 2] = -u1, -u2
-            continue
-        d1, d2 = s1 / size, s2 / size
-        slip = mu * x[r] / size  # λ_t - μ λ_n d(λ_t - ρ u_t) = 0
-        p11, p12, p22 = slip * (1.0 - d1 * d1), -slip * d1 * d2, slip * (1.0 - d2 * d2)
-        for j in range(rows):
-            M[r + 1, j] = rho_t * (p11 * G[r + 1, j] + p12 * G[r + 2, j])
-            M[r + 2, j] = rho_t * (p12 * G[r + 1, j] + p22 * G[r + 2, j])
-        M[r + 1, r] -= mu * d1
-        M[r + 2, r] -= mu * d2
-        M[r + 1, r + 1] += 1.0 - p11
-        M[r + 1, r + 2] -= p12
-        M[r + 2, r + 1] -= p12
-        M[r + 2, r + 2] += 1.0 - p22
-        f[r + 1] = -(x[r + 1] - mu * x[r] * d1)
-        f[r + 2] = -(x[r + 2] - mu * x[r] * d2)
-    limits = problem.limit_at.shape[0]
-    for r in range(3 * count, rows):
-        u = system.u[r]
-        if r < 3 * count + limits and x[r] - u / max(G[r, r], 1e-300) <= 0.0:
-            unit_row(M, r, rows)
-            f[r] = -x[r]
+            velocity_row(system, a + 1, n, soft)
+            velocity_row(system, a + 2, n, soft)
         else:
-            velocity_row(G, M, r, rows, SOFT * G[r, r] + 1e-300)
-            f[r] = -u
+            d1, d2 = s1 / size, s2 / size
+            slip = mu * x[r] / size  # λ_t - μ λ_n d(λ_t - ρ u_t) = 0
+            p11, p12, p22 = slip * (1.0 - d1 * d1), -slip * d1 * d2, slip * (1.0 - d2 * d2)
+            for b in range(n):
+                g1, g2 = G[r + 1, unknown[b]], G[r + 2, unknown[b]]
+                M[a + 1, b] = rho * (p11 * g1 + p12 * g2)
+                M[a + 2, b] = rho * (p12 * g1 + p22 * g2)
+            M[a + 1, a] -= mu * d1
+            M[a + 2, a] -= mu * d2
+            M[a + 1, a + 1] += 1.0 - p11
+            M[a + 1, a + 2] -= p12
+            M[a + 2, a + 1] -= p12
+            M[a + 2, a + 2] += 1.0 - p22
+            f[a + 1] = -(x[r + 1] - mu * x[r] * d1)
+            f[a + 2] = -(x[r + 2] - mu * x[r] * d2)
+        a += 3
+
+
+@inlined
+def velocity_row(system, a, n, soft):
+    """The velocity of row a of the unknowns is to vanish."""
+    G, M, unknown = system.G, system.matrix, system.unknown
+    r = unknown[a]
+    for b in range(n):
+        M[a, b] = G[r, unknown[b]]
+    M[a, a] += soft
+    system.last_f[a] = -system.u[r]
 
 
 # ----------------------------------------------------------------------------------------- directions of sliding held
@@ -102,6 +130,8 @@ def list_unknowns(contacts, count, problem, system, rows, x):
         mu = contacts.data[i, FRICTION]
         slides = size > mu * x[r]
         for k in range(1 if slides else 3):
+            if k > 0 and not G[r + k, r + k] > NO_RESPONSE * G[r, r]:
+                continue  # a direction that was dropped
             system.unknown[found] = r + k
             along[0, found] = mu * s1 / size if slides else 0.0
             along[1, found] = mu * s2 / size if slides else 0.0
@@ -151,41 +181,24 @@ def direction_step(contacts, count, problem, system, rows, x):
 
 
 @routine
-def unit_row(M, r, rows):
-    for j in range(rows):
-        M[r, j] = 0.0
-    M[r, r] = 1.0
-
-
-@routine
-def velocity_row(G, M, r, rows, soft):
-    for j in range(rows):
-        M[r, j] = G[r, j]
-    M[r, r] += soft
-
-
-@routine
 def solve_dense(M, f, n, pivot):
-    """Gauss elimination with row exchanges, in place; False at a singular pivot."""
-    for k in range(n):
-        best, largest = k, abs(M[k, k])
-        for i in range(k + 1, n):
-            if abs(M[i, k]) > largest:
-                best, largest = i, abs(M[i, k])
-        pivot[k] = best
-        if not largest > 0.0:
+    """Gauss elimination with row exchanges, in place; False at a singular pivot.
+
+    PANEL columns at a time: what is right of them is updated once by all of them, and read and written a quarter as often.
+    """
+    for k in range(0, n, PANEL):
+        end = min(k + PANEL, n)
+        if not eliminate_panel(M, f, k, end, n, pivot):
             return False
-        if best != k:
-            for j in range(k, n):
-                M[k, j], M[best, j] = M[best, j], M[k, j]
-            f[k], f[best] = f[best], f[k]
-        inverse = 1.0 / M[k, k]
-        for i in range(k + 1, n):
-            factor = M[i, k] * inverse
-            if factor != 0.0:
-                for j in range(k + 1, n):
-                    M[i, j] -= factor * M[k, j]
-                f[i] -= factor * f[k]
+        for q in range(k + 1, end):
+            for r in range(k, q):
+                factor = M[q, r]
+                for j in range(end, n):
+                    M[q, j] -= factor * M[r, j]
+        for i in range(end, n):
+            a, b, c, d = M[i, k], M[i, k + 1], M[i, k + 2], M[i, k + 3]
+            for j in range(end, n):
+                M[i, j] -= a * M[k, j] + b * M[k + 1, j] + c * M[k + 2, j] + d * M[k + 3, j]
     for i in range(n - 1, -1, -1):
         value = f[i]
         for j in range(i + 1, n):
@@ -193,4 +206,30 @@ def solve_dense(M, f, n, pivot):
         f[i] = value / M[i, i]
         if not math.isfinite(f[i]):
             return False
+    return True
+
+
+@inlined
+def eliminate_panel(M, f, k, end, n, pivot):
+    """Columns k to end, below the diagonal: their factors stand there afterwards. f follows."""
+    for q in range(k, end):
+        best, largest = q, abs(M[q, q])
+        for i in range(q + 1, n):
+            if abs(M[i, q]) > largest:
+                best, largest = i, abs(M[i, q])
+        pivot[q] = best
+        if not largest > 0.0:
+            return False
+        if best != q:
+            for j in range(k, n):
+                M[q, j], M[best, j] = M[best, j], M[q, j]
+            f[q], f[best] = f[best], f[q]
+        inverse = 1.0 / M[q, q]
+        for i in range(q + 1, n):
+            factor = M[i, q] * inverse
+            M[i, q] = factor
+            if factor != 0.0:
+                for j in range(q + 1, end):
+                    M[i, j] -= factor * M[q, j]
+                f[i] -= factor * f[q]
     return True

@@ -10,8 +10,8 @@ from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.responses import mark_paths, pull_down, push_up, unit6
-from linkwork.simulation.touching.arrays import FIRST_MARK, SLOTS, touch_of
+from linkwork.simulation.responses import mark_paths, pull_down, unit6
+from linkwork.simulation.touching.arrays import EFFORTS, FIRST_MARK, SLOTS, WIDE, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, wrench_to_parent
@@ -56,7 +56,8 @@ def answer_matrix(table, limits, out):
 
         v_k = P v_π + Σ λ_k        Λ_ki = P Λ_πi  (i before k)        Λ_kk = P Λ_ππ Pᵀ + Σ                       (17)
 
-    P and Σ come from impulses on k that go up to π and no further. A coordinate at its limit is a row between the body
+    P and Σ come from impulses on k that go up to π and no further: Σ = Σ_j u_j D_j⁻¹ u_jᵀ over the joints between, u_j what
+    they leave on joint j, so that nothing has to come down again. A coordinate at its limit is a row between the body
     on its joint and the parent, which is touched as well.
     Needs what `aba` left behind, world poses, and `mark` as `number_touched` leaves it, which is zero afterwards.
     Cost: O(bodies between touched ones and the world), and 36 products per pair of touched bodies.
@@ -81,24 +82,98 @@ def answer_matrix(table, limits, out):
             x.members[path] = i
             path += 1
             i = s.tree[i, PARENT]
-        for c in range(6):
-            p = to_body(load9(s.world, b, 0), scale6(-1.0, unit6(c)))
-            for e in range(path):
-                p = push_up(s.tree, s.body, s.work, s.dof_work, x.members[e], p, x.effort)
-            a = ZERO6
-            for e in range(path - 1, -1, -1):
-                a = pull_down(s.tree, s.body, s.work, s.dof_work, x.members[e], a, x.effort, True, x.change, False)
-            a = to_world(load9(s.world, b, 0), a)
-            for e in range(6):
-                t.own[c, e] = a[e]
-            if above >= 0:
-                store6(t.carry, c, 0, to_world(load9(s.world, base, 0), scale6(-1.0, p)))
+        answer_along_path(s, t, x.members, path, b, base)
         write_body_rows(t, m, k, above, first, done, out)
     for k in range(m):
         i = t.reached[k]
         while i >= 0 and x.mark[i] != 0:
             x.mark[i] = 0
             i = s.tree[i, PARENT]
+
+
+@routine
+def answer_along_path(s, t, members, path, b, base):
+    """P in `carry` and Σ in `own` of touched body b: six unit impulses in world axes go up its path at once.   (17)
+
+    members: the `path` bodies from b to right below `base`, the next touched body above, -1: the world.
+    """
+    X = t.columns
+    for c in range(WIDE):
+        f = to_body(load9(s.world, b, 0), scale6(-1.0, unit6(c))) if c < 6 else ZERO6
+        for e in range(6):
+            X[e, c] = f[e]
+    for a in range(6):
+        for c in range(6):
+            t.own[a, c] = 0.0
+    for e in range(path):
+        i = members[e]
+        if s.tree[i, KIND] == HELICAL:
+            pass_hinge(s, i, X, t.own)
+        else:
+            pass_joint(s, i, X, t.own)
+        rotate_wrenches(load9(s.work, i, R_), load3(s.work, i, P_), X)
+    if base >= 0:
+        for c in range(6):
+            f = (-X[0, c], -X[1, c], -X[2, c], -X[3, c], -X[4, c], -X[5, c])
+            store6(t.carry, c, 0, to_world(load9(s.world, base, 0), f))
+
+
+@inlined
+def pass_hinge(s, i, X, own):
+    """Bias wrenches X (6, WIDE) on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
+    s0, s1, s2, s3, s4, s5 = helical_twist(s.body, i)
+    u0, u1, u2, u3, u4, u5 = load6(s.work, i, U_)
+    d = s.work[i, DINV]
+    for c in range(WIDE):
+        u = -(s0 * X[0, c] + s1 * X[1, c] + s2 * X[2, c] + (s3 * X[3, c] + s4 * X[4, c] + s5 * X[5, c]))
+        x = d * u
+        X[EFFORTS, c] = u
+        X[0, c] += x * u0
+        X[1, c] += x * u1
+        X[2, c] += x * u2
+        X[3, c] += x * u3
+        X[4, c] += x * u4
+        X[5, c] += x * u5
+    for a in range(6):
+        x = d * X[EFFORTS, a]
+        for c in range(6):
+            own[a, c] += x * X[EFFORTS, c]
+
+
+@routine
+def pass_joint(s, i, X, own):
+    """The same for any joint."""
+    j, n = s.tree[i, V], s.tree[i, DOF]
+    for d in range(n):
+        S = load6(s.dof_work, j + d, S_D)
+        for c in range(WIDE):
+            u = S[0] * X[0, c] + S[1] * X[1, c] + S[2] * X[2, c]
+            X[EFFORTS + d, c] = -(u + (S[3] * X[3, c] + S[4] * X[4, c] + S[5] * X[5, c]))
+    for d in range(n):
+        U = load6(s.dof_work, j + d, U_D)
+        for c in range(WIDE):
+            x = 0.0
+            for e in range(n):
+                x += s.dof_work[j + d, D_D + e] * X[EFFORTS + e, c]
+            for e in range(6):
+                X[e, c] += x * U[e]
+            if c < 6:
+                for a in range(6):
+                    own[a, c] += X[EFFORTS + d, a] * x
+
+
+@inlined
+def rotate_wrenches(R, p, X):
+    """Columns of X (6, WIDE), wrenches in a body's frame, in its parent's."""
+    for c in range(WIDE):
+        n0, n1, n2, g0, g1, g2 = X[0, c], X[1, c], X[2, c], X[3, c], X[4, c], X[5, c]
+        f0 = R[0] * g0 + R[1] * g1 + R[2] * g2
+        f1 = R[3] * g0 + R[4] * g1 + R[5] * g2
+        f2 = R[6] * g0 + R[7] * g1 + R[8] * g2
+        X[0, c] = R[0] * n0 + R[1] * n1 + R[2] * n2 + (p[1] * f2 - p[2] * f1)
+        X[1, c] = R[3] * n0 + R[4] * n1 + R[5] * n2 + (p[2] * f0 - p[0] * f2)
+        X[2, c] = R[6] * n0 + R[7] * n1 + R[8] * n2 + (p[0] * f1 - p[1] * f0)
+        X[3, c], X[4, c], X[5, c] = f0, f1, f2
 
 
 @inlined

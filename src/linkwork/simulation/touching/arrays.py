@@ -38,6 +38,7 @@ COUPLED, IMPACTS = 0, 1
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
 MOST_KNOWN = 512  # are told apart
+WIDE, EFFORTS = 8, 6  # columns of `columns`, six rounded up to whole registers; its first row of efforts
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
@@ -53,7 +54,7 @@ class Touch(NamedTuple):
     whole: Int1  # (nv,) place in the model of each velocity of the moving linkage
     twists: Float2  # (n, 6) with the velocities that forces alone would give; world axes, at the bodies' origins
     before: Float2  # (n, 6) before the step, in each body's frame
-    carrier: Int2  # (c, 2) moving body that carries each side of a contact; -1: the world
+    carrier: Int2  # (c, 4) moving body that carries each side of a contact; -1: the world; then scratch of `spanning`
     slot_of: Int1  # (n,) number of a touched body, else -1
     reached: Int1  # (m + l,) touched bodies, then the bodies on the joints of near limits
     lower: Float1  # (nv of the model,) limits of coordinates [rad or m]
@@ -67,6 +68,7 @@ class Touch(NamedTuple):
         Float2  # (6, 6) velocity of a touched body per velocity of the next one above, world axes; scratch of `answers`
     )
     own: Float2  # (6, 6) and per impulse on it, were the one above held
+    columns: Float2  # (12, 8) six wrenches side by side on their way up, and what they leave on a joint; two are idle
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
@@ -159,7 +161,7 @@ def allocate_touch(
         whole=np.arange(freedoms),
         twists=untouched(bodies, 6),
         before=untouched(bodies, 6),
-        carrier=np.zeros((contacts, 2), dtype=np.int64),
+        carrier=np.zeros((contacts, 4), dtype=np.int64),
         slot_of=np.full(bodies, -1, dtype=np.int64),
         reached=np.zeros(slots + limits, dtype=np.int64),
         lower=np.full(freedoms, -np.inf),
@@ -171,6 +173,7 @@ def allocate_touch(
         known_at=np.zeros((MOST_KNOWN, 4)),
         carry=np.zeros((6, 6)),
         own=np.zeros((6, 6)),
+        columns=np.zeros((2 * EFFORTS, WIDE)),
         joint=np.zeros((12, 6)),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),

@@ -141,7 +141,7 @@ class Touching:
             limits = 2 * int(counts[ta.NEEDED_LIMITS])
         counts[ta.SLOT_CAPACITY] = slots
         self.touch = touch._replace(
-            carrier=np.zeros((contacts, 2), dtype=np.int64),
+            carrier=np.zeros((contacts, 4), dtype=np.int64),
             reached=np.zeros(slots + limits, dtype=np.int64),
             bound=np.zeros((limits, 3), dtype=np.int64),
         )
@@ -214,7 +214,7 @@ class Touching:
         keep = {name: self.touch.counts[name] for name in (ta.SLOT_CAPACITY,)}
         self._replace_contacts(room, saved["contact_ids"], saved["contact_data"], saved["contact_impulses"])
         if self.touch.carrier.shape[0] < room:
-            self.touch = self.touch._replace(carrier=np.zeros((room, 2), dtype=np.int64))
+            self.touch = self.touch._replace(carrier=np.zeros((room, 4), dtype=np.int64))
         self._make_solver()
         self.system.state[:count] = saved["contact_states"]
         self.touch.held[:], self.problem.loop_impulse[:] = saved["limit_impulses"], saved["loop_impulses"]

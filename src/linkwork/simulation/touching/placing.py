@@ -23,6 +23,7 @@ from linkwork.contact.volumes import carried_twist
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import SLACK, touch_of
+from linkwork.simulation.touching.spanning import STAYS, choose_spanning
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import dot3, matmul3, sub3, tmatvec3, transpose3
 from linkwork.spatial.vectors import ZERO6, compose_pose
@@ -112,10 +113,10 @@ def is_double(t, contacts, c, a, b, other):
 
 
 @routine
-def find_carriers(t, volumes, contacts):
+def find_carriers(s, t, volumes, contacts):
     """Fills `carrier`; contacts of sides that cannot move against each other are dropped. Returns how many stay.
 
-    Of contacts that say the same the nearest stays; one that pressed in the last step stays for as long as no other comes
+    Of the contacts of a rigid part with one obstacle those that can carry it stay, see `spanning`. Of contacts that say the same the nearest stays; one that pressed in the last step stays for as long as no other comes
     nearer by more than the slack, so that they do not take turns.
     """
     kept = 0
@@ -139,5 +140,18 @@ def find_carriers(t, volumes, contacts):
         if gap < contacts.data[double, GAP] - (slack if pressed else 0.0):
             copy_row(contacts, t, c, double, a, b)
         store3(contacts.impulse, double, 0, here if presses else there)
+    if kept > 1 and choose_spanning(s, t.carrier, contacts, kept, slack) < kept:
+        kept = keep_spanning(contacts, t, kept)
     contacts.number[COUNT] = kept
+    return kept
+
+
+@inlined
+def keep_spanning(contacts, t, count):
+    """Leaves out the contacts that do not stay; how many do."""
+    kept = 0
+    for c in range(count):
+        if t.carrier[c, STAYS] != 0:
+            copy_row(contacts, t, c, kept, t.carrier[c, 0], t.carrier[c, 1])
+            kept += 1
     return kept

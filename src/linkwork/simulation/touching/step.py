@@ -138,7 +138,7 @@ def find(table, h):
         return CONTACTS_GROW
     sort_contacts(finder.contacts)
     warm_start(finder.contacts)
-    return find_carriers(t, finder.volumes, finder.contacts)
+    return find_carriers(moving_of(table), t, finder.volumes, finder.contacts)
 
 
 @routine
