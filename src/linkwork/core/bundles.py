@@ -22,6 +22,7 @@ arrays of a linkage grow and shrink with the joints that move.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, get_type_hints
 
 import numpy as np
@@ -40,6 +41,7 @@ Int2 = Annotated[NDArray[np.int64], types.int64, 2]
 Byte1 = Annotated[NDArray[np.uint8], types.uint8, 1]
 
 
+@cache
 def _array_types(bundle: Any) -> list[types.Array]:
     hints = get_type_hints(bundle, include_extras=True)
     return [types.Array(hints[name].__metadata__[0], hints[name].__metadata__[1], "C") for name in bundle._fields]
