@@ -57,7 +57,9 @@ def describe(*bundles: Any) -> NDArray[np.int64]:
 
 def _describe(bundle: Any) -> NDArray[np.int64]:
     table = np.zeros(ENTRIES * len(bundle), dtype=np.int64)
-    for k, (name, array, kind) in enumerate(zip(bundle._fields, bundle, _array_types(type(bundle)), strict=True)):
+    kind_of_bundle: Any = type(bundle)
+    kinds = _array_types(kind_of_bundle)
+    for k, (name, array, kind) in enumerate(zip(bundle._fields, bundle, kinds, strict=True)):
         if array.dtype != np.dtype(str(kind.dtype)) or array.ndim != kind.ndim or not array.flags.c_contiguous:
             raise TypeError(
                 f"{type(bundle).__name__}.{name}: a contiguous {kind.ndim}-dimensional array of {kind.dtype} is needed, "

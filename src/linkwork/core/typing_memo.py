@@ -17,7 +17,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing.context import Context
 
-_contexts: dict[Any, RememberingContext] = {}  # options → context for compilations with these options
+_contexts: dict[Any, Any] = {}  # options → context for compilations with these options
 OPERATOR_MODULE = operator.add.__module__
 
 
@@ -54,6 +54,8 @@ class RememberingContext(Context):
 class RememberedOperator(types.Function):
     """An operator of Python whose signatures are remembered in the context that asks."""
 
+    _impl_keys: dict[Any, Any]  # of Numba: types of operands → key of the code
+
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         if kws or not isinstance(context, RememberingContext):
             return super().get_call_type(context, args, kws)
@@ -64,7 +66,7 @@ class RememberedOperator(types.Function):
             return super().get_call_type(context, args, kws)
         if found is None:
             try:
-                signature = super().get_call_type(context, args, kws)
+                signature: Any = super().get_call_type(context, args, kws)
                 found = context.codes[key] = (signature, self._impl_keys[signature.args])
             except TypingError as error:
                 found = context.codes[key] = (None, error)
@@ -80,7 +82,7 @@ def remembering(context: Any, flags: Any) -> Any:
     if type(context) is not Context:
         return context
     options = (context, tuple(sorted((name, str(value)) for name, value in flags.values().items())))
-    made = _contexts.get(options)
+    made: Any = _contexts.get(options)
     if made is None:
         made = copy.copy(context)
         made.__class__ = RememberingContext
