@@ -145,11 +145,11 @@ def test_vectors_refuse_other_arrays_when_they_compile(stray, array):
 
 COMPILE_ONE = """
 import linkwork as lw
-from linkwork.model.order import depth_first_order
+from linkwork.model.order import order_depth_first
 linkage = lw.Linkage("one")
 linkage.add_body("rock", joint=lw.Revolute((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
 linkage.compile()
-stats = depth_first_order.stats
+stats = order_depth_first.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
@@ -165,7 +165,7 @@ def hits_and_misses(env) -> tuple[int, int]:
 
 
 def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
-    """`depth_first_order` is compiled in linkwork/model/order.py, which imports core/jit.py and nothing of spatial/."""
+    """`order_depth_first` is compiled in linkwork/model/order.py, which imports core/jit.py and nothing of spatial/."""
     copy = tmp_path / "source" / "linkwork"
     shutil.copytree(package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
     env = environment(tmp_path / "cache", copy.parent)

@@ -182,6 +182,54 @@ def test_kernels_count_no_references():
         assert ("NRT_" in body) is allocates
 
 
+def test_a_piece_that_fails_is_heard_through_pieces_that_call_it():
+    """Calls of pieces that cannot fail do not ask whether they did; calls of those that can do."""
+
+    @jit.inlined
+    def third(a, k):
+        if k > 2:
+            raise ValueError("only three")
+        return a[k]
+
+    @jit.routine
+    def twice(a, k):
+        jit.keep_out_of_line()
+        return 2.0 * third(a, k)
+
+    @jit.inlined
+    def safe(a):
+        return (a[0], a[1] + 1.0)
+
+    def run(a, k):
+        x, y = safe(a)
+        return x + y + twice(a, k)
+
+    compiled = jit.kernel(run)
+    try:
+        a = np.array([1.0, 2.0, 3.0])
+        assert compiled(a, 2) == 10.0
+        with pytest.raises(ValueError, match="only three"):
+            compiled(a, 3)
+    finally:
+        jit.kernels.remove(compiled)
+
+
+def test_an_operator_keeps_its_code_where_options_differ():
+    """Signatures of operators are remembered per options of the compilation; their code is that of these options."""
+
+    def scaled(a, x):
+        return (a * x)[0] + a[0] ** 2
+
+    made = [jit.kernel(scaled, allocates=True), jit.kernel(lambda a, x: a[0] * x + a[0] ** 2)]
+    try:
+        a = np.array([3.0, 4.0])
+        assert [kernel(a, 2.0) for kernel in (*made, made[0])] == [15.0, 15.0, 15.0]
+        assert made[0](a, 2) == 15.0  # an integer factor is another operator of the same name
+    finally:
+        for kernel in made:
+            jit.kernels.remove(kernel)
+
+
 # -------------------------------------------------------------------------------------------------------------------- bits
 
 

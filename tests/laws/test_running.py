@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.model.layout import DOF
 from linkwork.record import Recording
+from linkwork.simulation.extremes import fastest
 from linkwork.simulation.protocol import Report, RunReport
 from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, Runnable, resume_run, run_simulation
 
@@ -225,6 +227,61 @@ def test_a_run_says_what_it_did(tmp_path):
     assert (stopped.status, stopped.steps_asked, stopped.steps, stopped.path) == ("stopped", 60, 20, None)
     assert isinstance(stopped, RunReport)
     assert copy.deepcopy(stopped) == stopped
+
+
+@pytest.mark.parametrize("kind", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_run_knows_its_extremes(kind):
+    """Energy and fastest joint of every step, from outside, against what the report says."""
+    model = lw.library.chain(6).compile()
+    start = model.random_state(3)
+    options = {} if kind is lw.FullDynamics else {"active_joints": 3}
+    sim, again = kind(model, start, **options), kind(model, start, **options)
+    report = sim.run(2e-4, 40, every=1)
+    energies, kinetic = [again.energy.total], [again.energy.kinetic]
+    speeds = [np.abs(again.state.v)]
+    for _ in range(40):
+        again.step(2e-4)
+        energies.append(again.energy.total)
+        kinetic.append(again.energy.kinetic)
+        speeds.append(np.abs(again.state.v))
+    quickest = max(speeds, key=np.max)
+    assert (report.lowest_energy, report.highest_energy) == (min(energies), max(energies))
+    drift = max(abs(energy - energies[0]) for energy in energies)
+    assert drift > 0.0
+    assert report.energy_drift == pytest.approx(drift / max(kinetic))
+    assert report.largest_speed == quickest.max()
+    assert model.body_names[int(quickest.argmax())] == report.fastest_joint  # one degree of freedom per joint
+    assert f"fastest_joint={report.fastest_joint!r}" in repr(report)
+    for word in ("energy_drift", "lowest_energy", "highest_energy", "largest_speed", "fastest_joint"):
+        assert word in report._repr_html_()
+
+
+def test_extremes_of_a_run_at_rest_and_of_one_that_has_none():
+    model = lw.library.chain(3).compile()
+    still = lw.FullDynamics(model, lw.settle(model, model.state()).state).run(1e-3, 2)
+    assert still.largest_speed >= 0.0
+    assert still.lowest_energy <= still.highest_energy
+    assert lw.QuasiStatics(model, model.state()).run(1e-3, 2).energy_drift is None
+    plain = run_simulation(Counter(3, lambda k: Plain()), 1e-3, 3)
+    assert (plain.energy_drift, plain.lowest_energy, plain.largest_speed, plain.fastest_joint) == (None,) * 4
+
+
+def test_the_fastest_joint_is_found_among_joints_of_any_kind():
+    """Welds have no speed, and joints of several degrees of freedom several."""
+    linkage = lw.Linkage("mixed")
+    parent = "world"
+    for k, joint in enumerate([lw.Fixed(), lw.Spherical(), lw.Fixed(), lw.Revolute((0, 0, 1)), lw.Free(), lw.Fixed()]):
+        linkage.add_body(f"b{k}", parent, joint, lw.Pose((0.1, 0, 0)), lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+        parent = f"b{k}"
+    model = linkage.compile(merge_fixed=False)
+    tree = model.arrays.tree
+    owner = np.repeat(np.arange(model.n_bodies), tree[:, DOF])
+    for d in range(model.nv):
+        v = np.full(model.nv, 0.25)
+        v[d] = -2.0
+        assert fastest(tree, v) == (2.0, owner[d])
+    assert fastest(tree, np.zeros(model.nv)) == (0.0, -1)
+    assert fastest(tree[:0], np.zeros(0)) == (0.0, -1)
 
 
 def test_a_run_with_nothing_left_to_do_says_so(tmp_path):

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import Float1, Int1, Int2, describe, reader
 from linkwork.core.jit import kernel, routine
 from linkwork.model.layout import FIXED, KIND
 from linkwork.model.model import Model
@@ -74,10 +75,84 @@ def assemble(parent: IntArray, welded: NDArray[np.bool_] | None = None) -> Assem
     """
     parents = np.ascontiguousarray(parent, dtype=np.int64)
     welds = np.zeros(parents.shape[0], dtype=np.bool_) if welded is None else np.ascontiguousarray(welded)
-    nodes, leaf, joint = plan_nodes(parents, welds)
+    nodes, leaf, joint = _plan_nodes(parents, welds)
     for array in (nodes, leaf, joint):
         array.setflags(write=False)
     return Assembly(nodes, leaf, joint)
+
+
+class Draft(NamedTuple):
+    """Nodes in any order, before they are numbered, and the memory that making them takes; n bodies.
+
+    At most n bodies, and one joining node for each of the n joints plus one sum for each light branch but the first.
+    Memory comes from NumPy: kernels that make arrays take Numba twice as long to compile.
+    """
+
+    node: Int2  # (3n + 1, 4)  kind, left, right, index
+    size: Int1  # (n,)         bodies in the subtree of each
+    heavy: Int1  # (n + 1,)     child with the largest subtree; slot n is the world's, here and below
+    first_light: Int1  # (n + 1,)     linked lists of the other children
+    next_light: Int1  # (n + 1,)
+    height: Float1  # (n + 1,)     of the HANG node of each path, by its top body
+    hang: Int1  # (n + 1,)     HANG node of each path
+    item: Int1  # (n + 1,)     nodes to be joined: elements of a path, or branches of a body
+    joint: Int1  # (n + 1,)     the joint above each element
+    item_height: Float1  # (n + 1,)
+    weight: Float1  # (n + 1,)
+    spare: Int1  # (n + 1,)
+    stack: Int2  # (132 + 2n, 5)
+
+
+class Numbering(NamedTuple):
+    """What numbering the nodes writes, and the memory it takes; N nodes, n bodies."""
+
+    nodes: Int2  # (N, 8)    the node table
+    leaf: Int1  # (n,)      as in Assembly
+    joint: Int1  # (n,)
+    number: Int1  # (N,)      of each node of the draft
+    first: Int1  # (N,)      first node of its subtree
+    stack: Int1  # (N + 1,)
+    visited: Int1  # (N,)
+
+
+draft_of = reader(Draft)
+numbering_of = reader(Numbering)
+
+
+def _plan_nodes(parent: IntArray, welded: NDArray[np.bool_]) -> tuple[IntArray, IntArray, IntArray]:
+    """The arrays of an Assembly."""
+    n = parent.shape[0]
+
+    def numbers(*shape: int) -> IntArray:
+        return np.full(shape, -1, dtype=np.int64)
+
+    draft = Draft(
+        numbers(3 * n + 1, 4),
+        np.ones(n, dtype=np.int64),
+        numbers(n + 1),
+        numbers(n + 1),
+        numbers(n + 1),
+        np.zeros(n + 1),
+        numbers(n + 1),
+        numbers(n + 1),
+        numbers(n + 1),
+        np.empty(n + 1),
+        np.empty(n + 1),
+        numbers(n + 1),
+        numbers(2 * 64 + 2 * n + 4, 5),
+    )
+    count = draft_nodes(parent, welded, describe(draft))
+    made = Numbering(
+        numbers(count, NODE_COLUMNS),
+        numbers(n),
+        numbers(n),
+        numbers(count),
+        numbers(count),
+        numbers(count + 1),
+        np.zeros(count, dtype=np.int64),
+    )
+    done = number_nodes(draft.node, draft.hang[n], welded, describe(made))
+    return made.nodes[:done], made.leaf, made.joint
 
 
 class Runs(NamedTuple):
@@ -110,12 +185,13 @@ def stack_slots(assembly: Assembly, runs: Runs | None) -> tuple[IntArray, int]:
     """
     everything = np.array([[0, assembly.nodes.shape[0]]], dtype=np.int64)
     subtrees = np.concatenate(runs.subtrees) if runs is not None and runs.subtrees else everything
-    return number_slots(assembly.nodes, subtrees)
+    slot = np.full(assembly.nodes.shape[0], -1, dtype=np.int64)
+    return slot, number_slots(assembly.nodes, subtrees, slot)
 
 
-@kernel(allocates=True)
-def number_slots(nodes, subtrees):
-    slot = np.full(nodes.shape[0], -1, dtype=np.int64)
+@kernel
+def number_slots(nodes, subtrees, slot):
+    """Sets the slot of each node, -1 before; returns how many slots there are."""
     base = 0
     for r in range(subtrees.shape[0]):
         top = base
@@ -133,25 +209,19 @@ def number_slots(nodes, subtrees):
     for node in range(nodes.shape[0]):
         if slot[node] < 0:
             slot[node] = slot[nodes[node, LEFT]]
-    return slot, base
+    return base
 
 
-@kernel(allocates=True)
-def plan_nodes(parent, welded):
+@kernel
+def draft_nodes(parent, welded, table):
+    """Makes all nodes of the plan, in any order; returns how many. The world's is `hang[n]`."""
     n = parent.shape[0]
-    heavy, next_light, first_light = heavy_paths(parent)
-    # A draft in any order; post-order numbers are given at the end. At most n bodies, and one joining node for each of the
-    # n joints plus one sum for each light branch but the first.
-    draft = np.full((3 * n + 1, 4), -1, dtype=np.int64)  # kind, left, right, index
+    w = draft_of(table)
+    heavy, next_light, first_light = w.heavy, w.next_light, w.first_light
+    draft, height, hang = w.node, w.height, w.hang
+    items, joints, heights, weights, spare, stack = w.item, w.joint, w.item_height, w.weight, w.spare, w.stack
+    heavy_paths(parent, w.size, heavy, next_light, first_light)
     count = 0
-    height = np.zeros(n + 1)  # of the HANG node of each path, by its top body
-    hang = np.full(n + 1, -1, dtype=np.int64)
-    items = np.empty(n + 1, dtype=np.int64)  # nodes to be joined: elements of a path, or branches of a body
-    joints = np.empty(n + 1, dtype=np.int64)  # the joint above each element
-    heights = np.empty(n + 1)
-    weights = np.empty(n + 1)
-    spare = np.empty(n + 1, dtype=np.int64)
-    stack = np.empty((2 * 64 + 2 * n + 4, 5), dtype=np.int64)
     for top in range(n - 1, -2, -1):  # -1 is the world; light branches of a path have larger numbers than its top
         if top >= 0 and parent[top] >= 0 and heavy[parent[top]] == top:
             continue
@@ -192,9 +262,16 @@ def plan_nodes(parent, welded):
         hang[top] = count
         height[top] = h + 1.0
         count += 1
-    nodes, leaf, joint = number_in_post_order(draft, count, hang[n], n)
-    mark_solid(nodes, welded)
-    return nodes, leaf, joint
+    return count
+
+
+@kernel
+def number_nodes(draft, root, welded, table):
+    """Numbers the nodes of a draft in post-order and marks the rigid ones; returns how many there are."""
+    w = numbering_of(table)
+    done = number_in_post_order(draft, root, w)
+    mark_solid(w.nodes, done, welded)
+    return done
 
 
 @routine
@@ -216,10 +293,11 @@ def join_stretches(welded, items, joints, heights, length, draft, count, weights
 
 
 @routine
-def mark_solid(nodes, welded):
+def mark_solid(nodes, count, welded):
     """Marks the nodes of rigid stretches: welds between bodies, and their bodies."""
-    nodes[:, SOLID] = 0
-    for node in range(nodes.shape[0]):
+    for node in range(count):
+        nodes[node, SOLID] = 0
+    for node in range(count):
         kind = nodes[node, NODE_KIND]
         if (kind != JOIN and kind != HANG) or not welded[nodes[node, INDEX]]:
             continue
@@ -237,27 +315,22 @@ def is_rigid(nodes, node):
     return nodes[node, NODE_KIND] == BODY or (nodes[node, NODE_KIND] == JOIN and nodes[node, SOLID] == 1)
 
 
-@routine(allocates=True)
-def heavy_paths(parent):
-    """The child with the largest subtree of each body, and linked lists of the others; slot n is the world's."""
+@routine
+def heavy_paths(parent, size, heavy, next_light, first_light):
+    """The child with the largest subtree of each body, and linked lists of the others; all are -1 before, sizes 1."""
     n = parent.shape[0]
-    size = np.ones(n, dtype=np.int64)
     for i in range(n - 1, -1, -1):
         if parent[i] >= 0:
             size[parent[i]] += size[i]
-    heavy = np.full(n + 1, -1, dtype=np.int64)
     for i in range(n):
         p = parent[i]
         if p >= 0 and (heavy[p] < 0 or size[i] > size[heavy[p]]):
             heavy[p] = i
-    first_light = np.full(n + 1, -1, dtype=np.int64)
-    next_light = np.full(n + 1, -1, dtype=np.int64)
     for i in range(n - 1, -1, -1):
         p = parent[i] if parent[i] >= 0 else n
         if heavy[p] != i:
             next_light[i] = first_light[p]
             first_light[p] = i
-    return heavy, next_light, first_light
 
 
 @routine
@@ -351,15 +424,10 @@ def balanced_cut(weights, a, b):
     return lo
 
 
-@routine(allocates=True)
-def number_in_post_order(draft, count, root, n):
-    nodes = np.full((count, NODE_COLUMNS), -1, dtype=np.int64)
-    leaf = np.empty(n, dtype=np.int64)
-    joint = np.empty(n, dtype=np.int64)
-    number = np.full(count, -1, dtype=np.int64)
-    first = np.empty(count, dtype=np.int64)
-    stack = np.empty(count + 1, dtype=np.int64)
-    visited = np.zeros(count, dtype=np.int64)
+@routine
+def number_in_post_order(draft, root, w):
+    nodes, leaf, joint = w.nodes, w.leaf, w.joint
+    number, first, stack, visited = w.number, w.first, w.stack, w.visited
     done = 0
     top = -1
     if root >= 0:
@@ -393,13 +461,18 @@ def number_in_post_order(draft, count, root, n):
         elif kind != SUM:
             joint[draft[d, 3]] = done
         done += 1
-    return nodes[:done], leaf, joint
+    return done
 
 
-@kernel(allocates=True)
-def node_depths(nodes):
-    """Depth of each node below the root, the root counting one."""
+def node_depths(nodes: IntArray) -> IntArray:
+    """Depth of each node below the root, the root counting one; shape (N,)."""
     depth = np.ones(nodes.shape[0], dtype=np.int64)
+    count_depths(nodes, depth)
+    return depth
+
+
+@kernel
+def count_depths(nodes, depth):
+    """Sets the depth of each node; all are one before."""
     for i in range(nodes.shape[0] - 2, -1, -1):
         depth[i] = depth[nodes[i, UP]] + 1
-    return depth

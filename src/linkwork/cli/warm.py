@@ -2,6 +2,8 @@
 
 linkwork warm
 linkwork warm --workers 1
+linkwork warm --list
+linkwork warm --only "full dynamics" --only contact
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import time
 
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.cli.screen import seconds
-from linkwork.core.checks import whole
+from linkwork.core.checks import one_of, whole
 from linkwork.core.progress import progress_bar
 
 NAME = "warm"
@@ -49,6 +51,14 @@ try:
 except lw.MissingExtraError:
     sys.exit()  # nothing to compile where proteins cannot be read
 lw.FullDynamics(molecule.model, molecule.state, field=field, integrator="kick_drift_kick").step(1e-3)
+lw.AdaptiveDynamics(molecule.model, molecule.state, field=field, integrator="kick_drift_kick").step(1e-3)
+"""
+DEVICE = """
+import sys
+try:
+    lw.forward_dynamics(model, state, algorithm="gpu")
+except (lw.MissingExtraError, lw.DeviceError):
+    sys.exit()  # nothing to compile where there is no device
 """
 
 # Independent programs, the longest first. Kernels that two of them share may be compiled twice, at the same time.
@@ -62,10 +72,11 @@ PROGRAMS = {
     "adaptive dynamics with contact": BALL + "lw.AdaptiveDynamics(model, state, contact=lw.Contact()).step(1e-3)",
     "haptics": CHAIN.rstrip("; ") + HAND,
     "molecules": MOLECULE,
+    "gpu": CHAIN.rstrip("; ") + DEVICE,
     "statics": CHAIN + "lw.settle(model, state)",
     "algorithms of forward dynamics": CHAIN
     + "from linkwork.dynamics.front import ALGORITHMS as every; "
-    + "[lw.forward_dynamics(model, state, algorithm=name) for name in every]",
+    + "[lw.forward_dynamics(model, state, algorithm=name) for name in every if name != 'gpu']",
     "queries": CHAIN + "lw.inverse_dynamics(model, state, [0.0] * model.nv); lw.mass_matrix(model, state); "
     "lw.body_poses(model, state); lw.energy(model, state); lw.momentum(model, state); lw.Response(model, state)",
 }
@@ -73,16 +84,31 @@ PROGRAMS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, help="processes at a time (as many as there are cores)")
+    parser.add_argument(
+        "--only", action="append", metavar="SET", help="this set of kernels; may be given several times"
+    )
+    parser.add_argument("--list", action="store_true", help="list the sets of kernels and compile nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        print("\n".join(PROGRAMS))
+        return DONE
     workers = whole(arguments.workers or os.cpu_count() or 1, 1, "--workers")
-    began = time.perf_counter()
-    waiting = list(PROGRAMS)
+    chosen = arguments.only or list(PROGRAMS)
+    for name in chosen:
+        one_of(name, PROGRAMS, "set of kernels")
+    waiting = [name for name in PROGRAMS if name in chosen]
+    return _compile(waiting, workers)
+
+
+def _compile(waiting: list[str], workers: int) -> int:
+    """Runs the programs of these names, so many at a time; returns an exit code."""
+    began, count = time.perf_counter(), len(waiting)
     working: dict[str, subprocess.Popen[str]] = {}
     failed: dict[str, str] = {}
     try:
-        with progress_bar(len(PROGRAMS), "compiling") as move:
+        with progress_bar(count, "compiling") as move:
             while waiting or working:
                 while waiting and len(working) < workers:
                     name = waiting.pop(0)
@@ -97,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
                     process = working.pop(name)
                     if process.returncode != 0:
                         failed[name] = (process.communicate()[1].strip().splitlines() or ["no message"])[-1]
-                move(len(PROGRAMS) - len(waiting) - len(working), ", ".join(working))
+                move(count - len(waiting) - len(working), ", ".join(working))
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
@@ -105,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
             process.terminate()
     for name, message in failed.items():
         print(f"linkwork: {name}: {message}", file=sys.stderr)
-    print(f"{len(PROGRAMS) - len(failed)} of {len(PROGRAMS)} sets of kernels are ready; this took {_took(began)}")
+    print(f"{count - len(failed)} of {count} sets of kernels are ready; this took {_took(began)}")
     return REFUSED if failed else DONE
 
 

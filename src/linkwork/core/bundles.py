@@ -22,6 +22,7 @@ arrays of a linkage grow and shrink with the joints that move.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, get_type_hints
 
 import numpy as np
@@ -40,6 +41,7 @@ Int2 = Annotated[NDArray[np.int64], types.int64, 2]
 Byte1 = Annotated[NDArray[np.uint8], types.uint8, 1]
 
 
+@cache
 def _array_types(bundle: Any) -> list[types.Array]:
     hints = get_type_hints(bundle, include_extras=True)
     return [types.Array(hints[name].__metadata__[0], hints[name].__metadata__[1], "C") for name in bundle._fields]
@@ -55,7 +57,9 @@ def describe(*bundles: Any) -> NDArray[np.int64]:
 
 def _describe(bundle: Any) -> NDArray[np.int64]:
     table = np.zeros(ENTRIES * len(bundle), dtype=np.int64)
-    for k, (name, array, kind) in enumerate(zip(bundle._fields, bundle, _array_types(type(bundle)), strict=True)):
+    kind_of_bundle: Any = type(bundle)
+    kinds = _array_types(kind_of_bundle)
+    for k, (name, array, kind) in enumerate(zip(bundle._fields, bundle, kinds, strict=True)):
         if array.dtype != np.dtype(str(kind.dtype)) or array.ndim != kind.ndim or not array.flags.c_contiguous:
             raise TypeError(
                 f"{type(bundle).__name__}.{name}: a contiguous {kind.ndim}-dimensional array of {kind.dtype} is needed, "

@@ -25,14 +25,25 @@ class PieceLibrary(JITCodeLibrary):
                 function.linkage = "linkonce_odr"  # may be there several times, goes away where nobody calls it
         module = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
         module.data_layout = self._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
+        self._simplify(module)
         if self._own is None:
             self._own = module
         else:
             self._own.link_in(module)
+
+    def _simplify(self, module: Any) -> None:
+        """Variables into registers, and what follows from that at once: a third of the size.
+
+        All the rest is done once, when the piece is part of a kernel. Doing it here as well took longer and gave the same.
+        """
+        builder = self._codegen._pass_builder()
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         self._finalized = True
@@ -51,6 +62,10 @@ class PieceLibrary(JITCodeLibrary):
 
 class KernelLibrary(JITCodeLibrary):
     """Code of a kernel and of all pieces that it reaches."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Nothing yet: all is optimized together when pieces are in."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
         self._codegen._check_llvm_bugs()

@@ -11,7 +11,6 @@ from the start.
 
 from __future__ import annotations
 
-import copy
 import gc
 import os
 import warnings
@@ -25,11 +24,12 @@ import numpy as np
 from numba.core import types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NopythonRewrites, PreLowerStripPhis
+from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
 from linkwork.core.code_library import KernelLibrary, PieceLibrary
 from linkwork.core.notice import notice_of_compiling
+from linkwork.core.quick_calls import QuickContext, quick
 from linkwork.core.typing_memo import remembering
 from linkwork.core.views import ReadOnce
 from linkwork.errors import LinkworkWarning
@@ -60,7 +60,7 @@ def _prepare_for_linking(state: Any) -> None:
     library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
     library.__class__ = PieceLibrary
     state.library = library
-    state.targetctx = copy.copy(state.targetctx)
+    state.targetctx = quick(state.targetctx)
     # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
     state.targetctx.get_executable = lambda library, fndesc, env: [].clear
 
@@ -69,14 +69,17 @@ def _pipeline(state: Any) -> Any:
     """Numba's way from Python to machine code, less what this function does not need.
 
     Types of operations are remembered and arrays of bundles read once. `with` is for Python's objects, closures only matter
-    where there are some, and expressions on whole arrays need memory of their own.
+    where there are some. Without memory of its own a function has no expressions on whole arrays, none of the functions of
+    NumPy that Numba copies in as Python, and nothing to give back where a variable is used for the last time.
     """
     state.typingctx = remembering(state.typingctx, state.flags)
+    if isinstance(state.targetctx, QuickContext):  # one of its own, not Numba's
+        state.targetctx.typing_context = state.typingctx
     idle: list[Any] = [WithLifting]
     if not any(isinstance(constant, CodeType) for constant in state.func_id.func.__code__.co_consts):
         idle.append(InlineClosureLikes)
     if not state.flags.nrt:
-        idle.append(NopythonRewrites)
+        idle += [NopythonRewrites, InlineOverloads, IRLegalization]
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
     passes.passes = [each for each in passes.passes if each[0] not in idle]
     passes.add_pass_after(ReadOnce, PreLowerStripPhis)
@@ -115,6 +118,7 @@ def _prepare_kernel(state: Any) -> None:
     library.enable_object_caching()
     library.__class__ = KernelLibrary
     state.library = library
+    state.targetctx = quick(state.targetctx)
 
 
 class KernelCompiler(CompilerBase):

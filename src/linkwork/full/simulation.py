@@ -27,6 +27,7 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
+from linkwork.simulation.extremes import Moment, fastest
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field, OutsideForces, advance_outside
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
@@ -267,7 +268,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             self._watch_energy(self.energy)
         self.advance(h, n)
         error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
-        energy = self.energy
+        self._reported_energy = energy = self.energy
         self._watch_energy(energy)
         return FullReport(
             int(counts[mv.SUBSTEPS]),
@@ -279,6 +280,11 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             int(counts[mv.HALVINGS]),
             int(counts[mv.UNBALANCED]),
         )
+
+    def _moment(self, energy: Energy | None = None) -> Moment:
+        """Energy, by default of the last report, and the fastest joint now: for the report of a run."""
+        energy = energy or self._reported_energy
+        return Moment(energy.kinetic, energy.total, *fastest(self._moving.tree, self._moving.v))
 
     def _watch_energy(self, energy: Energy) -> None:
         """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""

@@ -1,22 +1,34 @@
 """Numbering bodies: depth first, so that parents come before children and every subtree is one run of indices."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
 
+IntArray = NDArray[np.int64]
 
-@kernel(allocates=True)
-def depth_first_order(parent):
-    """Bodies in depth-first order, children in the order given; -1 is the ground. Bodies in cycles are left out."""
+
+def depth_first_order(parent: IntArray) -> IntArray:
+    """Bodies in depth-first order, children in the order given; -1 is the ground. Bodies in cycles are left out.
+
+    parent: of each body, shape (n,). Returns at most n numbers.
+    """
     n = parent.shape[0]
-    first_child = np.full(n + 1, -1, dtype=np.int64)  # slot n is the ground
-    next_sibling = np.full(n, -1, dtype=np.int64)
+    first_child, next_sibling = np.full(n + 1, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    order, stack = np.empty(n, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    return order[: order_depth_first(parent, first_child, next_sibling, stack, order)]
+
+
+@kernel
+def order_depth_first(parent, first_child, next_sibling, stack, order):
+    """Writes the bodies in depth-first order; returns how many. First children and siblings are -1 before."""
+    n = parent.shape[0]
     for i in range(n - 1, -1, -1):
-        p = parent[i] if parent[i] >= 0 else n
+        p = parent[i] if parent[i] >= 0 else n  # slot n is the ground
         next_sibling[i] = first_child[p]
         first_child[p] = i
-    order = np.empty(n, dtype=np.int64)
-    stack = np.empty(n + 1, dtype=np.int64)
     top = 0
     count = 0
     stack[0] = first_child[n]
@@ -30,4 +42,4 @@ def depth_first_order(parent):
         count += 1
         top += 1
         stack[top] = first_child[i]
-    return order[:count]
+    return count

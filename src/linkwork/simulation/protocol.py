@@ -49,6 +49,10 @@ class RunReport:
     wall_time: they took [s]. path: folder of the recording, None without one.
     advice: what would make the run faster, where an adaptive one cost more than a full one; empty otherwise.
     first, last: reports of the first and the last call of `step` in the run; None where no step was left to take.
+    energy_drift: farthest that the energy was from its start, over the largest kinetic energy; the error of the integrator
+    where nothing does work, None where nothing moved. lowest_energy, highest_energy: [J]. largest_speed: of a degree of
+    freedom [rad/s or m/s], in the joint of the body `fastest_joint`. All are looked at before the run and at least every
+    200 steps; None for simulations without energy or speeds.
 
     What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
     """
@@ -66,6 +70,11 @@ class RunReport:
     first: Report | None
     last: Report | None
     advice: str = ""
+    energy_drift: float | None = None
+    lowest_energy: float | None = None
+    highest_energy: float | None = None
+    largest_speed: float | None = None
+    fastest_joint: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Fields of the last report."""

@@ -22,6 +22,7 @@ from linkwork.core.checks import flag, function, not_negative, positive, whole
 from linkwork.core.progress import progress_bar
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.record.recorder import Recorder
+from linkwork.simulation.extremes import Extremes
 from linkwork.simulation.protocol import Callback, Report, RunReport, Simulation
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
@@ -209,6 +210,7 @@ class _Loop:
         self.last: Report | None = None
         self.begun_at = self.saved_at = time.monotonic()
         self.begun_step, self.begun_time = sim.steps_done, sim.time
+        self.extremes = Extremes(sim)
 
     def go(self, progress: bool | None, label: str | None, close: bool) -> RunReport:
         """The whole run; `close`: the recording belongs to it."""
@@ -240,6 +242,7 @@ class _Loop:
             first=self.first,
             last=self.last,
             advice=self._advice(),
+            **self.extremes.numbers(),
         )
 
     def _advice(self) -> str:
@@ -253,11 +256,14 @@ class _Loop:
 
     def _steps(self, interrupted: list[bool], bar: Callable[[int, str], None]) -> str:
         sim, start, target = self.sim, self.run["start"], self.run["target"]
+        if sim.steps_done < target:
+            self.extremes.begin(sim)
         while sim.steps_done < target:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
             self.last = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
             self.first = self.first or self.last
+            self.extremes.look()
             self.run["work_per_step"] = sim.work_per_step
             done = sim.steps_done - start
             bar(done, self._note())

@@ -34,6 +34,7 @@ from linkwork.simulation.acting import note_last_step
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
+from linkwork.simulation.extremes import Moment, fastest
 from linkwork.simulation.fields import Field, advance_outside
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.momentum import total_momentum
@@ -269,9 +270,19 @@ class AdaptiveDynamics(RegionSimulation):
         if self._energy_watch.is_new:
             self._watch_energy()
         self.advance(h, n)
-        energy = self.energy
+        self._reported_energy = energy = self.energy
         self._watch_energy(energy)
         return self._report_with(energy)
+
+    def _moment(self, energy: Energy | None = None) -> Moment:
+        """Energy, by default of the last report, and the fastest joint now: for the report of a run.
+
+        Cost: O(active joints).
+        """
+        energy = energy or self._reported_energy
+        pieces, velocities = self._reduced.counts[[PIECES, VELOCITIES]]
+        speed, piece = fastest(self._moving.tree[:pieces], self._moving.v[:velocities])
+        return Moment(energy.kinetic, energy.total, speed, int(self._reduced.joint[piece]) if piece >= 0 else -1)
 
     def _watch_energy(self, energy: Energy | None = None) -> None:
         """Warns, once, of energy that nothing has put in; joints that stop may take some, none can make any."""

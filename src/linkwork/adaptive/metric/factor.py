@@ -15,6 +15,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.velocity_columns import GAP, lower_products, products, turned_products
 from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
@@ -45,6 +46,8 @@ from linkwork.spatial.simd import (
     wrench_rows_to_parent,
 )
 from linkwork.spatial.vectors import ZERO6
+
+IntArray = NDArray[np.int64]
 
 # Scratch: f as a function of the node's inputs (f1 and 1, m(ω), f2) in three maps of 48; -Xᵀf likewise; then the stack of
 # rows, then the reflection.
@@ -87,11 +90,19 @@ def has_two_inputs(nodes, node):
     return nodes[node, NODE_KIND] == JOIN and nodes[node, ROLE] != TOP
 
 
-@kernel(allocates=True)
-def factor_capacities(nodes, tree, columns_1, columns_2):
-    """Rows the factor of each node can need: its degrees of freedom, or the number of its columns if that is less."""
-    rows = np.zeros(nodes.shape[0], dtype=np.int64)
-    inside = np.zeros(nodes.shape[0], dtype=np.int64)
+def factor_capacities(nodes: IntArray, tree: IntArray, columns_1: int, columns_2: int) -> IntArray:
+    """Rows the factor of each node can need: its degrees of freedom, or the number of its columns if that is less.
+
+    Shape (N,).
+    """
+    rows, inside = np.zeros((2, nodes.shape[0]), dtype=np.int64)
+    count_capacities(nodes, tree, columns_1, columns_2, inside, rows)
+    return rows
+
+
+@kernel
+def count_capacities(nodes, tree, columns_1, columns_2, inside, rows):
+    """Sets the rows of each node; those and the degrees of freedom inside it are zero before."""
     for node in range(nodes.shape[0]):
         kind = nodes[node, NODE_KIND]
         for side in (LEFT, RIGHT):
@@ -100,7 +111,6 @@ def factor_capacities(nodes, tree, columns_1, columns_2):
         if kind == JOIN or kind == HANG:
             inside[node] += tree[nodes[node, INDEX], DOF]
         rows[node] = min(inside[node], columns_2 if has_two_inputs(nodes, node) else columns_1)
-    return rows
 
 
 def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
