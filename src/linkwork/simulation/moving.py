@@ -24,10 +24,11 @@ IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
-STAGE_ROWS = (0, 3, 16, 19, 1, 4)
+STAGE_ROWS = (0, 3, 16, 19, 1, 7)
 CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 104, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
+PAST = 4  # rows of `stages` from here on: what a variational step remembers of the one before (three)
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
@@ -35,6 +36,7 @@ LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
 ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
 HALVINGS, UNBALANCED = 14, 15  # of steps that could not be solved; midpoint steps without balance of energy
 LIMITED = 16  # whether motors of any joint have limits
+FROM_OUTSIDE = 17  # whether forces come from outside the compiled step, before every evaluation
 COUNTS = 20
 
 # Entries of `numbers`.

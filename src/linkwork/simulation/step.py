@@ -36,6 +36,7 @@ from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     ENERGY_DEBT,
     ERROR_BEFORE,
+    FROM_OUTSIDE,
     IMPLICIT,
     IMPLICIT_MIDPOINT,
     ITERATIONS,
@@ -237,6 +238,7 @@ def is_finite(table):
 
 @kernel
 def begin_step(table, h):
+    moving_of(table).counts[FROM_OUTSIDE] = 1
     return begin(table, h)
 
 

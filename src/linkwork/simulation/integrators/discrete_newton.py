@@ -14,6 +14,8 @@ linear system of Newton's method is that of `aba` with K, which is not symmetric
 
     D = S₀ᵀ K S₁ + joint,   ρ = S₀ᵀ r + joint,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁,   r_λ += X₀ᵀ (r - K S₁ D⁻¹ ρ)
     η' = X₁ η_λ,   δ = D⁻¹ (ρ - S₀ᵀ K η'),   η = η' + S₁ δ                                              (8)
+
+A correction takes K S₁, S₀ᵀK and D⁻¹ as the last elimination left them, with what is missing now: half the work of (8).
 """
 
 from linkwork.core.jit import inlined, routine
@@ -54,6 +56,7 @@ R_0, P_0, R_1, P_1, R_D, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
+COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
@@ -224,16 +227,32 @@ def displace(s, i, S):
     return R1, p1, R, d
 
 
+@inlined
+def miss(s, i, S, h):
+    """Displacement of body i from the start to q, and what is missing of its momentum."""
+    R1, p1, R, d = displace(s, i, S)
+    store9(s.change, i, R_1, R1)
+    store3(s.change, i, P_1, p1)
+    store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, R, d, h)))
+    return R, d
+
+
+@routine
+def misses_root_to_leaf(table, h):
+    """Displacements from the poses at the start to those at q, and what is missing of each momentum, without K."""
+    s = moving_of(table)
+    S = s.change_dof[:, S_1 : S_1 + 6]
+    for i in range(s.tree.shape[0]):
+        miss(s, i, S, h)
+
+
 @routine
 def displacements_root_to_leaf(table, h):
     """Displacements from the poses at the start to those at q; K of each body and what is missing of its momentum."""
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        R1, p1, R, d = displace(s, i, S)
-        store9(s.change, i, R_1, R1)
-        store3(s.change, i, P_1, p1)
-        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, R, d, h)))
+        R, d = miss(s, i, S, h)
         m, c, J = center_and_inertia(s.body, i)
         mR = scale9(m / h, R)
         Rc = times_hat(mR, c)
@@ -289,6 +308,7 @@ def eliminate_leaf_to_root(table):
         d = 1.0 / whole
         rho = dot6(t, r) + s.drive[j]
         store6(s.change, i, ROW, row)
+        store6(s.change, i, COLUMN, column)
         s.change[i, D_INVERSE] = d
         s.change[i, RHO] = rho
         parent = s.tree[i, PARENT]
@@ -343,6 +363,31 @@ def eliminate_general(table, i):
         r = sub6(r, scale6(x, column))
     pass_on(s, i, parent, A, B, C, D, r)
     return True
+
+
+@routine
+def gather_leaf_to_root(table):
+    """The first half of (8) for what is missing now, with the matrices of the last elimination."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.change[i, RHO] = rho
+            r = sub6(r, scale6(s.change[i, D_INVERSE] * rho, load6(s.change, i, COLUMN)))
+        else:
+            nd = s.tree[i, DOF]
+            for d in range(nd):
+                s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+            for d in range(nd):
+                x = 0.0
+                for e in range(nd):
+                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
+                r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
+        if parent >= 0:
+            add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
 
 
 @inlined
