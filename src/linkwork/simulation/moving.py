@@ -36,7 +36,6 @@ LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
 ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
 HALVINGS, UNBALANCED = 14, 15  # of steps that could not be solved; midpoint steps without balance of energy
 LIMITED = 16  # whether motors of any joint have limits
-FROM_OUTSIDE = 17  # whether forces come from outside the compiled step, before every evaluation
 COUNTS = 20
 
 # Entries of `numbers`.

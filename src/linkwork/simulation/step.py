@@ -36,7 +36,6 @@ from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     ENERGY_DEBT,
     ERROR_BEFORE,
-    FROM_OUTSIDE,
     IMPLICIT,
     IMPLICIT_MIDPOINT,
     ITERATIONS,
@@ -238,7 +237,6 @@ def is_finite(table):
 
 @kernel
 def begin_step(table, h):
-    moving_of(table).counts[FROM_OUTSIDE] = 1
     return begin(table, h)
 
 

@@ -100,6 +100,17 @@ def momentum_at_start(body, i, R, d, h):
 
 
 @inlined
+def momentum_at_end(body, i, R, d, h):
+    """The same momentum in the body's frame at the end."""
+    m, c, J = center_and_inertia(body, i)
+    x = cayley_vector(R)
+    Jx = symvec3(J, x)
+    spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
+    f = scale3(m / h, tmatvec3(R, sub3(add3(matvec3(R, c), d), c)))
+    return join(add3(cross3(c, f), scale3(1.0 / h, spin)), f)
+
+
+@inlined
 def turning_block(J, x, h):
     """A B / h of (7)."""
     Jx = symvec3(J, x)
@@ -234,7 +245,7 @@ def miss(s, i, S, h):
     store9(s.change, i, R_1, R1)
     store3(s.change, i, P_1, p1)
     store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, R, d, h)))
-    return R, d
+    return R
 
 
 @routine
@@ -252,7 +263,7 @@ def displacements_root_to_leaf(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        R, d = miss(s, i, S, h)
+        R = miss(s, i, S, h)
         m, c, J = center_and_inertia(s.body, i)
         mR = scale9(m / h, R)
         Rc = times_hat(mR, c)
@@ -447,9 +458,4 @@ def momenta_at_end(table, h):
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
         _, _, R, d = displace(s, i, S)
-        m, c, J = center_and_inertia(s.body, i)
-        x = cayley_vector(R)
-        Jx = symvec3(J, x)
-        spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
-        f = scale3(m / h, tmatvec3(R, sub3(add3(matvec3(R, c), d), c)))
-        store6(s.change, i, MISSING, join(add3(cross3(c, f), scale3(1.0 / h, spin)), f))
+        store6(s.change, i, MISSING, momentum_at_end(s.body, i, R, d, h))

@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D, TWIST
-from linkwork.model.joint_kernels import body_motion, helical_twist, joint_difference, joint_integrate, joint_passive_effort
+from linkwork.model.joint_kernels import helical_twist, joint_difference, joint_integrate, joint_passive_effort
 from linkwork.model.layout import (
     ARMATURE,
     COMPOUND,
@@ -32,7 +32,7 @@ from linkwork.model.layout import (
     Q,
     V,
 )
-from linkwork.simulation.accelerate import load_wrench, world_poses_root_to_leaf
+from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_newton import (
@@ -59,7 +59,6 @@ from linkwork.simulation.moving import (
     ENERGY_GAP,
     ERROR_BEFORE,
     EVALUATIONS,
-    FROM_OUTSIDE,
     HALVINGS,
     IMPULSE,
     ITERATIONS,
@@ -69,10 +68,10 @@ from linkwork.simulation.moving import (
     NOT_CONVERGED,
     OK,
     PASSED,
-    PAST,
     RESIDUAL,
     STAGE,
     SUBSTEP,
+    SUBSTEP_WISH,
     TOP_KINETIC,
     moving_of,
 )
@@ -82,18 +81,17 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-7, 1e-14  # of the displacements in a step; momentum is kept to the latter
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 0.2  # [rad or m] and so does a first change larger than this
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 5e-3  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_GAP = 2e-3  # part of the energies involved that a step may make or lose before it is halved
 LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
 MIDDLE, SUB_Q, SUB_V = 0, 2, 3  # rows of `stages` beside IMPULSE: q half way, state before the substep
-MEAN_V, NEXT_V, END_V = PAST, PAST + 1, PAST + 2  # of the last substep: mean velocities, their guess for the next, end
 
 
 @inlined
@@ -102,23 +100,18 @@ def begin(table, h):
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = h
     s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
-    return begin_substep(table, h)
+    return begin_substep(table)
 
 
-@routine
-def begin_substep(table, h):
-    """From a guess by the last step, without an evaluation, where there is one; else from the accelerations here."""
+@inlined
+def begin_substep(table):
     s = moving_of(table)
     s.counts[STAGE] = AT_START
     for k in range(s.q.shape[0]):
         s.stages[SUB_Q, k] = s.q[k]
     for k in range(s.v.shape[0]):
         s.stages[SUB_V, k] = s.v[k]
-    if not remembers(table):
-        return EVALUATE
-    move_root_to_leaf(table)
-    guess_from_past(table)
-    return find_end(table, h)
+    return EVALUATE
 
 
 @routine
@@ -126,110 +119,64 @@ def resume(table, h, bad):
     s = moving_of(table)
     if bad != OK:
         return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else halve(table, h)
-    n = s.v.shape[0]
     span = s.numbers[SUBSTEP]
     if s.counts[STAGE] == AT_START:
-        for k in range(n):
-            s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
-        return find_end(table, h)
-    for k in range(n):
+        guess_by_acceleration(table, span)
+        if not find_end(table, span):
+            return halve(table, h)
+        momenta_at_end(table, span)
+        for k in range(s.v.shape[0]):
+            s.v[k] = 0.0
+        s.counts[STAGE] = AT_END
+        return EVALUATE
+    status = end_substep(table, h)
+    if status == EVALUATE and s.counts[STAGE] == AT_END:
+        begin_substep(table)
+    return status
+
+
+@inlined
+def guess_by_acceleration(table, h):
+    """Displacements in the step into u, from velocities and accelerations at its start."""
+    s = moving_of(table)
+    for k in range(s.v.shape[0]):
+        s.u[k] = h * (s.v[k] + 0.5 * h * s.qdd[k])
+
+
+@routine
+def find_end(table, h):
+    """q⁺ from the guess of the displacements in u, and what joints give to the second of (5); whether it was found.
+
+    Needs poses and twists at the start, as an evaluation leaves them.
+    """
+    s = moving_of(table)
+    keep_start(table, h)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
+    if not solve(table, h):
+        return False
+    impulses_at_end(table, h)
+    return True
+
+
+@routine
+def end_substep(table, h):
+    """Velocities from the evaluation at the end, and the balance of energy: DONE, or EVALUATE where more is to be made."""
+    s = moving_of(table)
+    span = s.numbers[SUBSTEP]
+    for k in range(s.v.shape[0]):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
     is_balanced = balances(table, span)
     if span > h * SHORTEST and not is_balanced:
         return halve(table, h)
     settle_debt(table)
-    remember(table)
     left = h - s.numbers[PASSED]
     if span >= left:
         return DONE
     s.numbers[PASSED] += span
     if h - s.numbers[PASSED] < 1.5 * span:
         s.numbers[SUBSTEP] = h - s.numbers[PASSED]
-    return begin_substep(table, h)
-
-
-@routine
-def find_end(table, h):
-    """q⁺ from the guess of the displacements in u, and all that the evaluation of v⁺ needs; halves where it cannot."""
-    s = moving_of(table)
-    span = s.numbers[SUBSTEP]
-    keep_start(table, span)
-    integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if not solve(table, span):
-        return halve(table, h)
-    momenta_at_end(table, span)
-    impulses_at_end(table, span)
-    for k in range(s.v.shape[0]):
-        s.v[k] = 0.0
-    s.counts[STAGE] = AT_END
     return EVALUATE
-
-
-# ---------------------------------------------------------------------------------------------- what the last step tells
-
-
-@inlined
-def remembers(table):
-    """Whether the last substep ended with the present velocities, and no force waits for an evaluation from outside."""
-    s = moving_of(table)
-    row = s.stages[END_V]
-    if row[s.q.shape[0]] == 0.0 or s.counts[FROM_OUTSIDE] != 0 or constraints_of(table).ends.shape[0] > 0:
-        return False
-    for k in range(s.v.shape[0]):
-        if row[k] != s.v[k]:
-            return False
-    return True
-
-
-@inlined
-def remember(table):
-    """Mean velocities of the substep that was just made, those that the next one of its length may have, and its end."""
-    s = moving_of(table)
-    n = s.v.shape[0]
-    last = s.q.shape[0]  # one more number in each row: the length of the substep
-    span = s.numbers[SUBSTEP]
-    follows = s.stages[END_V, last] != 0.0 and s.stages[MEAN_V, last] == span
-    for k in range(n):
-        follows = follows and s.stages[END_V, k] == s.stages[SUB_V, k]
-    for k in range(n):
-        mean = s.u[k] / span
-        earlier = s.stages[MEAN_V, k]
-        start = s.stages[SUB_V, k]
-        s.stages[NEXT_V, k] = earlier + 2.0 * (s.v[k] - start) if follows else 2.0 * s.v[k] - mean  # (9)
-        s.stages[MEAN_V, k] = mean
-        s.stages[END_V, k] = s.v[k]
-    s.stages[MEAN_V, last] = span
-    s.stages[END_V, last] = 1.0
-
-
-@inlined
-def guess_from_past(table):
-    """Displacements of the next substep into u."""
-    s = moving_of(table)
-    span = s.numbers[SUBSTEP]
-    before = s.stages[MEAN_V, s.q.shape[0]]
-    for k in range(s.v.shape[0]):
-        if span == before:
-            s.u[k] = span * s.stages[NEXT_V, k]
-        else:
-            s.u[k] = span * (s.v[k] + span / before * (s.v[k] - s.stages[MEAN_V, k]))
-
-
-@routine
-def move_root_to_leaf(table):
-    """Poses and twists at (q, v), as an evaluation would leave them."""
-    s = moving_of(table)
-    S = s.dof_work[:, S_D : S_D + 6]
-    for i in range(s.tree.shape[0]):
-        R, p, twist, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, S)
-        if s.tree[i, PARENT] >= 0:
-            twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
-        store9(s.work, i, R_, R)
-        store3(s.work, i, P_, p)
-        store6(s.work, i, TWIST, twist)
-    if s.counts[LOADS] > 0:
-        world_poses_root_to_leaf(table)
 
 
 @routine
@@ -240,6 +187,7 @@ def halve(table, h):
     if s.numbers[SUBSTEP] <= h * SHORTEST:
         return NOT_CONVERGED
     s.numbers[SUBSTEP] *= 0.5
+    s.numbers[SUBSTEP_WISH] = s.numbers[SUBSTEP]
     for k in range(s.q.shape[0]):
         s.q[k] = s.stages[SUB_Q, k]
     for k in range(s.v.shape[0]):
@@ -264,6 +212,7 @@ def solve(table, h):
     eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
+        s.numbers[50] += 1.0
         impulses_at_start(table, h)
         if eliminates:
             s.counts[EVALUATIONS] += 1
