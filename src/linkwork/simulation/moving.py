@@ -164,6 +164,19 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
     )
 
 
+def past_of(moving: Moving) -> dict[str, FloatArray]:
+    """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
+    is_variational = moving.counts[METHOD] == VARIATIONAL
+    return {"past": moving.stages[PAST : PAST + 3]} if is_variational else {}
+
+
+def forget_past(moving: Moving) -> None:
+    """The next step begins as the first one does, with no energy made or lost so far."""
+    moving.numbers[[ENERGY_DEBT, TOP_KINETIC]] = 0.0
+    for past in past_of(moving).values():
+        past[:] = 0.0
+
+
 def has_limited_motors(model: Model) -> bool:
     """Whether motors of any joint have a limit of effort or speed."""
     return bool(np.isfinite(model.effort_limit).any() or np.isfinite(model.velocity_limit).any())

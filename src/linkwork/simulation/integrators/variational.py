@@ -212,7 +212,6 @@ def solve(table, h):
     eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
-        s.numbers[50] += 1.0
         impulses_at_start(table, h)
         if eliminates:
             s.counts[EVALUATIONS] += 1
