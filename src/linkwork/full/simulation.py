@@ -137,7 +137,9 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         outside = field is not None or thermostat is not None
         if integrator == AUTO:
             touching = contact is not None or (limits is not False and has_limits(model))
-            integrator = suitable_integrator(model, touching, algorithm == "aba" and implicit_joints is not False, outside)
+            integrator = suitable_integrator(
+                model, touching, algorithm == "aba" and implicit_joints is not False, outside
+            )
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):

@@ -36,12 +36,12 @@ from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_newton import (
+    E_D,
     FORCE,
     GIVEN,
     P_0,
     P_D,
     R_0,
-    R_D,
     S_0,
     WEIGHT,
     cayley_vector,
@@ -77,7 +77,7 @@ from linkwork.simulation.moving import (
 )
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import cross3, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
@@ -302,19 +302,20 @@ def balances(table, h):
     """
     s = moving_of(table)
     work = 0.0
-    for i in range(s.tree.shape[0]):
-        R = load9(s.change, i, R_D)
-        d = load3(s.change, i, P_D)
-        turn = cayley_vector(R)
-        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, d))
-    outside_wrenches(table)
-    kinetic = 0.0
     involved = 0.0
     for i in range(s.tree.shape[0]):
-        R = load9(s.change, i, R_D)
+        turn = cayley_vector(load9(s.change, i, E_D))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(turn, load3(s.change, i, P_D)))
+        work += share
+        involved += abs(share)
+    outside_wrenches(table)
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        E = load9(s.change, i, E_D)
         d = load3(s.change, i, P_D)
-        turn = cayley_vector(R)
-        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, tmatvec3(R, d)))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(E), add3(d, tmatvec3(E, d))))
+        work += share
+        involved += abs(share)
         twist = ZERO6
         if s.tree[i, PARENT] >= 0:
             twist = load6(s.work, s.tree[i, PARENT], TWIST)

@@ -6,8 +6,8 @@ last step, whose mean velocities w and velocities at the ends it knows: with ste
     w½ ≈ w₋³⁄₂ + 2 (v₀ - v₋₁)                                                              (9)  docs/integrators.md
 
 to third order, since w½ + w₋½ = 2 v₀ but for the same error as w₋½ + w₋³⁄₂ = 2 v₋₁ one step before. The evaluation at the
-end takes the poses of the displacements that it needs anyway. Lengths of substeps are remembered: where a step was halved, the
-next one begins with that length, and grows back within four steps.
+end takes the poses of the displacements that it needs anyway. Lengths of substeps are remembered: where a step was halved,
+the next one begins with that length, and grows back within four steps.
 """
 
 import math
@@ -169,7 +169,7 @@ def accelerate_from_rest(table, h):
     joint_efforts(table, FROM_REST, h)
     S = s.dof_work[:, S_D : S_D + 6]
     for i in range(s.tree.shape[0]):
-        R1, p1, R, d = displace(s, i, S)
+        R1, p1, E, d = displace(s, i, S)
         store9(s.work, i, R_, R1)
         store3(s.work, i, P_, p1)
         store6(s.work, i, TWIST, ZERO6)
@@ -178,7 +178,7 @@ def accelerate_from_rest(table, h):
         store6(s.work, i, IA, A)
         store9(s.work, i, IB, B)
         store6(s.work, i, IC, C)
-        p = scale6(-2.0 / h, momentum_at_end(s.body, i, R, d, h))
+        p = scale6(-2.0 / h, momentum_at_end(s.body, i, E, d, h))
         if s.wrench.shape[0] > 0:
             p = sub6(p, load6(s.wrench, i, 0))
         store6(s.work, i, PA, p)
