@@ -116,7 +116,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         model: Model,
         state: State,
         algorithm: str = "aba",
-        integrator: str = "semi_implicit_euler",
+        integrator: str = AUTO,
         implicit_joints: bool | None = None,
         keep_momentum: bool = True,
         rtol: float = RTOL,
@@ -139,7 +139,9 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         outside = field is not None or thermostat is not None
         if integrator == AUTO:
             touching = contact is not None or (limits is not False and has_limits(model))
-            integrator = suitable_integrator(touching, algorithm == "aba" and implicit_joints is not False, outside)
+            integrator = suitable_integrator(
+                model, touching, algorithm == "aba" and implicit_joints is not False, outside
+            )
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):
@@ -195,6 +197,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         moving = self._moving
         moving.q[:], moving.v[:] = q, v
         moving.numbers[mv.SUBSTEP_WISH] = math.inf
+        mv.forget_past(moving)
         moving.counts[mv.COMPOSITES_READY] = 0
         if self.model.loops:
             fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
@@ -449,6 +452,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             "loop_coordinates": self._constraints.z,
             "energy_debt": self._moving.numbers[mv.ENERGY_DEBT : mv.ENERGY_DEBT + 2],
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+            **mv.past_of(self._moving),
             **self._outside_kept(),
         }
 

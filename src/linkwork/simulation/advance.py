@@ -12,9 +12,9 @@ from linkwork.simulation.integrators import (
     implicit_midpoint,
     kick_drift_kick,
     runge_kutta,
-    variational,
 )
 from linkwork.simulation.integrators.chart import EVALUATE
+from linkwork.simulation.integrators.variational_tree import step_tree
 from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,
@@ -55,7 +55,16 @@ def advance_by_kick_drift_kick(table, h, n):
 
 @kernel
 def advance_by_variational(table, h, n):
-    return advance(table, h, n, variational.begin, variational.resume)
+    mode = flush_subnormals()
+    status, made = OK, 0
+    while made < n and status == OK:
+        remember_start(table)
+        status = finish(table, step_tree(table, h))
+        made += status == OK
+    if status == OK:
+        note_efforts(table, h)
+    restore_mode(mode)
+    return status, made
 
 
 ADVANCE = {

@@ -8,6 +8,7 @@ import warnings
 from linkwork.errors import LinkworkWarning
 
 LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
+ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose: not a gain
 STACK_LEVEL = 5  # to the caller of `step`
 
 
@@ -15,7 +16,7 @@ class EnergyWatch:
     """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
 
     def __init__(self) -> None:
-        self.start, self.largest_kinetic, self.has_told = math.nan, 0.0, False
+        self.start, self.largest_kinetic, self.largest_sum, self.has_told = math.nan, 0.0, 0.0, False
 
     @property
     def is_new(self) -> bool:
@@ -24,16 +25,18 @@ class EnergyWatch:
 
     def forget(self) -> None:
         """Begins anew: energy may have come in."""
-        self.start, self.largest_kinetic = math.nan, 0.0
+        self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
 
     def look(self, kinetic: float, total: float, integrator: str) -> None:
         """kinetic, total: energy now [J]. Warns once, where it lies too far above the start."""
         if self.is_new:
             self.start = total
         self.largest_kinetic = max(self.largest_kinetic, kinetic)
+        self.largest_sum = max(self.largest_sum, kinetic + abs(total - kinetic))
         gain = total - self.start
         # What was gained is in the kinetic energy seen: compare with what it would be without.
-        if self.has_told or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
+        is_rounding = gain <= ROUNDING * self.largest_sum
+        if self.has_told or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
             return
         self.has_told = True
         if integrator == "variational":

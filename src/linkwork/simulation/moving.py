@@ -24,10 +24,11 @@ IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
-STAGE_ROWS = (0, 3, 16, 19, 1, 4)
+STAGE_ROWS = (0, 3, 16, 19, 1, 7)
 CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 104, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
+PAST = 4  # rows of `stages` from here on: what a variational step remembers of the one before (three)
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
@@ -161,6 +162,19 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         counts=np.zeros(COUNTS, dtype=np.int64),
         numbers=np.zeros(NUMBERS),
     )
+
+
+def past_of(moving: Moving) -> dict[str, FloatArray]:
+    """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
+    is_variational = moving.counts[METHOD] == VARIATIONAL
+    return {"past": moving.stages[PAST : PAST + 3]} if is_variational else {}
+
+
+def forget_past(moving: Moving) -> None:
+    """The next step begins as the first one does, with no energy made or lost so far."""
+    moving.numbers[[ENERGY_DEBT, TOP_KINETIC]] = 0.0
+    for past in past_of(moving).values():
+        past[:] = 0.0
 
 
 def has_limited_motors(model: Model) -> bool:

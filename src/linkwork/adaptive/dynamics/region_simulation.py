@@ -315,6 +315,7 @@ class RegionSimulation(Touched, PieceForces):
             "kept_momentum": self._moving.kept,
             "energy_debt": self._moving.numbers[mv.ENERGY_DEBT : mv.ENERGY_DEBT + 2],
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+            **mv.past_of(self._moving),
         }
 
     def checkpoint(self) -> dict[str, object]:
@@ -415,6 +416,7 @@ class RegionSimulation(Touched, PieceForces):
         fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
         self._constraints.z[...], self._constraints.acting[...] = fresh.z, 0.0
         self._moving.numbers[mv.SUBSTEP_WISH] = math.inf
+        mv.forget_past(self._moving)
         if self._touching is not None:
             self._touching.forget()
             if self.contact is not None:

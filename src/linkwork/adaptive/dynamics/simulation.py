@@ -99,7 +99,7 @@ class AdaptiveDynamics(RegionSimulation):
         weights: ArrayLike | None = None,
         velocity_weights: ArrayLike | None = None,
         horizon: float | None = None,
-        integrator: str = "semi_implicit_euler",
+        integrator: str = AUTO,
         implicit_joints: bool = True,
         keep_momentum: bool = True,
         rtol: float = RTOL,
@@ -116,7 +116,7 @@ class AdaptiveDynamics(RegionSimulation):
         outside = field is not None or thermostat is not None
         if integrator == AUTO:
             touching = contact is not None or (limits is not False and has_limits(model))
-            integrator = suitable_integrator(touching, implicit_joints, outside)
+            integrator = suitable_integrator(model, touching, implicit_joints, outside)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)

@@ -14,11 +14,15 @@ linear system of Newton's method is that of `aba` with K, which is not symmetric
 
     D = S₀ᵀ K S₁ + joint,   ρ = S₀ᵀ r + joint,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁,   r_λ += X₀ᵀ (r - K S₁ D⁻¹ ρ)
     η' = X₁ η_λ,   δ = D⁻¹ (ρ - S₀ᵀ K η'),   η = η' + S₁ δ                                              (8)
+
+A correction takes K S₁, S₀ᵀK and D⁻¹ as the last elimination left them, with what is missing now: half the work of (8).
 """
+
+import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, INERTIA, KIND, PARENT, SLIDE, V
 from linkwork.simulation.moving import MOMENTUM, moving_of
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import (
@@ -50,10 +54,11 @@ from linkwork.spatial.vectors import (
 
 # Columns of `change`, one row per body: poses in the parent at both ends of the step, displacement, momentum that the
 # start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.
-R_0, P_0, R_1, P_1, R_D, P_D = 0, 9, 12, 21, 24, 33
+R_0, P_0, R_1, P_1, E_D, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
+COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
@@ -66,10 +71,10 @@ SINGULAR = 1e-14  # part of the momenta met that must be left of D
 
 
 @inlined
-def cayley_vector(R):
-    """x with R = cay(x): 2 tan(θ/2) times the axis."""
-    k = 2.0 / (1.0 + R[0] + R[4] + R[8])
-    return (k * (R[7] - R[5]), k * (R[2] - R[6]), k * (R[3] - R[1]))
+def cayley_vector(E):
+    """x with 1 + E = cay(x): 2 tan(θ/2) times the axis."""
+    k = 2.0 / (4.0 + E[0] + E[4] + E[8])
+    return (k * (E[7] - E[5]), k * (E[2] - E[6]), k * (E[3] - E[1]))
 
 
 @inlined
@@ -86,13 +91,25 @@ def center_and_inertia(body, i):
 
 
 @inlined
-def momentum_at_start(body, i, R, d, h):
-    """(6): the momentum of a body that is displaced by R, d in the step, in its frame at the start."""
+def momentum_at_start(body, i, E, d, h):
+    """(6): the momentum of a body that is displaced by 1 + E, d in the step, in its frame at the start."""
     m, c, J = center_and_inertia(body, i)
-    x = cayley_vector(R)
+    x = cayley_vector(E)
     Jx = symvec3(J, x)
     spin = add3(add3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))
-    f = scale3(m / h, sub3(add3(matvec3(R, c), d), c))
+    f = scale3(m / h, add3(matvec3(E, c), d))
+    return join(add3(cross3(c, f), scale3(1.0 / h, spin)), f)
+
+
+@inlined
+def momentum_at_end(body, i, E, d, h):
+    """The same momentum in the body's frame at the end."""
+    m, c, J = center_and_inertia(body, i)
+    x = cayley_vector(E)
+    Jx = symvec3(J, x)
+    spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
+    f = scale3(m / h, add3(matvec3(E, c), d))
+    f = add3(f, tmatvec3(E, f))
     return join(add3(cross3(c, f), scale3(1.0 / h, spin)), f)
 
 
@@ -207,21 +224,74 @@ def times_k(s, A, B, C, D):
 
 
 @inlined
-def displace(s, i, S):
-    """Pose of body i in its parent at q, and the displacement of its frame since the start, from that of its parent."""
-    parent = s.tree[i, PARENT]
+def turn_less_one(axis, u):
+    """e with 1 + e the rotation by u [rad] about a unit axis, exact where u is small; zero without an axis."""
+    s = math.sin(u)
+    half = math.sin(0.5 * u)
+    k = 2.0 * half * half
+    x, y, z = axis
+    n = dot3(axis, axis)  # one, or zero for joints that slide
+    return (
+        k * (x * x - n),
+        k * x * y - s * z,
+        k * x * z + s * y,
+        k * x * y + s * z,
+        k * (y * y - n),
+        k * y * z - s * x,
+        k * x * z - s * y,
+        k * y * z + s * x,
+        k * (z * z - n),
+    )
+
+
+@inlined
+def joint_displacement(s, i, R0, p0, S):
+    """How joint i moves body i by u in its frame at the start, as 1 + e, b; and the pose in the parent at q."""
+    if s.tree[i, KIND] == HELICAL:
+        u = s.u[s.tree[i, V]]
+        e = turn_less_one(load3(s.body, i, AXIS), u)
+        b = sub3(scale3(u, load3(s.body, i, SLIDE)), matvec3(e, load3(s.body, i, CENTER)))
+        return e, b, add9(R0, matmul3(R0, e)), add3(p0, matvec3(R0, b))
     R1, p1, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+    return matmul3(transpose3(R0), add9(R1, scale9(-1.0, R0))), tmatvec3(R0, sub3(p1, p0)), R1, p1
+
+
+@inlined
+def displace(s, i, S):
+    """Pose of body i in its parent at q, and the displacement 1 + E, d of its frame since the start, from its parent's.
+
+    Differences from no displacement, since rounding of whole poses would add up along the tree. Needs u.
+    """
+    parent = s.tree[i, PARENT]
     R0 = load9(s.change, i, R_0)
-    Rp = IDENTITY3
-    dp = ZERO3
+    E, d, R1, p1 = joint_displacement(s, i, R0, load3(s.change, i, P_0), S)
     if parent >= 0:
-        Rp = load9(s.change, parent, R_D)
-        dp = load3(s.change, parent, P_D)
-    R = matmul3(transpose3(R0), matmul3(Rp, R1))
-    d = tmatvec3(R0, sub3(add3(matvec3(Rp, p1), dp), load3(s.change, i, P_0)))
-    store9(s.change, i, R_D, R)
+        Ep = load9(s.change, parent, E_D)
+        G = matmul3(transpose3(R0), matmul3(Ep, R0))
+        E = add9(add9(G, matmul3(G, E)), E)
+        d = add3(d, tmatvec3(R0, add3(matvec3(Ep, p1), load3(s.change, parent, P_D))))
+    store9(s.change, i, E_D, E)
     store3(s.change, i, P_D, d)
-    return R1, p1, R, d
+    return R1, p1, E, d
+
+
+@inlined
+def miss(s, i, S, h):
+    """Displacement of body i from the start to q, and what is missing of its momentum."""
+    R1, p1, E, d = displace(s, i, S)
+    store9(s.change, i, R_1, R1)
+    store3(s.change, i, P_1, p1)
+    store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, E, d, h)))
+    return E
+
+
+@routine
+def misses_root_to_leaf(table, h):
+    """Displacements from the poses at the start to those at q, and what is missing of each momentum, without K."""
+    s = moving_of(table)
+    S = s.change_dof[:, S_1 : S_1 + 6]
+    for i in range(s.tree.shape[0]):
+        miss(s, i, S, h)
 
 
 @routine
@@ -230,14 +300,11 @@ def displacements_root_to_leaf(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        R1, p1, R, d = displace(s, i, S)
-        store9(s.change, i, R_1, R1)
-        store3(s.change, i, P_1, p1)
-        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, R, d, h)))
+        E = miss(s, i, S, h)
         m, c, J = center_and_inertia(s.body, i)
-        mR = scale9(m / h, R)
+        mR = scale9(m / h, add9(IDENTITY3, E))
         Rc = times_hat(mR, c)
-        store9(s.change, i, K_A, add9(turning_block(J, cayley_vector(R), h), scale9(-1.0, hat_times(c, Rc))))
+        store9(s.change, i, K_A, add9(turning_block(J, cayley_vector(E), h), scale9(-1.0, hat_times(c, Rc))))
         store9(s.change, i, K_B, hat_times(c, mR))
         store9(s.change, i, K_C, scale9(-1.0, Rc))
         store9(s.change, i, K_D, mR)
@@ -289,6 +356,7 @@ def eliminate_leaf_to_root(table):
         d = 1.0 / whole
         rho = dot6(t, r) + s.drive[j]
         store6(s.change, i, ROW, row)
+        store6(s.change, i, COLUMN, column)
         s.change[i, D_INVERSE] = d
         s.change[i, RHO] = rho
         parent = s.tree[i, PARENT]
@@ -343,6 +411,31 @@ def eliminate_general(table, i):
         r = sub6(r, scale6(x, column))
     pass_on(s, i, parent, A, B, C, D, r)
     return True
+
+
+@routine
+def gather_leaf_to_root(table):
+    """The first half of (8) for what is missing now, with the matrices of the last elimination."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.change[i, RHO] = rho
+            r = sub6(r, scale6(s.change[i, D_INVERSE] * rho, load6(s.change, i, COLUMN)))
+        else:
+            nd = s.tree[i, DOF]
+            for d in range(nd):
+                s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+            for d in range(nd):
+                x = 0.0
+                for e in range(nd):
+                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
+                r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
+        if parent >= 0:
+            add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
 
 
 @inlined
@@ -401,10 +494,5 @@ def momenta_at_end(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        _, _, R, d = displace(s, i, S)
-        m, c, J = center_and_inertia(s.body, i)
-        x = cayley_vector(R)
-        Jx = symvec3(J, x)
-        spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
-        f = scale3(m / h, tmatvec3(R, sub3(add3(matvec3(R, c), d), c)))
-        store6(s.change, i, MISSING, join(add3(cross3(c, f), scale3(1.0 / h, spin)), f))
+        _, _, E, d = displace(s, i, S)
+        store6(s.change, i, MISSING, momentum_at_end(s.body, i, E, d, h))

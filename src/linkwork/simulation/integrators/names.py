@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from linkwork.model.layout import DAMPING
+from linkwork.model.model import Model
 from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,
@@ -20,17 +22,20 @@ INTEGRATORS = {
     "variational": VARIATIONAL,
 }
 
-AUTO = "auto"  # the one that suits what acts, chosen when a simulation is made
+AUTO = "auto"  # the default: the one that suits the model and what acts, chosen when a simulation is made
 
 RTOL, ATOL = 1e-6, 1e-9  # error that substeps with error control may make, relative and absolute, by default
 
 
-def suitable_integrator(touching: bool, implicit: bool, field: bool) -> str:
+def suitable_integrator(model: Model, touching: bool, implicit: bool, outside: bool) -> str:
     """The integrator that "auto" means.
 
     touching: contact or joint limits act. implicit: springs and dampers of joints may be implicit, which takes `aba`.
-    field: forces from Python, or a thermostat, act.
+    outside: forces from Python, or a thermostat, act.
     """
     if touching or not implicit:
         return "semi_implicit_euler"
-    return "kick_drift_kick" if field else "variational"
+    if outside:
+        return "kick_drift_kick"
+    loses_energy = bool(model.loops) or bool((model.arrays.dof[:, DAMPING] > 0.0).any())
+    return "semi_implicit_euler" if loses_energy else "variational"

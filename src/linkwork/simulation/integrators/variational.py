@@ -36,17 +36,19 @@ from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_newton import (
+    E_D,
     FORCE,
     GIVEN,
     P_0,
     P_D,
     R_0,
-    R_D,
     S_0,
     WEIGHT,
     cayley_vector,
     displacements_root_to_leaf,
     eliminate_leaf_to_root,
+    gather_leaf_to_root,
+    misses_root_to_leaf,
     momenta_at_end,
     substitute_root_to_leaf,
 )
@@ -69,19 +71,22 @@ from linkwork.simulation.moving import (
     RESIDUAL,
     STAGE,
     SUBSTEP,
+    SUBSTEP_WISH,
     TOP_KINETIC,
     moving_of,
 )
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import cross3, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-7, 1e-14  # of the displacements in a step; momentum is kept to the latter
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
+SLOW = 0.1  # a correction that shrinks by less asks for another elimination
+FAR = 0.2  # [rad or m] and so does a first change larger than this
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 5e-3  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_GAP = 2e-3  # part of the energies involved that a step may make or lose before it is halved
 LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
@@ -114,22 +119,51 @@ def resume(table, h, bad):
     s = moving_of(table)
     if bad != OK:
         return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else halve(table, h)
-    n = s.v.shape[0]
     span = s.numbers[SUBSTEP]
     if s.counts[STAGE] == AT_START:
-        keep_start(table, span)
-        for k in range(n):
-            s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
-        integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-        if not solve(table, span):
+        guess_by_acceleration(table, span)
+        if not find_end(table, span):
             return halve(table, h)
         momenta_at_end(table, span)
-        impulses_at_end(table, span)
-        for k in range(n):
+        for k in range(s.v.shape[0]):
             s.v[k] = 0.0
         s.counts[STAGE] = AT_END
         return EVALUATE
-    for k in range(n):
+    status = end_substep(table, h)
+    if status == EVALUATE and s.counts[STAGE] == AT_END:
+        begin_substep(table)
+    return status
+
+
+@inlined
+def guess_by_acceleration(table, h):
+    """Displacements in the step into u, from velocities and accelerations at its start."""
+    s = moving_of(table)
+    for k in range(s.v.shape[0]):
+        s.u[k] = h * (s.v[k] + 0.5 * h * s.qdd[k])
+
+
+@routine
+def find_end(table, h):
+    """q⁺ from the guess of the displacements in u, and what joints give to the second of (5); whether it was found.
+
+    Needs poses and twists at the start, as an evaluation leaves them.
+    """
+    s = moving_of(table)
+    keep_start(table, h)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
+    if not solve(table, h):
+        return False
+    impulses_at_end(table, h)
+    return True
+
+
+@routine
+def end_substep(table, h):
+    """Velocities from the evaluation at the end, and the balance of energy: DONE, or EVALUATE where more is to be made."""
+    s = moving_of(table)
+    span = s.numbers[SUBSTEP]
+    for k in range(s.v.shape[0]):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
     is_balanced = balances(table, span)
@@ -142,7 +176,7 @@ def resume(table, h, bad):
     s.numbers[PASSED] += span
     if h - s.numbers[PASSED] < 1.5 * span:
         s.numbers[SUBSTEP] = h - s.numbers[PASSED]
-    return begin_substep(table)
+    return EVALUATE
 
 
 @routine
@@ -153,6 +187,7 @@ def halve(table, h):
     if s.numbers[SUBSTEP] <= h * SHORTEST:
         return NOT_CONVERGED
     s.numbers[SUBSTEP] *= 0.5
+    s.numbers[SUBSTEP_WISH] = s.numbers[SUBSTEP]
     for k in range(s.q.shape[0]):
         s.q[k] = s.stages[SUB_Q, k]
     for k in range(s.v.shape[0]):
@@ -163,7 +198,10 @@ def halve(table, h):
 
 @routine
 def solve(table, h):
-    """Newton's method for q⁺ from the guess in q; whether it converged."""
+    """Newton's method for q⁺ from the guess in q; whether it converged.
+
+    The matrix is eliminated once; corrections with it follow, and another elimination where they gain little.
+    """
     s = moving_of(table)
     before = math.inf
     largest_q = 0.0
@@ -171,13 +209,18 @@ def solve(table, h):
         largest_q = max(largest_q, abs(s.q[k]))
     tolerance = FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE
     s.counts[ITERATIONS] = 0
+    eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
-        s.counts[EVALUATIONS] += 1
         impulses_at_start(table, h)
-        displacements_root_to_leaf(table, h)
-        if not eliminate_leaf_to_root(table):
-            return False
+        if eliminates:
+            s.counts[EVALUATIONS] += 1
+            displacements_root_to_leaf(table, h)
+            if not eliminate_leaf_to_root(table):
+                return False
+        else:
+            misses_root_to_leaf(table, h)
+            gather_leaf_to_root(table)
         substitute_root_to_leaf(table, s.qdd)
         change = 0.0
         size = 0.0
@@ -188,15 +231,20 @@ def solve(table, h):
         if not math.isfinite(change):
             return False
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
-        # Newton's steps shrink as squares: the next change would be smaller than this one by the last ratio squared.
-        after = change * min(1.0, (change / before) ** 2) if s.counts[ITERATIONS] > 1 else min(change, change * change)
+        # After an elimination changes shrink as squares: the next one is smaller by the last ratio squared. Corrections
+        # with an older matrix shrink by one ratio.
+        ratio = change if s.counts[ITERATIONS] == 1 else change / before
+        if eliminates and s.counts[ITERATIONS] > 1:
+            ratio *= ratio
+        after = change * min(1.0, ratio)
         s.numbers[RESIDUAL] = after / h
         allowed = tolerance * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
         if after <= allowed:
             return True
-        if change > 0.5 * before:
+        if eliminates and change > 0.5 * before:
             return change <= ROUNDING_FLOOR * size
+        eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
         before = change
     return False
 
@@ -254,19 +302,20 @@ def balances(table, h):
     """
     s = moving_of(table)
     work = 0.0
-    for i in range(s.tree.shape[0]):
-        R = load9(s.change, i, R_D)
-        d = load3(s.change, i, P_D)
-        turn = cayley_vector(R)
-        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, d))
-    outside_wrenches(table)
-    kinetic = 0.0
     involved = 0.0
     for i in range(s.tree.shape[0]):
-        R = load9(s.change, i, R_D)
+        turn = cayley_vector(load9(s.change, i, E_D))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(turn, load3(s.change, i, P_D)))
+        work += share
+        involved += abs(share)
+    outside_wrenches(table)
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        E = load9(s.change, i, E_D)
         d = load3(s.change, i, P_D)
-        turn = cayley_vector(R)
-        work += 0.5 * dot6(load6(s.change, i, FORCE), join(turn, tmatvec3(R, d)))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(E), add3(d, tmatvec3(E, d))))
+        work += share
+        involved += abs(share)
         twist = ZERO6
         if s.tree[i, PARENT] >= 0:
             twist = load6(s.work, s.tree[i, PARENT], TWIST)
