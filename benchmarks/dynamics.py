@@ -169,7 +169,7 @@ def stepping(report: Report, joints: int, most: float, rounds: int) -> None:
     """A step of `FullDynamics` of a chain against the kernel `aba` at the same state, and one step per call."""
     case = Case("chain", joints)
     model = case.model
-    sim = lw.FullDynamics(model, case.state)
+    sim = lw.FullDynamics(model, case.state, integrator="semi_implicit_euler")
     for name in model.joint_names:
         sim.set_effort(name, case.effort[model.v_slice(name)])
     prove_steps(case, sim)

@@ -64,7 +64,7 @@ def all_active(report: TableReport, case: Case, rounds: int) -> list[str]:
 
 
 def full_simulation(case: Case) -> lw.FullDynamics:
-    sim = lw.FullDynamics(case.model, case.state())
+    sim = lw.FullDynamics(case.model, case.state(), integrator="semi_implicit_euler")
     for k in case.start_places():
         sim.apply_wrench(case.place(k), force=case.force(k))
     return sim

@@ -22,7 +22,7 @@ def energy_out(sim_rate: float, stiffness: float, damping: float, implicit: bool
         linkage.add_body(f"link_{k}", parent=parent, joint=joint, inertia=body, placement=place)
         parent = f"link_{k}"
     model = linkage.compile()
-    sim = lw.FullDynamics(model, model.neutral())
+    sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler")
     hand = lw.haptics.HumanHand(lambda t: (0.0, 0.1 * math.sin(9.0 * t), 0.05 * math.sin(14.0 * t)), delay=0.05)
     grasp = lw.haptics.grasp(
         sim, "link_7", hand, (0.2, 0.0, 0.0), stiffness=stiffness, damping=damping, feel=feel, allowance=0.0,

@@ -159,16 +159,63 @@ def test_midpoint_steps_that_cannot_balance_energy_are_counted():
 
 
 @pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
-def test_auto_takes_what_suits(make):
+def test_the_default_is_the_one_that_suits(make):
     chain, start = whip(3)
-    assert make(chain, start, integrator="auto").integrator == "variational"
-    assert make(chain, start, integrator="auto", implicit_joints=False).integrator == "semi_implicit_euler"
-    assert make(chain, start, integrator="auto", thermostat=lw.Langevin(300.0)).integrator == "kick_drift_kick"
+    assert make(chain, start).integrator == make(chain, start, integrator="auto").integrator == "variational"
+    assert make(chain, start, implicit_joints=False).integrator == "semi_implicit_euler"
+    assert make(chain, start, thermostat=lw.Langevin(300.0)).integrator == "kick_drift_kick"
+    assert make(chain, start, contact=lw.Contact()).integrator == "semi_implicit_euler"
+    damped = lw.library.chain(3, joint=lw.Revolute((0, 1, 0), damping=0.1)).compile()
+    assert make(damped, damped.neutral()).integrator == "semi_implicit_euler"
+    closed = lw.library.four_bar().compile()
+    assert make(closed, closed.neutral()).integrator == "semi_implicit_euler"
     limited = lw.Linkage("limited")
     limited.add_body("link", joint=lw.Revolute((0, 1, 0), limits=(-1, 1)), inertia=lw.Inertia.box(1.0, (1, 1, 1)))
     model = limited.compile()
-    assert make(model, model.neutral(), integrator="auto").integrator == "semi_implicit_euler"
-    assert make(model, model.neutral(), integrator="auto", limits=False).integrator == "variational"
+    assert make(model, model.neutral()).integrator == "semi_implicit_euler"
+    assert make(model, model.neutral(), limits=False).integrator == "variational"
+
+
+def test_what_stands_still_stays_so_exactly():
+    """Displacements are differences from none: no rounding of poses adds up, however long the linkage."""
+    for model in (lw.library.molecule(3000).compile(), lw.library.chain(1000).compile()):
+        sim = lw.FullDynamics(model, model.neutral(), integrator="variational")
+        report = sim.step(1e-3, 5)
+        assert not sim.state.v.any()
+        assert report.halvings == 0
+        assert report.evaluations <= 11
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_run_goes_on_from_a_checkpoint_in_the_same_bits(make):
+    """The guess of a step comes from the one before: it is in the checkpoint."""
+    model, start = whip(12)
+    sim = make(model, start, integrator="variational")
+    sim.step(2e-3, 95)
+    saved = sim.checkpoint()
+    sim.step(2e-3, 40)
+    other = make(model, start, integrator="variational")
+    other.restore(saved)
+    other.step(2e-3, 40)
+    assert np.array_equal(sim.state.q, other.state.q)
+    assert np.array_equal(sim.state.v, other.state.v)
+    single = make(model, start, integrator="variational")
+    for _ in range(135):
+        single.step(2e-3)
+    assert np.array_equal(sim.state.q, single.state.q)
+
+
+def test_a_step_that_was_halved_is_followed_by_short_ones():
+    """A molecule too fast for its step: lengths are remembered and grow back; the energy stays within one part in 100."""
+    model = lw.library.molecule(60).compile()
+    sim = lw.FullDynamics(model, model.random_state(1, speed=30.0), integrator="variational")
+    first, largest, worst, halvings = sim.energy.total, 0.0, 0.0, 0
+    for _ in range(60):
+        halvings += sim.step(1e-3, 5).halvings
+        energy = sim.energy
+        largest, worst = max(largest, energy.kinetic), max(worst, abs(energy.total - first))
+    assert halvings > 0
+    assert worst < 0.01 * largest
 
 
 def test_loops_stay_closed():

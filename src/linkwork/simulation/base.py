@@ -201,6 +201,15 @@ class LinkageSimulation(Copied, Loaded, Runnable):
     def _all_kept(self) -> dict[str, NDArray[Any]]:
         return {"effort": self._effort, "motor": self._motor, **self._kept()}
 
+    def _refuse_other_setting(self, name: str, saved: dict[str, Any]) -> None:
+        mine, other = getattr(self, name), saved[name.lstrip("_")]
+        if not np.array_equal(mine, other):
+            both = "" if np.ndim(mine) else f" ({shown(other)}, not {mine!r})"
+            raise StateError(
+                f"the checkpoint was made with {_other(name)}{both}; make the simulation with the same "
+                "arguments, or it would take another course."
+            )
+
     def _refuse_other(self, saved: dict[str, Any]) -> None:
         """Refuses a checkpoint of another simulation or model, one made with other settings, and a damaged one."""
         kind = type(self).__name__
@@ -208,6 +217,8 @@ class LinkageSimulation(Copied, Loaded, Runnable):
             raise StateError(f"a checkpoint is what sim.checkpoint() gives, not {shown(saved)}.")
         if not isinstance(saved.get("simulation"), str) or saved["simulation"] != kind:
             raise StateError(f"this is a checkpoint of {shown(saved.get('simulation'))}, not of {kind}.")
+        if "integrator" in self._SETTINGS and isinstance(saved.get("integrator"), str):
+            self._refuse_other_setting("integrator", saved)  # first: what a checkpoint holds depends on it
         own = self.checkpoint()
         missing = [name for name in own if name not in saved]
         if missing:
@@ -224,13 +235,7 @@ class LinkageSimulation(Copied, Loaded, Runnable):
             if other.dtype.kind != array.dtype.kind:
                 raise StateError(f"the checkpoint is damaged: its {name} holds {other.dtype}, not {array.dtype}.")
         for name in self._SETTINGS:
-            mine, other = getattr(self, name), saved[name.lstrip("_")]
-            if not np.array_equal(mine, other):
-                both = "" if np.ndim(mine) else f" ({shown(other)}, not {mine!r})"
-                raise StateError(
-                    f"the checkpoint was made with {_other(name)}{both}; make the simulation with the same "
-                    "arguments, or it would take another course."
-                )
+            self._refuse_other_setting(name, saved)
         for name in self._COUNTERS:
             if saved[name.lstrip("_")] is None and getattr(self, name) is not None:
                 raise StateError(f"the checkpoint is damaged: its {name.lstrip('_')} is None.")
