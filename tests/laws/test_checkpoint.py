@@ -365,7 +365,7 @@ def test_killed_at_any_moment_ends_in_the_same_bits(tmp_path, kind):
     simulate(whole, kind=kind)
     with Recording(whole) as recording:
         if kind == "adaptive_dynamics":
-            assert recording.reports["region_changes"][-1] > 100  # not one region all along
+            assert recording.reports["region_changes"][-1] > 20  # not one region all along
             assert recording.scalars["n_active"][1:].min() > 5
         assert recording.state(-1).q.any()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -30,18 +30,16 @@ IntArray = NDArray[np.int64]
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
-CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(
-    7, 14
-)  # of `changes`, most of them
+CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(7, 14)
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
-# Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
-KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
-MOST_KNOWN = 512  # are told apart
 WIDE, EFFORTS = 8, 6  # columns of `columns`, six rounded up to whole registers; its first row of efforts
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
+# Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
+KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
+MOST_KNOWN = 512  # are told apart
 
 
 class Touch(NamedTuple):
