@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+
 from ..helpers.contact_setups import G, chain
 
 LINKS, MASS, LENGTH, RADIUS = 24, 0.1, 0.1, 0.02  # of `chain`
