@@ -6,8 +6,8 @@ that anything could have gone until then; `travel` is that way, a sum over steps
 
     clearance now  ≥  known - travel                                                                               (18)
 
-so that a volume is left alone for as long as known - travel > margin + reach. A node of which a part touches is not compared
-again and again: what is known of its two parts says where to go on. Nothing is missed: displacements are those of
+so that a volume is left alone for as long as known - travel > margin + reach. A node of which a part touches is not
+compared again and again: what is known of its two parts says where to go on. Nothing is missed: displacements are those of
 the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
 """
 

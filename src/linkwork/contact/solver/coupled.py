@@ -34,6 +34,7 @@ from linkwork.core.jit import inlined, kernel, routine
 CALM = 1  # sweeps without a change of sets after which Newton is tried
 WAIT = 4  # sweeps until it is tried again with directions held; twice as many after every failure
 ROWS_PER_SWEEP = 4  # rows / this: sweeps until it is tried in full, which costs about as much; twice as many after each
+EARLY_ROWS = 120  # more rows than this cost more to eliminate than the sweeps that a full step saves at the start
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
 STALLED = (
     8  # sweeps without progress after which longer steps are tried: impulses of redundant contacts can drift for long
@@ -93,7 +94,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
     sweeps, steps, depth, used, calm, next_try, wait = 1, 0, 0, 0, 0, 0, WAIT
     next_full = max(WAIT, rows // ROWS_PER_SWEEP)
     if residual > tolerance and change < largest:  # a warm start: the sets of the step before, most likely
-        steps, residual = finish(contacts, count, problem, system, rows, tolerance, residual, True)
+        steps, residual = finish(contacts, count, problem, system, rows, tolerance, residual, rows > EARLY_ROWS)
         sweeps += 1
     sets = fingerprint(system, count)
     least, stalled, stretch = residual, 0, 2.0

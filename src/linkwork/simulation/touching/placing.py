@@ -116,8 +116,9 @@ def is_double(t, contacts, c, a, b, other):
 def find_carriers(s, t, volumes, contacts):
     """Fills `carrier`; contacts of sides that cannot move against each other are dropped. Returns how many stay.
 
-    Of the contacts of a rigid part with one obstacle those that can carry it stay, see `spanning`. Of contacts that say the same the nearest stays; one that pressed in the last step stays for as long as no other comes
-    nearer by more than the slack, so that they do not take turns.
+    Of contacts that say the same the nearest stays; one that pressed in the last step stays for as long as no other comes
+    nearer by more than the slack, so that they do not take turns. Of the contacts of a rigid part with one obstacle those
+    that can carry it stay, see `spanning`.
     """
     kept = 0
     slack = t.settings[SLACK]

@@ -6,10 +6,10 @@ the one of the least slope
 
     (gap - least gap) / distance from the hinge                                                                   (19)
 
-and that one stays. Any other part turns about its deepest contact until the next one touches, the one of least slope as seen
-from there in the direction of the turn: the deepest stays and that of least slope in each of six sectors around it; along a
-line that is three. What is left out carries nothing in this step; it stays in the search, and comes back as soon as it is
-the next to touch. Points of one pair of shapes span a face by themselves and are not reduced.
+and that one stays. Any other part turns about its deepest contact until the next one touches, the one of least slope as
+seen from there in the direction of the turn: the deepest stays and that of least slope in each of six sectors around it;
+along a line that is three. What is left out carries nothing in this step; it stays in the search, and comes back as soon as
+it is the next to touch. Points of one pair of shapes span a face by themselves and are not reduced.
 """
 
 import math
