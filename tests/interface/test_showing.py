@@ -5,9 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from tests.helpers.proteins import need_packages
 
 import linkwork as lw
 from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.gpu import host
 
 ROOMS = {"lw": lw, "lw.haptics": lw.haptics, "lw.molecules": lw.molecules, "lw.gpu": lw.gpu}
 CLASSES = {
@@ -31,35 +33,131 @@ def test_every_class_shows_itself(name):
     assert callable(getattr(cls, "_repr_html_", None)), f"{name} has no table for notebooks"
 
 
-def things():
-    """One of nearly every public class that a linkage, a simulation or a query gives."""
-    linkage = lw.library.chain(4)
-    model = linkage.compile()
+def of_linkages(folder):
+    """What linkages, their files and queries give."""
+    linkage, fourbar = lw.library.chain(4), lw.library.four_bar()
+    model, closed = linkage.compile(), fourbar.compile()
     state = model.random_state(1)
-    shape, pose, inertia = lw.Sphere(0.1), lw.Pose(xyz=(0, 0, 1)), lw.Inertia(1.0, (0, 0, 0), (1, 1, 1))
-    joints = [lw.Fixed(), lw.Free(), lw.Spherical(), lw.Revolute((0, 0, 1)), lw.Prismatic((0, 0, 1)), lw.Planar()]
+    yield from [
+        linkage,
+        model,
+        state,
+        next(iter(linkage)),
+        lw.Pose(xyz=(0, 0, 1)),
+        lw.Inertia(1.0, (0, 0, 0), (1, 1, 1)),
+    ]
+    hinge = lw.Revolute((0, 0, 1))
+    yield from [lw.Fixed(), lw.Free(), lw.Spherical(), hinge, lw.Prismatic((0, 0, 1)), lw.Planar(), lw.Screw()]
+    yield from [lw.Universal(), lw.Cylindrical(), lw.Compound([hinge, lw.Prismatic((1, 0, 0))])]
+    yield from [*fourbar.loops, *closed.loops, lw.constrained_dynamics(closed, lw.close_loops(closed, closed.state()))]
+    yield from [lw.energy(model, state), lw.momentum(model, state), lw.Response(model, state), lw.settle(model, state)]
+    yield from [lw.settle(model, model.state()).report, lw.Loads(model), lw.Langevin(300.0, 1.0)]
+    rerooted = lw.reroot(model, state, model.body_names[-1])
+    yield from [rerooted, rerooted.loss, lw.Motion(0.1, {"hip": np.zeros((3, 1))})]
+    welded = lw.Linkage("welded")
+    welded.add_body("base", joint=hinge, inertia=lw.Inertia.sphere(1.0, 0.1))
+    welded.add_body("tip", "base", lw.Fixed(), inertia=lw.Inertia.sphere(1.0, 0.1))
+    yield from welded.compile().frames.values()
+
+
+def of_shapes(folder):
+    """What contact gives."""
+    linkage = lw.Linkage("ball")
+    linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Sphere(0.1)])
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.099)))
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.state(), contact=lw.Contact())
+    report = sim.step(1e-3)
+    yield from [lw.Contact(), lw.Collisions(model), lw.closest(model, model.state(), "ball", "floor"), report.contact]
+    yield from [*sim.contacts, *linkage.obstacles]
+    yield from [lw.Plane(), lw.Box((1, 1, 1)), lw.Capsule(0.1, 1.0), lw.Cylinder(0.1, 1.0), lw.Sphere(0.1)]
+    yield from [lw.Mesh("part.obj"), lw.HeightField(((0.0, 0.1), (0.0, 0.2)), (1.0, 1.0))]
+
+
+def of_simulations(folder):
+    """What runs, recordings, scenes and sweeps give."""
+    model = lw.library.chain(4).compile()
+    state = model.random_state(1)
     sims = [lw.FullDynamics(model, state), lw.AdaptiveDynamics(model, state), lw.QuasiStatics(model, model.state())]
-    reports = [sims[0].step(1e-3), sims[1].step(1e-3), sims[2].solve()]
-    loads = lw.Loads(model)
-    sweep = lw.Sweep(lambda x: x, {"x": [1.0, 2.0]})
-    fourbar = lw.library.four_bar()
-    yield from [linkage, model, state, shape, pose, inertia, *joints, *sims, *reports, loads, sweep]
-    yield from [lw.energy(model, state), lw.momentum(model, state), lw.Response(model, state), lw.Collisions(model)]
-    yield from [lw.settle(model, model.state()), lw.Contact(), lw.Plane(), lw.Langevin(300.0, 1.0)]
-    yield from [lw.Scene.read("snake_robot"), lw.Box((1, 1, 1)), lw.Capsule(0.1, 1.0), lw.Cylinder(0.1, 1.0)]
-    yield from fourbar.loops
-    yield from [lw.haptics.CouplingSettings(), lw.haptics.RecordedMotion([0.0, 1.0], np.zeros((2, 3)))]
+    yield from [*sims, sims[0].step(1e-3), sims[1].step(1e-3), sims[2].solve(), sims[0].efforts, sims[0].motors]
+    yield from [sims[0].apply_wrench(model.body_names[-1], force=(0, 0, 1))]
+    recorder = lw.Recorder(folder / "run")
+    yield sims[1].run(1e-3, 3, record=recorder)
+    yield recorder
+    recorder.close()
+    yield lw.Recording(folder / "run")
+    yield lw.Scene.read("snake_robot")
+    sweep = lw.Sweep(lambda x: {"y": x}, {"x": [1.0, 2.0]})
+    yield from [sweep, sweep.run(folder / "sweep", workers=0)]
 
 
-def test_what_they_show_says_something():
+def of_haptics(folder):
+    model = lw.library.chain(4).compile()
+    sim = lw.AdaptiveDynamics(model, model.state())
+    device = lw.haptics.Pointer()
+    grasp = lw.haptics.grasp(sim, model.body_names[-1], device)
+    grasp.session.tick()
+    grasp.session.step(1e-3)
+    yield from [device, device.read(), grasp, grasp.session, lw.haptics.CouplingSettings()]
+    yield lw.haptics.RecordedMotion([0.0, 1.0], np.zeros((2, 3)))
+    yield lw.haptics.ScriptedMotion(lambda t: (0.0, 0.0, t))
+    yield lw.haptics.HumanHand(lambda t: (0.0, 0.0, t))
+    yield from [grasp.session.run(2e-3, 1e-3), lw.haptics.LoopStatistics("force", 3, 0, (1e-6,) * 4, (1e-3,) * 4)]
+    udp = lw.haptics.UdpDevice()
+    yield udp
+    udp.close()
+
+
+def of_molecules(folder):
+    need_packages()
+    molecule = lw.molecules.peptide("AAA", helix=True, seed=1)
+    field = molecule.field(engine="numba", cutoff=0.9)
+    yield from [molecule, molecule.report, *molecule.report.changes, lw.molecules.Change("added", "ALA 1", "hydrogen")]
+    yield from [
+        field,
+        molecule.field(engine="openmm"),
+        next(iter(molecule.torsions)),
+        lw.molecules.HydrogenBond(1, 5, -8.0),
+    ]
+    yield from [lw.molecules.FixmanPotential(molecule.model, 300.0), lw.molecules.RandomVelocities(molecule.model)]
+    yield lw.molecules.Langevin(300.0, 1.0)
+
+
+def of_devices(folder):
+    if host.compiler() is None:
+        pytest.skip("no C++ compiler for the kernels of the device")
+    model = lw.library.chain(4).compile()
+    device = lw.gpu.DeviceModel(model, backend=host.HostBackend)
+    yield from [device, device.energy(model.state().q, model.state().v)]
+
+
+THINGS = {"lw": (of_linkages, of_shapes, of_simulations), "lw.haptics": (of_haptics,), "lw.molecules": (of_molecules,),
+          "lw.gpu": (of_devices,)}  # fmt: skip
+
+
+@pytest.mark.parametrize("room", list(ROOMS))
+def test_what_they_show_says_something(room, tmp_path):
+    """One of every public class of a room: one that is not here fails too."""
     seen = set()
-    for thing in things():
-        seen.add(type(thing).__name__)
-        for text in (repr(thing), thing._repr_html_()):
-            assert not ADDRESS.search(text), f"{type(thing).__name__}: {text}"
-        assert type(thing).__name__ in repr(thing) or len(repr(thing)) > len(type(thing).__name__)
-        assert thing._repr_html_().startswith("<div")
-    assert len(seen) >= 25
+    for make in THINGS[room]:
+        for thing in make(tmp_path):
+            seen.add(type(thing))
+            assert hasattr(thing, "_repr_html_"), thing
+            for text in (repr(thing), thing._repr_html_()):
+                assert not ADDRESS.search(text), f"{type(thing).__name__}: {text}"
+            assert type(thing).__name__ in repr(thing) or len(repr(thing)) > len(type(thing).__name__)
+            assert thing._repr_html_().startswith("<div"), type(thing).__name__
+    public = [(name, cls) for name, cls in CLASSES.items() if name.rpartition(".")[0] == room and is_shown(cls)]
+    missing = [name for name, cls in public if not any(issubclass(kind, cls) for kind in seen)]
+    assert not missing
+
+
+def test_an_open_page_shows_itself():
+    pytest.importorskip("viser", reason="the extra `viewer` is not installed")
+    with lw.view(lw.library.pendulum(), port=0) as viewer:
+        for text in (repr(viewer), viewer._repr_html_()):
+            assert not ADDRESS.search(text)
+            assert viewer.url in text
 
 
 def test_attributes_are_shortened():

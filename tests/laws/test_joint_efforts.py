@@ -243,3 +243,45 @@ def test_motors_at_their_limits_bring_light_links_to_rest():
     assert np.abs(sim.efforts.motors).max() <= 40.0
     assert np.abs(sim.state.q - target).max() < 0.05
     assert np.abs(sim.state.v).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_motors_at_limits_of_effort_act_as_their_law_says_where_the_step_ends(seed):
+    """Light links, several motors at their limits at a time: the end of each step is found, not gone around in circles."""
+    rng = np.random.default_rng(seed)
+    n, mass, length = int(rng.integers(2, 8)), 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1.5, -0.3)
+    stiffness = 10 ** rng.uniform(0, 4)
+    damping, h = stiffness * 10 ** rng.uniform(-3, -0.5), 10 ** rng.uniform(-4, -3)
+    gravity = 0.5 * mass * 9.81 * length * n**2  # of the stretched chain, on its first joint
+    strength = min(gravity * 10 ** rng.uniform(-0.5, 1), 0.2 * stiffness)
+    joint = lw.Revolute((0, 1, 0), effort_limit=strength)
+    model = lw.library.chain(n, joint=joint, length=length, mass=mass, radius=0.05 * length).compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    sim.motors.stiffness, sim.motors.damping = stiffness, damping
+    sim.motors.position = target = rng.uniform(-1, 1, n)
+    at_limit = 0
+    for _ in range(150):
+        sim.advance(h)
+        q, v = sim.state
+        wish = stiffness * (target - q) - damping * v
+        efforts, expected = sim.efforts.motors, np.clip(wish, -strength, strength)
+        scale = stiffness * (1.0 + np.abs(q).max()) + damping * np.abs(v).max()
+        assert np.abs(efforts - expected).max() <= rounding(scale=scale, condition=1e3)
+        at_limit += int((np.abs(wish) >= strength).sum())
+    assert at_limit > 10
+
+
+def test_motors_with_limits_of_speed_hold_light_links_still():
+    """Two links that flipped from side to side at ten times the limit of speed."""
+    joint = lw.Revolute((0, 1, 0), effort_limit=33.0, velocity_limit=0.143)
+    model = lw.library.chain(2, joint=joint, length=0.16, mass=0.166, radius=0.008).compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    sim.motors.stiffness, sim.motors.damping = 7.68, 0.115
+    sim.motors.position = [0.5, -0.7]
+    speeds = []
+    for _ in range(400):
+        sim.advance(1.3e-4)
+        speeds.append(sim.state.v.copy())
+    assert np.abs(speeds).max() <= 0.143 * 1.05
+    late = np.array(speeds[200:])
+    assert not (np.sign(late[1:]) * np.sign(late[:-1]) < 0).any()

@@ -440,3 +440,31 @@ def test_limits_of_the_physical_are_allowed(inertia):
 def test_what_is_no_inertia_is_refused(arguments, message):
     with pytest.raises(lw.ModelError, match=message):
         lw.Inertia(**arguments)
+
+
+def test_moments_are_taken_as_they_are_given():
+    """Three, six or nine numbers; six in the order of the attribute, nine as in the matrix."""
+    turned = lw.Inertia.box(2.0, (0.1, 0.2, 0.3)).at(lw.Pose((0.1, 0.0, 0.2), rpy=(0.3, 0.4, 0.5)))
+    assert all(abs(x) > 1e-4 for x in turned.moments)  # products of inertia are there
+    for moments in (turned.moments, list(turned.moments), np.array(turned.moments), turned.matrix):
+        assert lw.Inertia(turned.mass, turned.com, moments).moments == turned.moments
+    assert lw.Inertia(1.0, moments=(1.0, 2.0, 3.0)).moments == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
+    xx, xy, xz, yy, yz, zz = range(1, 7)
+    made = lw.Inertia(1.0, moments=(xx, xy, xz, yy, yz, zz))
+    assert made.matrix.tolist() == [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    assert all(type(x) is float for x in made.moments)
+
+
+@pytest.mark.parametrize(
+    "moments", [(1.0,), (1.0, 2.0), (1.0,) * 4, (1.0,) * 5, (1.0,) * 7, (1.0,) * 9, np.ones((2, 3))]
+)
+def test_moments_of_another_number_are_refused(moments):
+    with pytest.raises(lw.ModelError, match=r"shape \(3,\), \(6,\) for xx xy xz yy yz zz, or \(3, 3\)"):
+        lw.Inertia(1.0, (0, 0, 0), moments)
+
+
+def test_six_moments_that_no_body_has_are_found_when_the_linkage_compiles():
+    linkage = lw.Linkage("impossible")
+    linkage.add_body("rock", joint=lw.Free(), inertia=lw.Inertia(1.0, moments=(1.0, 5.0, 0.0, 1.0, 0.0, 1.0)))
+    with pytest.raises(lw.ModelError, match="must not be negative"):
+        linkage.compile()

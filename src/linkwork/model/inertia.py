@@ -26,18 +26,23 @@ TOO_LARGE = 1e100  # squares of such numbers would overflow
 
 
 def _moments(value: Any) -> Moments:
-    """(3,) principal moments or a symmetric (3, 3) matrix → xx xy xz yy yz zz."""
+    """(3,) principal moments, (6,) xx xy xz yy yz zz or a symmetric (3, 3) matrix → xx xy xz yy yz zz."""
     if isinstance(value, tuple) and len(value) == 3 and not hasattr(value[0], "__len__"):
         x, y, z = vector3(value, "Inertia moments")
         return (x, 0.0, 0.0, y, 0.0, z)
     try:
         M = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"Inertia moments must be numbers of shape (3,) or (3, 3), not {shown(value)}.") from None
+        raise ModelError(
+            f"Inertia moments must be numbers of shape (3,), (6,) or (3, 3), not {shown(value)}."
+        ) from None
     if M.shape == (3,):
         return (float(M[0]), 0.0, 0.0, float(M[1]), 0.0, float(M[2]))
+    if M.shape == (6,):
+        xx, xy, xz, yy, yz, zz = M.tolist()
+        return (xx, xy, xz, yy, yz, zz)
     if M.shape != (3, 3):
-        raise ModelError(f"Inertia moments must have shape (3,) or (3, 3), not {M.shape}.")
+        raise ModelError(f"Inertia moments must have shape (3,), (6,) for xx xy xz yy yz zz, or (3, 3), not {M.shape}.")
     if np.isfinite(M).all() and np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
         raise ModelError(f"Inertia moments must be a symmetric matrix, not {M.tolist()}.")
     M = 0.5 * (M + M.T)
@@ -48,7 +53,9 @@ def _moments(value: Any) -> Moments:
 class Inertia:
     """Mass [kg], centre of mass [m] in the body frame, moments [kg·m²] about the centre of mass along the body axes.
 
-    moments: principal moments, shape (3,), or a symmetric matrix, shape (3, 3).
+    moments: principal moments, shape (3,); or xx xy xz yy yz zz, shape (6,), as the attribute `moments` gives them; or a
+    symmetric matrix, shape (3, 3), as `matrix` gives it. Products of inertia (xy, xz, yz) are entries of the matrix, with
+    its signs, not the sums of m x y that some tables list.
     Values are checked when the linkage compiles, so that all faults are reported together; `faults()` checks one at once.
     """
 

@@ -32,6 +32,8 @@ from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, tw
 
 SAME_LINE = 1e-3  # relative change of the slope of equation (2) of `motors` that is not worth another evaluation
 
+HALVINGS = 12  # of the way along a step of Newton's method, to find where the slope vanishes
+
 # Where in the step springs, dampers and motors are taken; FROM_REST: nowhere, but the momenta of a variational step act as
 # forces that give them to the linkage at rest within half a step.
 EXPLICIT, AT_END, AT_MIDPOINT, HALF_WAY, FROM_REST = range(5)
@@ -107,11 +109,23 @@ def acts_otherwise(s, i, d, h, u):
     return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength
 
 
+@inlined
+def limited_effort(s, i, d, h, u):
+    """Effort of the motor of coordinate d of joint i, within its limits, where the step of h ends with velocity u."""
+    j = s.tree[i, V] + d
+    effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    return effort - h * k * u - c * (u - s.v[j])
+
+
 @routine
-def judge_motors(table, h, share):
+def judge_motors(table, h):
     """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
 
-    share: of the way from where they were judged before to there.
+    With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
+    the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
+    round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
+    in u. So their value at `judged`, kept in `u`, follows from those at the ends of the steps, where they are the efforts
+    that motors had by the law they were judged by.
     """
     s = moving_of(table)
     changed = False
@@ -119,11 +133,43 @@ def judge_motors(table, h, share):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
-    if changed:
-        for j in range(s.v.shape[0]):
-            end = s.v[j] + h * s.qdd[j]
-            s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
-    return changed
+    if not changed:
+        return False
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, DOF]):
+            j = s.tree[i, V] + d
+            effort, k, c = motor_at(s, i, d, h)
+            s.drive[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
+    share = 1.0
+    if not math.isnan(s.judged[0]) and slope_along(table, h, 1.0) > 0.0:
+        low = 0.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + share)
+            if slope_along(table, h, middle) > 0.0:
+                share = middle
+            else:
+                low = middle
+    for j in range(s.v.shape[0]):
+        end = s.v[j] + h * s.qdd[j]
+        s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
+        s.u[j] = s.drive[j] if share == 1.0 else s.u[j] + share * (s.drive[j] - s.u[j])
+    return True
+
+
+@routine
+def slope_along(table, h, share):
+    """Slope of the function that the end of the step makes least, on the way from `judged` to v + h q̈; see above."""
+    s = moving_of(table)
+    slope = 0.0
+    for i in range(s.tree.shape[0]):
+        kind = s.tree[i, KIND]
+        if kind == HELICAL or kind == COMPOUND:
+            for d in range(s.tree[i, DOF]):
+                j = s.tree[i, V] + d
+                way = s.v[j] + h * s.qdd[j] - s.judged[j]
+                others = s.u[j] + share * (s.drive[j] - s.u[j])
+                slope += way * (others - limited_effort(s, i, d, h, s.judged[j] + share * way))
+    return slope
 
 
 # ------------------------------------------------------------------------------------------------------------------- loads

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, dimensions, positive
+from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -34,6 +35,9 @@ FRAMES = ("world", "body")
 @dataclass(eq=False, slots=True)
 class Load:
     """A load on one body or on several; keep it to change or clear it."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     bodies: IntArray  # (k,)
     rows: IntArray  # (k,) in the table of the world's loads; empty for a load fixed in its bodies

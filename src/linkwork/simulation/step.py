@@ -57,7 +57,6 @@ from linkwork.simulation.moving import (
 )
 
 MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
-BOLD_JUDGEMENTS = 4  # of them as Newton's method would; from then on half the way, which does not go round in circles
 
 
 @kernel
@@ -121,8 +120,8 @@ def accelerate_driven(table, where, h):
     """`accelerate`, repeated until the limits of implicit motors hold where the step ends; as Newton's method would."""
     bad = accelerate(table, where, h)
     if limits_are_judged(table, where):
-        for k in range(MOST_JUDGEMENTS):
-            if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
+        for _ in range(MOST_JUDGEMENTS):
+            if bad != OK or not judge_motors(table, h):
                 break
             bad = accelerate(table, where, h)
     return bad
@@ -133,8 +132,8 @@ def accelerate_driven_closed(table, where, h):
     """The same with loops."""
     bad = accelerate_closed(table, where, h)
     if limits_are_judged(table, where):
-        for k in range(MOST_JUDGEMENTS):
-            if bad != OK or not judge_motors(table, h, 1.0 if k < BOLD_JUDGEMENTS else 0.5):
+        for _ in range(MOST_JUDGEMENTS):
+            if bad != OK or not judge_motors(table, h):
                 break
             bad = accelerate_closed(table, where, h)
     return bad
