@@ -78,8 +78,8 @@ def test_limits_out_of_reach_change_nothing(integrator):
     assert sim.limits
     steps, condition, margin = 300, 1e2, 1e3
     tolerance = 1e-9 if integrator == "dormand_prince" else margin * np.finfo(float).eps * steps * condition
-    # solved by iteration, to 1e-12 of velocities per step; variational to 1e-8 of displacements, from another guess: 7e-13 seen
-    tolerance = 1e-8 if integrator in SECOND else tolerance
+    # solved by iteration, to 1e-12 of velocities per step; variational to 5e-8 of displacements, from another guess
+    tolerance = 1e-8 if integrator in SECOND else tolerance  # nothing seen but with variational
     assert able == pytest.approx(free, rel=0, abs=tolerance)
 
 
