@@ -169,6 +169,8 @@ def test_the_default_is_the_one_that_suits(make):
     assert make(chain, start, contact=lw.Contact()).integrator == "semi_implicit_euler"
     damped = lw.library.chain(3, joint=lw.Revolute((0, 1, 0), damping=0.1)).compile()
     assert make(damped, damped.neutral()).integrator == "semi_implicit_euler"
+    strong = lw.library.chain(3, joint=lw.Revolute((0, 1, 0), effort_limit=5.0)).compile()
+    assert make(strong, strong.neutral()).integrator == "semi_implicit_euler"
     closed = lw.library.four_bar().compile()
     assert make(closed, closed.neutral()).integrator == "semi_implicit_euler"
     limited = lw.Linkage("limited")
