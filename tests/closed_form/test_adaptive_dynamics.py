@@ -135,9 +135,8 @@ def test_a_top_falls_along_a_parabola():
 def test_without_spin_semi_implicit_euler_falls_as_its_formula_says():
     """x = v0 n h + g h² n (n + 1) / 2, to rounding: velocities first, then positions."""
     gravity, velocity, h, n = np.array([0.5, -1.0, -9.0]), np.array([0.4, -0.3, 2.0]), 1e-3, 700
-    sim = rigid(
-        star(symmetric=False, gravity=tuple(gravity)), (0.0, 0.0, 0.0), velocity, integrator="semi_implicit_euler"
-    )
+    model = star(symmetric=False, gravity=tuple(gravity))
+    sim = rigid(model, (0.0, 0.0, 0.0), velocity, integrator="semi_implicit_euler")
     sim.step(h, n)
     expected = velocity * n * h + gravity * h * h * n * (n + 1) / 2
     assert sim.state.q[:3] == pytest.approx(expected, abs=rounding(scale=np.abs(expected).max(), steps=n))

@@ -67,7 +67,7 @@ def test_one_hinge_moves_as_the_formulas_say(how):
     """Euler: (I + h d + h² k) Δv = h (-k q - d v) - h² k v, with k and d of springs and of motors alike."""
     k, d, inertia, h = 300.0, 7.0, 0.5, 0.05
     model = one_hinge(stiffness=k, damping=d) if how == "spring" else one_hinge()
-    sim = lw.FullDynamics(model, model.state([0.4], [1.5]))
+    sim = lw.FullDynamics(model, model.state([0.4], [1.5]), integrator="semi_implicit_euler")
     if how == "motor":
         sim.set_motor("wheel", position=0.0, stiffness=k, damping=d)
     q, v = 0.4, 1.5

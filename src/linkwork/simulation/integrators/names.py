@@ -11,6 +11,7 @@ from linkwork.simulation.moving import (
     RUNGE_KUTTA,
     SEMI_IMPLICIT_EULER,
     VARIATIONAL,
+    has_limited_motors,
 )
 
 INTEGRATORS = {
@@ -38,4 +39,4 @@ def suitable_integrator(model: Model, touching: bool, implicit: bool, outside: b
     if outside:
         return "kick_drift_kick"
     loses_energy = bool(model.loops) or bool((model.arrays.dof[:, DAMPING] > 0.0).any())
-    return "semi_implicit_euler" if loses_energy else "variational"
+    return "semi_implicit_euler" if loses_energy or has_limited_motors(model) else "variational"

@@ -81,7 +81,7 @@ from linkwork.spatial.rotations import add3, cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 1e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
+SOLVE_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
 MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 0.2  # [rad or m] and so does a first change larger than this
