@@ -28,14 +28,14 @@ class Watched:
         self.sim._touching.watch(PATIENCE)
         self.table_shape = 8
 
-    def step(self, *pressing, hard=1.0):
-        """A step in which links press at places (link, x) on the table, the last one `hard`; whether an update is due."""
+    def step(self, *pressing):
+        """A step in which links press at places (link, x) on the table; whether it asks for an update."""
         for k, (link, x) in enumerate(pressing):
             self.contacts.ids[k] = link, -1, link, self.table_shape
             self.contacts.data[k, cl.POINT : cl.POINT + 3] = x, 0.0, 0.0
             self.contacts.data[k, cl.NORMAL : cl.NORMAL + 3] = 0.0, 0.0, 1.0
             self.contacts.data[k, cl.SIZE] = LINK
-            self.contacts.impulse[k] = 0.0, 0.0, (hard if k == len(pressing) - 1 else 1.0)
+            self.contacts.impulse[k] = 0.0, 0.0, 1.0
         self.contacts.number[cl.COUNT] = len(pressing)
         see_all(self.touch, self.contacts)
         return bool(grow_older(self.touch))
@@ -105,18 +105,6 @@ def test_a_contact_breaks_where_no_other_is_left_near(watched):
     left = [watched.step((0, 0.0), (4, 8.0 * LINK)) for _ in range(3 * PATIENCE)]
     assert not any(left)
     assert any(watched.step((0, 0.0)) for _ in range(PATIENCE + 1))
-
-
-@pytest.mark.parametrize(("more", "hard", "asks"), [(1, 1.0, False), (1, 9.0, True), (4, 1.0, True)])
-def test_among_many_contacts_a_tenth_must_change(watched, more, hard, asks):
-    """Of thirty: one more does not ask, unless it presses harder than a tenth of all; four do."""
-    many = [(k, LINK * 4 * k) for k in range(30)]
-    watched.step(*many)
-    watched.settle()
-    for _ in range(PATIENCE):
-        assert not watched.step(*many)
-    new = [(40 + k, -LINK * 4 * (k + 1)) for k in range(more)]
-    assert watched.step(*many, *new, hard=hard) is asks
 
 
 def test_what_cannot_be_told_apart_counts_as_a_change(watched):

@@ -2,8 +2,7 @@
 
 A pair of shapes that presses is known from then on, until it has not pressed for PATIENCE steps: bodies that rattle do not
 break a contact. A link that slides over an edge hands the contact on to the next one: where the same shape of the world is
-pressed within the size of a link of a place that is known, nothing is new; nothing has broken where one is left. Among many
-contacts a few that change wait for the next regular update: one in ten must be others, or carry a tenth of the impulse.
+pressed within the size of a link of a place that is known, nothing is new; nothing has broken where one is left.
 Theory: docs/theory/contact.md.
 """
 
@@ -25,7 +24,6 @@ from linkwork.simulation.touching.arrays import (
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import ZERO3, dot3, sub3
 
-ONE_IN = 10  # contacts must be others, or carry so much of the impulse, for the region to be chosen anew
 NEAR = 2.0  # half sizes of the shape that presses: so far from a known place a contact is not a new one
 
 
@@ -39,19 +37,12 @@ def note_pressing(table):
 
 @inlined
 def see_all(t, contacts):
-    """Contacts and limits that press. A new contact that presses much counts as many."""
-    total = 0.0
-    for c in range(contacts.number[COUNT]):
-        total += max(0.0, dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)))
+    """Contacts and limits that press."""
     guess = 0
     for c in range(contacts.number[COUNT]):
-        pressed = dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL))
-        if pressed > 0.0:
+        if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
             shapes = (contacts.ids[c, SHAPE_A], contacts.ids[c, SHAPE_B])
-            before = t.counts[CHANGED]
             guess = 1 + see(t, shapes, load3(contacts.data, c, POINT), NEAR * contacts.data[c, SIZE], guess)
-            if t.counts[CHANGED] > before and ONE_IN * pressed >= total:
-                t.counts[CHANGED] += t.known.shape[0]
     for k in range(t.counts[LIMITS]):
         place = t.whole[t.bound[k, 1]]
         side = t.bound[k, 2]
@@ -73,10 +64,10 @@ def see(t, shapes, point, reach, guess):
             break
     if row < 0:
         if known == t.known.shape[0]:  # more than can be told apart
-            t.counts[CHANGED] += known
+            t.counts[CHANGED] = 1
             return -1
         if not has_near(t, known, -1, shapes[1], point, reach):
-            t.counts[CHANGED] += 1
+            t.counts[CHANGED] = 1
         row = known
         t.counts[KNOWN] = known + 1
         t.known[row, KNOWN_A] = shapes[0]
@@ -122,7 +113,7 @@ def grow_older(t):
     if has_old:
         forget_old(t, known)
     counts[QUIET] = max(0, counts[QUIET] - 1)
-    return counts[CHANGED] != 0 and ONE_IN * counts[CHANGED] >= counts[KNOWN] and counts[QUIET] == 0
+    return counts[CHANGED] != 0 and counts[QUIET] == 0
 
 
 @inlined
@@ -132,7 +123,7 @@ def forget_old(t, known):
         if t.known[k, AGE] > t.counts[PATIENCE]:
             place = load3(t.known_at, k, 0)
             if not has_near(t, known, k, t.known[k, KNOWN_B], place, t.known_at[k, 3]):
-                t.counts[CHANGED] += 1
+                t.counts[CHANGED] = 1
     kept = 0
     for k in range(known):
         if t.known[k, AGE] <= t.counts[PATIENCE]:
