@@ -90,7 +90,11 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
 
 @routine
 def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n):
-    """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n."""
+    """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
+
+    Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
+    body that slides past. Two bodies share the point between theirs.
+    """
     margin = query[MARGIN]
     hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch, gap, n)
     if hit:
@@ -99,7 +103,8 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
         for k in range(count):
             a = moved_back(load3(scratch.manifold, k, 0), A, later_a)
             b = moved_back(load3(scratch.manifold, k, 3), B, later_b)
-            add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, dot3(n, sub3(a, b)))
+            point = a if table.body[t] < 0 else scale3(0.5, add3(a, b))
+            add_contact(table, contacts, s, t, Ra, pa, point, n, dot3(n, sub3(a, b)))
 
 
 @inlined
