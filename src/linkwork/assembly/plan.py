@@ -123,33 +123,36 @@ def _plan_nodes(parent: IntArray, welded: NDArray[np.bool_]) -> tuple[IntArray, 
     """The arrays of an Assembly."""
     n = parent.shape[0]
 
-    def numbers(*shape: int) -> IntArray:
+    def none(*shape: int) -> IntArray:
         return np.full(shape, -1, dtype=np.int64)
 
+    def room(*shape: int) -> IntArray:
+        return np.empty(shape, dtype=np.int64)
+
     draft = Draft(
-        numbers(3 * n + 1, 4),
-        np.ones(n, dtype=np.int64),
-        numbers(n + 1),
-        numbers(n + 1),
-        numbers(n + 1),
-        np.zeros(n + 1),
-        numbers(n + 1),
-        numbers(n + 1),
-        numbers(n + 1),
-        np.empty(n + 1),
-        np.empty(n + 1),
-        numbers(n + 1),
-        numbers(2 * 64 + 2 * n + 4, 5),
+        node=none(3 * n + 1, 4),
+        size=np.ones(n, dtype=np.int64),
+        heavy=none(n + 1),
+        first_light=none(n + 1),
+        next_light=none(n + 1),
+        height=np.zeros(n + 1),
+        hang=none(n + 1),
+        item=room(n + 1),
+        joint=room(n + 1),
+        item_height=np.empty(n + 1),
+        weight=np.empty(n + 1),
+        spare=room(n + 1),
+        stack=room(2 * 64 + 2 * n + 4, 5),
     )
     count = draft_nodes(parent, welded, describe(draft))
     made = Numbering(
-        numbers(count, NODE_COLUMNS),
-        numbers(n),
-        numbers(n),
-        numbers(count),
-        numbers(count),
-        numbers(count + 1),
-        np.zeros(count, dtype=np.int64),
+        nodes=none(count, NODE_COLUMNS),
+        leaf=room(n),
+        joint=room(n),
+        number=none(count),
+        first=room(count),
+        stack=room(count + 1),
+        visited=np.zeros(count, dtype=np.int64),
     )
     done = number_nodes(draft.node, draft.hang[n], welded, describe(made))
     return made.nodes[:done], made.leaf, made.joint
