@@ -199,7 +199,7 @@ def test_a_motor_slower_than_its_limit_is_not_changed_by_it_and_holds_with_full_
     free, limited = turntable(), turntable(velocity_limit=30.0)
     runs = []
     for model in (free, limited):
-        sim = lw.FullDynamics(model, model.neutral())
+        sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler")
         sim.set_motor("disc", position=1.0, stiffness=20.0, damping=6.0)
         sim.advance(1e-3, 500)
         runs.append(sim.state.q.copy())

@@ -3,9 +3,10 @@
 The estimate of `metric/rounding_floor.py` counts the roundings of one solve. `metric/lost_digits.py` adds by how much the
 coefficients themselves may be worse; it errs on the safe side, often by far. Where even that is nothing, it is the floor.
 Where it is small against the tolerance, and the bound keeps the tolerance with it, it is the floor too. Where not, the
-accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n), at the first solve,
-where more joints are computed than before, and again when solves have cost a few times that. Between, what was found last
-goes with the present estimate, also for other loads: a change of loads costs O(log n), not O(n).
+accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n). What was found goes on
+to the solves that follow, OTHER_SOLVES times as large: where that is small against the tolerance, and under other loads
+only while few digits can be lost. So a change of loads costs O(log n), not O(n), unless the tolerance is near rounding or
+the linkage is delicate.
 Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
@@ -36,12 +37,14 @@ NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being 
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
 WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
+OTHER_SOLVES = 1e4  # by how much more may be lost in another solve than where it was measured; 66 is seen
+DELICATE = 1e8  # lost digits by the estimate, in units of rounding, from which on other loads may show other losses
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 
 # What was measured last: the floors over their estimates; joints that may be computed until it is measured again (zero: at
-# once); the most that were computed; solves since the last estimate.
-RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
+# once); the most that were computed; solves since the last estimate; whether loads have changed since it was measured.
+RATIO, LEFT, JOINTS, SOLVES, OTHER_LOADS, MEASURED = slice(0, 2), 2, 3, 4, 5, 6
 
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
@@ -54,18 +57,27 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     doubt = suspected[0 if linkage else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
-    if doubt <= NEGLIGIBLE * size:
+    if doubt <= NEGLIGIBLE * size or _is_small(sim, suspected, goal):
         return suspected
-    bound, part = sim._bound(suspected)
-    if goal is not None and part <= SMALL_PART * goal and bound <= goal:
+    says_nothing = lost > DELICATE and known[OTHER_LOADS] != 0.0
+    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS] and not says_nothing:
+        before = OTHER_SOLVES * known[RATIO] * (total, largest)
+        likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
+        if goal is None or _is_small(sim, likely, goal):
+            return likely
+    measured = difference_from_aba(sim)
+    if measured is None or not (total > 0.0 and largest > 0.0):
         return suspected
-    if known[LEFT] <= 0.0 or joints > OTHER_JOINTS * known[JOINTS]:
-        measured = difference_from_aba(sim)
-        if measured is None or not (total > 0.0 and largest > 0.0):
-            return suspected
-        known[RATIO] = np.maximum(1.0, MARGIN * measured / (total, largest))
-        known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, max(joints, known[JOINTS])
+    known[RATIO] = np.maximum(1.0, MARGIN * measured / (total, largest))
+    known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, max(joints, known[JOINTS])
+    known[OTHER_LOADS] = 0.0
     return min(known[0] * total, suspected[0]), min(known[1] * largest, suspected[1])
+
+
+def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
+    """Whether the tolerance is kept with such floors, and not for their sake."""
+    bound, part = sim._bound(floors)
+    return goal is not None and part <= SMALL_PART * goal and bound <= goal
 
 
 def difference_from_aba(sim: QuasiStatics) -> FloatArray | None:
