@@ -4,9 +4,8 @@ The estimate of `metric/rounding_floor.py` counts the roundings of one solve. `m
 coefficients themselves may be worse; it errs on the safe side, often by far. Where even that is nothing, it is the floor.
 Where it is small against the tolerance, and the bound keeps the tolerance with it, it is the floor too. Where not, the
 accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n). What was found goes on
-to the solves that follow, OTHER_SOLVES times as large: where that is small against the tolerance, and under other loads
-only while few digits can be lost. So a change of loads costs O(log n), not O(n), unless the tolerance is near rounding or
-the linkage is delicate.
+to the solves that follow, under other loads too, but much larger: where that is small against the tolerance. So a change of
+loads costs O(log n), not O(n), unless the tolerance is near rounding or the linkage is delicate.
 Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
@@ -37,14 +36,14 @@ NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being 
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
 WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
-OTHER_SOLVES = 1e4  # by how much more may be lost in another solve than where it was measured; 66 is seen
-DELICATE = 1e8  # lost digits by the estimate, in units of rounding, from which on other loads may show other losses
+OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was measured
+FEARED = 1e-3  # or this part of what the estimate says; seen between two loads: 66 times, and 3e-5 of the estimate
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 
 # What was measured last: the floors over their estimates; joints that may be computed until it is measured again (zero: at
-# once); the most that were computed; solves since the last estimate; whether loads have changed since it was measured.
-RATIO, LEFT, JOINTS, SOLVES, OTHER_LOADS, MEASURED = slice(0, 2), 2, 3, 4, 5, 6
+# once); the most that were computed; solves since the last estimate.
+RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
 
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
@@ -59,9 +58,8 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     known[SOLVES] = 0.0
     if doubt <= NEGLIGIBLE * size or _is_small(sim, suspected, goal):
         return suspected
-    says_nothing = lost > DELICATE and known[OTHER_LOADS] != 0.0
-    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS] and not says_nothing:
-        before = OTHER_SOLVES * known[RATIO] * (total, largest)
+    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS]:
+        before = max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
         likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
         if goal is None or _is_small(sim, likely, goal):
             return likely
@@ -70,7 +68,6 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
         return suspected
     known[RATIO] = np.maximum(1.0, MARGIN * measured / (total, largest))
     known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, max(joints, known[JOINTS])
-    known[OTHER_LOADS] = 0.0
     return min(known[0] * total, suspected[0]), min(known[1] * largest, suspected[1])
 
 

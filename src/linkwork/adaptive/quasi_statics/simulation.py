@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
-from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, OTHER_LOADS, SOLVES, form_floor
+from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, SOLVES, form_floor
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
@@ -307,7 +307,6 @@ class QuasiStatics(TreeSimulation):
         self.time += done * h
         if self._is_changed:  # what rounding is relative to may be another
             self._steps_since_floor = FLOOR_EVERY
-            self._measured_floor[OTHER_LOADS] = 1.0
         self._measured_floor[SOLVES] += done
         self._is_changed = False
         self._solved = False
