@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 TAKEN, REFUSED, NAN, CHANGED, DIFFERENT = "taken", "refused", "nan", "changed", "different"
 SCENES = ("catheter", "four_bar", "ball_chain", "pendulum_pegs", "millipede", "elastica", "compass_walker", "crowd")
+CALLED = ("callback", "on_step")  # parameters that are functions of the caller
 LARGEST_SCENE = 2000  # joints; larger ones take seconds to build, rightly
 
 
@@ -111,13 +112,13 @@ def try_call(call: Call, rng: random.Random) -> str:
     arguments = call.arguments()
     is_state = isinstance(arguments.get(parameter), lw.State) and rng.random() < 0.5
     if call.subject is None:
-        arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_value(rng)
+        arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
         return judged(lambda: call.function(**arguments))
     subject = call.subject()
     if "load" in arguments:
         arguments["load"] = subject.loads[0]
     positional = [arguments.pop("name", "b")] if call.function == "edit_body" else []
-    arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_value(rng)
+    arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
     if call.function in (
         "advance",
         "step",
@@ -129,6 +130,12 @@ def try_call(call: Call, rng: random.Random) -> str:
     if what == NAN and isinstance(subject, lw.Pose):
         return TAKEN  # a frame turns what it is given; linkages name what is not finite when they compile
     return CHANGED if what == REFUSED and fingerprint(subject) != before else what
+
+
+def odd_argument(parameter: str, rng: random.Random) -> Any:
+    """What a parameter is not meant to be; what a function of the caller raises itself is the caller's."""
+    value = odd_value(rng)
+    return object() if parameter in CALLED and callable(value) else value
 
 
 def spoiled(state: lw.State, rng: random.Random) -> lw.State:

@@ -463,3 +463,14 @@ def test_the_command_line_tells_what_came_in(tmp_path, capsys):
     assert "nm/ps²" in said.out + said.err
     assert main(["info", "chain", "joints=3"]) == 0
     assert " kg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("column", [16, 21, 26])  # alternate location, chain, insertion code
+def test_bytes_that_are_not_text_are_refused(tmp_path, column):
+    atoms = [line(1, "N", "GLY", 1, (0.0, 0.0, 0.0)), line(2, "CA", "GLY", 1, (0.147, 0.0, 0.0))]
+    data = bytearray("\n".join([*atoms, "END", ""]), "ascii")
+    data[column] = 0xC3
+    path = tmp_path / "odd.pdb"
+    path.write_bytes(data)
+    with pytest.raises(lw.FormatError, match="damaged or cut off"):
+        lw.molecules.load(path)

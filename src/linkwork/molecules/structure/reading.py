@@ -53,7 +53,8 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
         structure = gemmi.read_structure(str(file))
         structure.setup_entities()
         for site in (site for found in structure for site in found.all()):
-            _ = site.chain.name, site.residue.name, site.atom.name  # bytes that are not text raise here
+            names = (site.chain.name, site.residue.name, site.atom.name)  # bytes that are not text raise here
+            _ = names, site.residue.seqid.icode, site.residue.segment, site.atom.altloc
     except Exception as error:  # gemmi raises whatever its C++ code meets
         raise FormatError(f"{file}: the file is damaged or cut off: {error}") from error
     if len(structure) == 0 or structure[0].count_atom_sites() == 0:
