@@ -210,3 +210,8 @@ def test_what_contact_needs_survives_compiling_and_recording(tmp_path):
     linkage.ignore_contact.append(("a", "nobody"))
     with pytest.raises(lw.ModelError, match="ignore_contact names 'nobody'"):
         linkage.compile()
+
+
+def test_motion_beyond_all_numbers_is_refused():
+    with pytest.raises(lw.StateError, match="beyond all numbers"):
+        MODEL.integrate(GOOD.q, np.full(MODEL.nv, 10.0), 1e308)

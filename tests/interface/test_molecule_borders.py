@@ -100,3 +100,8 @@ def test_coordinates_too_large_for_a_molecule_are_named(tmp_path):
     file.write_text(cif.replace(first, first.replace(words[10], "1e30", 1)), encoding="utf-8")
     with pytest.raises(lw.FormatError, match=r"atom N of GLY A:1 stands at"):
         lw.molecules.load(file)
+
+
+def test_a_cutoff_whose_third_power_is_zero_is_refused():
+    with pytest.raises(lw.ModelError, match="nothing beside an atom"):
+        molecule_calls.peptide().field(engine="numba", cutoff=1e-200)

@@ -264,7 +264,13 @@ class Model:
     def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> FloatArray:
         """q ⊕ v h: coordinates after moving with the constant velocity v for the time h [s], shape (nq,)."""
         old, velocity = self._two_rows(q, self.nq, "q", v, self.nv, "v")
-        return np.asarray(coordinates_integrate(self.arrays.tree, old, velocity, finite(h, "h")))
+        time = finite(h, "h")
+        new = np.asarray(coordinates_integrate(self.arrays.tree, old, velocity, time))
+        if not np.isfinite(new).all():
+            raise StateError(
+                f"moving for {time:g} s leads beyond all numbers; give a shorter time or lower velocities."
+            )
+        return new
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
         """q1 ⊖ q0: the velocity that carries q0 to q1 in one second, shape (nv,)."""

@@ -101,6 +101,8 @@ def _pair_settings(force: Any, skin: float) -> FloatArray:
             "is periodic. Use engine='openmm', or build the System with nonbondedMethod=CutoffNonPeriodic."
         )
     cutoff = force.getCutoffDistance()._value
+    if not cutoff**3 > 0.0:  # smaller than numbers can tell
+        raise ModelError(f"cutoff {cutoff:g} nm is nothing beside an atom; give one of about 1 nm.")
     switch, slope = 0.0, 0.0
     if force.getUseSwitchingFunction():
         switch = force.getSwitchingDistance()._value
