@@ -7,6 +7,7 @@ checks that no public function, class or method is left out.
 from __future__ import annotations
 
 import inspect
+import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -69,7 +70,7 @@ def linkage() -> lw.Linkage:
 
 @cache
 def recording() -> lw.Recording:
-    path = Path.cwd() / "recorded"
+    path = Path(tempfile.mkdtemp(prefix="adversary")) / "recorded"
     sim = lw.FullDynamics(chain(), chain().neutral())
     sim.set_motor(joint_name(), 0.1, stiffness=1.0)
     sim.run(1e-3, 4, record=lw.Recorder(path, every=2, force=True))

@@ -37,7 +37,7 @@ class Extremes:
 
     def __init__(self, sim: Any):
         self._look: Any = getattr(sim, "_moment", None)
-        self._names = sim.model.body_names if self._look is not None else ()
+        self._names = sim.model.joint_names if self._look is not None else ()
         self._start, self._kinetic = math.nan, 0.0
         self._lowest, self._highest, self._drift = math.inf, -math.inf, 0.0
         self._speed, self._joint = 0.0, -1

@@ -51,7 +51,7 @@ class RunReport:
     first, last: reports of the first and the last call of `step` in the run; None where no step was left to take.
     energy_drift: farthest that the energy was from its start, over the largest kinetic energy; the error of the integrator
     where nothing does work, None where nothing moved. lowest_energy, highest_energy: [J]. largest_speed: of a degree of
-    freedom [rad/s or m/s], in the joint of the body `fastest_joint`. All are looked at before the run and at least every
+    freedom [rad/s or m/s], in `fastest_joint`. All are looked at before the run and at least every
     200 steps; None for simulations without energy or speeds.
 
     What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
