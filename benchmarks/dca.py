@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.assembly.plan import assemble, node_depths
+from linkwork.assembly.numbering import node_depths
+from linkwork.assembly.plan import assemble
 from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver, available_threads

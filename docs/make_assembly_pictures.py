@@ -6,7 +6,8 @@ Lines and letters take the colour that is halfway between black and white, so th
 from pathlib import Path
 
 import linkwork as lw
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, assemble
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.plan import assemble
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, LEVEL, RADIUS, INK = 46, 62, 15, "#7a7f87"

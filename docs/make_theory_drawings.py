@@ -9,7 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import linkwork as lw
-from linkwork.assembly.plan import BODY, INDEX, LEFT, NODE_KIND, RIGHT, assemble
+from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.plan import assemble
 
 PICTURES = Path(__file__).parent / "pictures"
 INK, QUIET, BLUE, GREEN, RED, ORANGE = "#7a7f87", "#a9afb8", "#4c78a8", "#54a24b", "#e45756", "#f58518"

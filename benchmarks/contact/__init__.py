@@ -24,7 +24,7 @@ from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
 
-CHUNKS, CHUNK = 8, 10  # steps that are timed: so many chunks of so many
+CHUNKS, CHUNK = 8, 60  # steps that are timed: so many chunks of so many, four updates of the region in each
 QUICK_CHUNKS, QUICK_CHUNK = 2, 2
 SLOW = 0.2  # [s] per step: chunks of one step from then on
 ACTIVE = (10, 20, 40, 70, 100, 200)

@@ -18,7 +18,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.assembly.levels import IS_TOP, Levels
-from linkwork.assembly.plan import BODY, HANG, JOIN, SUM
+from linkwork.assembly.node_table import BODY, HANG, JOIN, SUM
 from linkwork.gpu import DeviceModel
 from linkwork.gpu.cuda import load_cupy
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import linkwork as lw
-from linkwork.assembly.plan import node_depths
+from linkwork.assembly.numbering import node_depths
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.path_data import solver_paths

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.assembly.node_table import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT, SUM
 from linkwork.reference import node_equations as eq
 
 

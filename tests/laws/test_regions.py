@@ -13,7 +13,7 @@ import linkwork as lw
 from linkwork.adaptive.dynamics.reduced import PIECES
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
-from linkwork.assembly.plan import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.assembly.node_table import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
 from linkwork.core.views import ENTRIES, ROWS
 from linkwork.model.layout import INERTIA, PARENT
 

@@ -11,7 +11,7 @@ from tests.helpers.rounding import rounding
 import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, OPEN, STALE
-from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
+from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.views import ENTRIES, ROWS
 from linkwork.simulation import step as steps
 from linkwork.simulation.loads import LOAD_STIFFNESS

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.assembly.plan import (
+from linkwork.assembly.node_table import (
     BODY,
     FIRST,
     HANG,
@@ -25,10 +25,9 @@ from linkwork.assembly.plan import (
     TOP,
     UP,
     UPPER,
-    assemble,
-    cut_into_runs,
-    stack_slots,
 )
+from linkwork.assembly.plan import assemble
+from linkwork.assembly.runs import cut_into_runs, stack_slots
 from linkwork.model.order import depth_first_order
 
 BOUNDED = settings(max_examples=150, deadline=None, derandomize=True)  # the same cases every time

@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.metric.factor import AT_REST
 from linkwork.adaptive.workspace import DIRTY, OPEN, STALE
-from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
+from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::linkwork.errors.LinkworkWarning"

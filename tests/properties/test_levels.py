@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from linkwork.assembly.levels import IS_TOP, NO_NODE, SEVERAL, plan_levels
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP, assemble
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.plan import assemble
 
 
 def parents(shape: str, n: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.assembly.plan import BODY, JOIN, LEFT, NODE_KIND, ROLE, TOP
+from linkwork.assembly.node_table import BODY, JOIN, LEFT, NODE_KIND, ROLE, TOP
 from linkwork.gpu import DeviceModel, workspace
 from linkwork.reference.node_equations import Cluster
 from linkwork.reference.plain_dca import PlainDca

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.workspace import OPEN_COUNT, REBUILD
-from linkwork.assembly.plan import BODY, HANG, JOIN, NODE_KIND, ROLE, TOP
+from linkwork.assembly.node_table import BODY, HANG, JOIN, NODE_KIND, ROLE, TOP
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_BETA, PHI22
 
 # ε times the condition of the 6x6 solves of these trees (1e3), their number on a path (30), and a margin; relative to the

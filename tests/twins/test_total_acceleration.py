@@ -9,7 +9,7 @@ from tests.helpers.metric import by_sum
 import linkwork as lw
 from linkwork.adaptive.metric.factor import AT_REST
 from linkwork.adaptive.workspace import HEAP_COUNT
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS
 from linkwork.reference.plain_dca import PlainDca
 from linkwork.reference.psi_form import PsiForm

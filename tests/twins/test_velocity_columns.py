@@ -9,7 +9,7 @@ from tests.helpers.metric import by_sum
 import linkwork as lw
 from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import OPEN, STALE
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.reference.plain_dca import PlainDca
 

@@ -23,7 +23,7 @@ from linkwork.adaptive.workspace import (
     SUM_QUEUE,
     UNIT,
 )
-from linkwork.assembly.plan import INDEX, LEFT, RIGHT
+from linkwork.assembly.node_table import INDEX, LEFT, RIGHT
 from linkwork.core.jit import inlined
 from linkwork.dynamics.dca.nodes import IN_1, INPUT_COLUMNS
 from linkwork.dynamics.dca.sweeps import substitute_node

@@ -17,7 +17,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy

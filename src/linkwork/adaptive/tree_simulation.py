@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.nodes import touch_bodies, touch_joints
 from linkwork.adaptive.workspace import DIRTY, LOAD_COUNT, OPEN_COUNT, Bundles
-from linkwork.assembly.plan import HANG, INDEX, JOIN, NODE_KIND
+from linkwork.assembly.node_table import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacities
 from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
-from linkwork.assembly.plan import JOIN, NODE_KIND, ROLE, TOP
+from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, reader
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros

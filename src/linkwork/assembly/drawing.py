@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM, Assembly
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.assembly.plan import Assembly
 
 LARGEST_DRAWING = 60  # bodies; some 150 lines
 

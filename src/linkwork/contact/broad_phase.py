@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch

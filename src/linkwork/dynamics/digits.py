@@ -15,7 +15,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import SOLID, assemble_model
+from linkwork.assembly.node_table import SOLID
+from linkwork.assembly.plan import assemble_model
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
 from linkwork.errors import LinkworkWarning, StateError

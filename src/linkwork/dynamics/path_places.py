@@ -1,6 +1,6 @@
 """Where one body is and how it moves, from its path of the assembly tree alone: O(log n)."""
 
-from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.model.joint_kernels import joint_motion

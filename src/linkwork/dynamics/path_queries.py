@@ -8,7 +8,7 @@ gives actual accelerations. Nothing off the two paths is touched.
 Kernels take one table (`core.bundles`) of `PathData`: the coefficients of a solver, or those a simulation keeps.
 """
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose

@@ -22,7 +22,7 @@ import numpy as np
 from numba import int64
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, pass_joint

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.plan import BODY, FIRST, INDEX, LEFT, NODE_KIND, RIGHT, assemble_model
+from linkwork.assembly.node_table import BODY, FIRST, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.plan import assemble_model
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
 from linkwork.viewer.colors import Colors

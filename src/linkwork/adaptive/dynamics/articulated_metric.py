@@ -12,7 +12,7 @@ from linkwork.adaptive.metric.factor import total_acceleration_in_motion
 from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
 from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, place_in_world
 from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, IN_1, IN_2, INPUT_COLUMNS, JOIN_L, L_BETA, PHI11, PHI22
 from linkwork.dynamics.dca.sweeps import assemble_node

@@ -5,7 +5,7 @@ on the handles of its node; what then goes through it tells the biases (5). That
 Theory: docs/theory/adaptive_dynamics.md.
 """
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import (
     H_C,

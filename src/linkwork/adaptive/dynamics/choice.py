@@ -26,7 +26,7 @@ from linkwork.adaptive.workspace import (
     SUM_QUEUE,
     UNIT,
 )
-from linkwork.assembly.plan import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.assembly.node_table import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
 from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, KIND, PARENT, STIFFNESS, Q, V

@@ -2,7 +2,7 @@
 
 from linkwork.adaptive.nodes import carries_joint, lower_pose, refresh_joint
 from linkwork.adaptive.workspace import ACTIVE_COUNT, P_P, P_R, RATE, RATE_BIAS
-from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import routine
 from linkwork.dynamics.dca.nodes import H_C, H_P, H_R
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9

@@ -22,7 +22,7 @@ from linkwork.adaptive.workspace import (
     Plan,
     Run,
 )
-from linkwork.assembly.plan import INDEX
+from linkwork.assembly.node_table import INDEX
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R

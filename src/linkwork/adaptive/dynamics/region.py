@@ -35,7 +35,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import INDEX, UP
+from linkwork.assembly.node_table import INDEX, UP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.simulation.moving import OK, moving_of

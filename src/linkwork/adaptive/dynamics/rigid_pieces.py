@@ -10,7 +10,7 @@ from linkwork.adaptive.workspace import (
     P_R,
     P_SPRING,
 )
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import joint_spring_energy
 from linkwork.model.layout import (

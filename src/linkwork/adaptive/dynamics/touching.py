@@ -20,7 +20,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
 from linkwork.contact.near_world import forget_clearances
 from linkwork.contact.volumes import STANDS, refit

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.velocity_columns import GAP, lower_products, products, turned_products
-from linkwork.assembly.plan import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, H_R, HANG_L, JOIN_L, L_BETA, L_N, L_S, load_ldl
 from linkwork.model.layout import DOF, HELICAL, KIND, V

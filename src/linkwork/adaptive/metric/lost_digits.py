@@ -15,7 +15,7 @@ Theory: docs/theory/adaptive_quasi_statics.md.
 
 import math
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import (
     H_P,

@@ -22,7 +22,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import HANG, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import (
     F_N,

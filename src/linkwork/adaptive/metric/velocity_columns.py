@@ -8,7 +8,7 @@ the shape of the cluster alone and stay as they are while it turns and moves. Th
 
 import math
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.freedoms import project
 from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, K1, K2, L_N, L_S, load_ldl

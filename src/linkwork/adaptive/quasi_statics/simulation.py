@@ -36,7 +36,7 @@ from linkwork.adaptive.workspace import (
     UNIT,
     allocate,
 )
-from linkwork.assembly.plan import node_depths
+from linkwork.assembly.numbering import node_depths
 from linkwork.core.checks import not_negative, one_of, positive, whole
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import LinkworkWarning, StateError

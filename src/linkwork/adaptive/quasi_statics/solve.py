@@ -29,7 +29,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import INDEX, LEFT, RIGHT, UP
+from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS
 from linkwork.model.joint_kernels import joint_integrate

@@ -27,7 +27,7 @@ from linkwork.adaptive.workspace import (
     plan_of,
     run_of,
 )
-from linkwork.assembly.plan import INDEX
+from linkwork.assembly.node_table import INDEX
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.dynamics.dca.sweeps import assemble_node

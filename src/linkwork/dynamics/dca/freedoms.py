@@ -4,7 +4,7 @@ N = sᵀD⁻¹s + armature is a small matrix here, and Y = T - s N⁻¹k. With a
 part (N⁻¹k)ᵀ armature (N⁻¹k) of W stays along the freedoms and is added for each of them.
 """
 
-from linkwork.assembly.plan import INDEX, LOWER, ROLE, TOP
+from linkwork.assembly.node_table import INDEX, LOWER, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import (
     F_N,

@@ -14,7 +14,7 @@ P22 = 0, P21 = X, and the carrier's acceleration in the place of f1.
 
 import math
 
-from linkwork.assembly.plan import BODY, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V

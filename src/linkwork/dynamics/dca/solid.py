@@ -12,7 +12,7 @@ the branch K = Xᵀ I X, p = -Xᵀ F. On the way back the wrench through a weld 
 accelerations from I a = F + f1 + X₁₂ᵀ f2 of the whole stretch: within it wrenches nearly cancel. theory/dca.md, 5.
 """
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, SOLID, TOP, UP
+from linkwork.assembly.node_table import BODY, HANG, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, SOLID, TOP, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import (
     BODY_SOLID,

@@ -9,18 +9,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import (
-    HANG,
-    JOIN,
-    LEFT,
-    NODE_KIND,
-    RIGHT,
-    SOLID,
-    Assembly,
-    assemble_model,
-    cut_into_runs,
-    stack_slots,
-)
+from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, SOLID
+from linkwork.assembly.plan import Assembly, assemble_model
+from linkwork.assembly.runs import cut_into_runs, stack_slots
 from linkwork.dynamics.dca.nodes import (
     BLOCK_SIZE,
     FREEDOM_COLUMNS,

@@ -4,7 +4,7 @@ Three sweeps, the first over bodies, the others over nodes. Both node sweeps wor
 such a run: disjoint subtrees can be swept at the same time, by the same compiled code.
 """
 
-from linkwork.assembly.plan import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.freedoms import hang_general, join_general
 from linkwork.dynamics.dca.nodes import (

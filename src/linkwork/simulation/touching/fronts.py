@@ -3,7 +3,7 @@
 Theory: `contact.near_world` and docs/theory/contact.md (18).
 """
 
-from linkwork.assembly.plan import BODY, INDEX, LEFT, NODE_KIND, RIGHT
+from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import HALF
 from linkwork.contact.narrow_phase import MARGIN
 from linkwork.contact.near_world import add_travel, displacement, look, stand_at

@@ -4,7 +4,7 @@ The bodies of a moving linkage may be rigid pieces of a larger one (`AdaptiveDyn
 the model; contacts act on the moving bodies that carry them.
 """
 
-from linkwork.assembly.plan import HANG, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.contact.contact_list import (
     COUNT,
     DATA,
