@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from linkwork import gpu
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
-from linkwork.adaptive.quasi_statics.simulation import QuasiStatics, QuasiStaticsReport
+from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
+from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.contact.settings import Contact
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import (

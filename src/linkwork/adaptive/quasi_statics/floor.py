@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.measures import MEASURES, bound_of
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF, rounding_floor
+from linkwork.adaptive.quasi_statics.report import error_bound, size
 from linkwork.adaptive.workspace import JOINT_COUNT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.dca.nodes import H_F
@@ -50,13 +51,11 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
     total, largest, lost = rounding_floor(sim._table, sim._depth)
     known, joints = sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
-    linkage = "linkage" in sim.measure
-    size = sim._size(linkage)
     suspected = (lost * total, lost * largest)
-    doubt = suspected[0 if linkage else 1]
+    doubt = suspected[0 if "linkage" in sim.measure else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
-    if doubt <= NEGLIGIBLE * size or _is_small(sim, suspected, goal):
+    if doubt <= NEGLIGIBLE * size(sim._run, sim.measure) or _is_small(sim, suspected, goal):
         return suspected
     if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS]:
         before = max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
@@ -73,7 +72,7 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
     """Whether the tolerance is kept with such floors, and not for their sake."""
-    bound, part = sim._bound(floors)
+    bound, part = error_bound(sim._run, sim.measure, floors)
     return goal is not None and part <= SMALL_PART * goal and bound <= goal
 
 

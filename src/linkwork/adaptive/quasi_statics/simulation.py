@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
 from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, SOLVES, form_floor
+from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport, error_bound, hidden, largest, with_no_joint
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
@@ -25,8 +25,6 @@ from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_w
 from linkwork.adaptive.workspace import (
     DIRTY,
     JOINT_COUNT,
-    MAX_JOINT,
-    MAX_QUEUE,
     OPEN,
     OPEN_COUNT,
     OVERFLOW,
@@ -44,7 +42,7 @@ from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constraints import refuse_open_loops
-from linkwork.simulation.protocol import ADAPTIVE_COST, Report
+from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.spatial.pose import Pose
 from linkwork.statics.settle import SettleReport, settle
@@ -54,30 +52,6 @@ FloatArray = NDArray[np.float64]
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
-
-
-@dataclass(frozen=True, slots=True)
-class QuasiStaticsReport(Report):
-    """What a solve or step reached.
-
-    n_computed: joints computed, per solve on average; nodes_updated: nodes of the assembly tree brought up to date.
-    error_bound: error of the accelerations by the chosen measure: what joints left out hide, proven in exact arithmetic,
-        and rounding, estimated. Infinite where rounding may be all there is.
-    reached: whether what is left out is within the tolerance (a budget may have stopped the work before) and so is
-        rounding; with tolerance 0, whether everything is computed.
-    rounding_floor: part of the bound that is rounding, in the same measure, as last estimated.
-    max_acceleration: bound on every joint's acceleration, computed or not, in the metric.
-    """
-
-    n_computed: int
-    nodes_updated: int
-    error_bound: float
-    reached: bool
-    rounding_floor: float
-    max_acceleration: float
-
-    def note(self) -> str:
-        return f"{self.n_computed:,} joints, bound {self.error_bound:.1e}"
 
 
 class QuasiStatics(TreeSimulation):
@@ -250,9 +224,8 @@ class QuasiStatics(TreeSimulation):
         report = self._report(reached, joints, updated, self.tolerance)
         allowed = self._asked(self.tolerance)
         if self._overload > 1.0:
-            allowed = max(
-                allowed, self._overload * self._hidden(), (self._overload - 1.0) * LEAST_CLOSED * self._whole()
-            )
+            left_out, everything = hidden(self._run, self.measure), with_no_joint(self._run, self.measure)
+            allowed = max(allowed, self._overload * left_out, (self._overload - 1.0) * LEAST_CLOSED * everything)
         bad = mark_and_move(self._table, h, MEASURES[self.measure], allowed)
         self._count(1 if bad == -1 else 0, h)
         self._steps_since_floor += 1
@@ -324,42 +297,11 @@ class QuasiStatics(TreeSimulation):
 
     # ------------------------------------------------------------------------------------------------------------ reports
 
-    def _hidden(self) -> float:
-        """Error by the chosen measure, proven in exact arithmetic."""
-        return float(bound_of(MEASURES[self.measure], self._run))
-
-    def _whole(self) -> float:
-        """What the chosen measure would be with no joint computed: one for relative measures."""
-        if self.measure.startswith("relative"):
-            return 1.0
-        return self._size("linkage" in self.measure)
-
-    def _size(self, linkage: bool) -> float:
-        """Acceleration of the linkage, or of its fastest computed joint, in the metric."""
-        sums = self._run.metric_sums
-        square = sums[SUM_JOINT] + sums[SUM_QUEUE] if linkage else sums[MAX_JOINT]
-        return math.sqrt(square) / float(sums[UNIT])
-
-    def _bound(self, floors: tuple[float, float]) -> tuple[float, float]:
-        """Error bound by the chosen measure over such floors, and the part of it that is rounding."""
-        linkage = "linkage" in self.measure
-        hidden, floor = self._hidden(), floors[0 if linkage else 1]
-        if not self.measure.startswith("relative"):
-            return hidden + floor, floor
-        size = self._size(linkage)
-        if floor == 0.0 or hidden == math.inf:
-            return hidden, 0.0
-        if size <= floor:  # rounding may be all there is
-            return math.inf, math.inf
-        # The true size may be smaller than the computed one by floor.
-        rounding = (1.0 + hidden) * floor / (size - floor)
-        return hidden + rounding, rounding
-
     def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
-        bound, floor = self._bound((self._floor[0], self._floor[1]))
+        bound, floor = error_bound(self._run, self.measure, (self._floor[0], self._floor[1]))
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
             warnings.warn(
@@ -368,15 +310,13 @@ class QuasiStatics(TreeSimulation):
                 LinkworkWarning,
                 stacklevel=4,
             )
-        sums = self._run.metric_sums
-        largest = math.sqrt(max(sums[MAX_JOINT], sums[MAX_QUEUE])) / float(sums[UNIT])
         return QuasiStaticsReport(
             n_computed=round(joints),
             nodes_updated=round(updated),
             error_bound=float(bound),
             reached=bool(reached and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal)),
             rounding_floor=float(floor),
-            max_acceleration=float(largest + self._floor[1]),
+            max_acceleration=float(largest(self._run) + self._floor[1]),
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling
