@@ -102,6 +102,12 @@ def test_coordinates_too_large_for_a_molecule_are_named(tmp_path):
         lw.molecules.load(file)
 
 
-def test_a_cutoff_whose_third_power_is_zero_is_refused():
-    with pytest.raises(lw.ModelError, match="nothing beside an atom"):
-        molecule_calls.peptide().field(engine="numba", cutoff=1e-200)
+@pytest.mark.parametrize("cutoff", [1e-200, 1e-7, 1e7, 1e200])
+def test_a_cutoff_whose_powers_are_not_numbers_is_refused(cutoff):
+    with pytest.raises(lw.ModelError, match=r"cutoff is .* it must lie between"):
+        molecule_calls.peptide().field(engine="numba", cutoff=cutoff)
+
+
+def test_a_skin_whose_square_is_not_a_number_is_refused():
+    with pytest.raises(lw.ModelError, match=r"skin is .* must not be above"):
+        molecule_calls.peptide().field(engine="numba", cutoff=1.0, skin=1e200)

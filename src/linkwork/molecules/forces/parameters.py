@@ -18,6 +18,7 @@ IntArray = NDArray[np.int64]
 
 NO_CUTOFF2 = 1e29  # [nm²] below the square of the distance that masked lanes are moved to (pair_forces.BEYOND2)
 NO_REACH = 1e12  # [nm]
+LEAST_LENGTH, MOST_LENGTH = 1e-6, 1e6  # [nm] of a cutoff: far from where its powers leave the numbers there are
 WITHOUT_FORCE = ("CMMotionRemover",)  # parts of a System that exert none
 
 
@@ -101,8 +102,13 @@ def _pair_settings(force: Any, skin: float) -> FloatArray:
             "is periodic. Use engine='openmm', or build the System with nonbondedMethod=CutoffNonPeriodic."
         )
     cutoff = force.getCutoffDistance()._value
-    if not cutoff**3 > 0.0:  # smaller than numbers can tell
-        raise ModelError(f"cutoff {cutoff:g} nm is nothing beside an atom; give one of about 1 nm.")
+    if not LEAST_LENGTH <= cutoff <= MOST_LENGTH:
+        raise ModelError(
+            f"cutoff is {cutoff:g} nm; it must lie between {LEAST_LENGTH:g} and {MOST_LENGTH:g} nm (1 nm is usual, none "
+            "at all is allowed too)."
+        )
+    if not skin <= MOST_LENGTH:
+        raise ModelError(f"skin is {skin:g} nm; it must not be above {MOST_LENGTH:g} nm (0.1 nm is usual).")
     switch, slope = 0.0, 0.0
     if force.getUseSwitchingFunction():
         switch = force.getSwitchingDistance()._value
