@@ -6,19 +6,16 @@ from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.model.layout import DOF, V
-from linkwork.simulation.accelerate import AT_END, accelerate, acts_otherwise
+from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
-from linkwork.simulation.loop_forces import accelerate_closed, close_loops
+from linkwork.simulation.loop_forces import close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
     CONTACTS_CHANGED,
     CONTACTS_GROW,
     KEEPS_MOMENTUM,
-    LIMITED,
-    MOTORS,
     OK,
     SEARCH_TOO_DEEP,
     moving_of,
@@ -36,12 +33,14 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
+from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
+    find_impulses,
     free_motion,
+    move_on,
     near_limits,
     pose_problem,
-    resolve,
 )
 from linkwork.spatial.memory import load3, store3
 
@@ -157,17 +156,11 @@ def take_back_contacts(contacts):
 def end_touching(table, h, status, count):
     """Solves contacts and limits and ends the step; one that failed is taken back."""
     if status == OK:
-        t = touch_of(table)
         limits = near_limits(table, h)
         if count + limits > 0:
-            status = judge_motors_at_start(table, h)
-        if status != OK:
-            pass
-        elif count + limits > 0:
-            status = pose_problem(table, count, limits)
-            if status == OK:
-                resolve(table, h, limits)
+            status = meet(table, h, count, limits)
         else:
+            t = touch_of(table)
             t.counts[SLOTS], t.counts[LIMITS] = 0, 0
             end_untouched(table, h)
     if status == OK:
@@ -183,30 +176,18 @@ def end_touching(table, h, status, count):
 
 
 @routine
-def judge_motors_at_start(table, h):
-    """Limits of motors as the velocities before the step have them: where something touches, those without contact mislead.
-
-    A motor that presses against a contact would be judged by the motion that the contact forbids. OK or a failure.
-    """
-    s = moving_of(table)
-    if s.counts[MOTORS] == 0 or s.counts[LIMITED] == 0:
-        return OK
-    differs = False
-    for i in range(s.tree.shape[0]):
-        for d in range(s.tree[i, DOF]):
-            differs = differs or acts_otherwise(s, i, d, h, s.start_v[s.tree[i, V] + d])
-    if not differs:
-        return OK
-    for k in range(s.v.shape[0]):
-        s.judged[k] = s.start_v[k]
-        s.v[k] = s.start_v[k]
-    if constraints_of(table).ends.shape[0] > 0:
-        bad = accelerate_closed(table, AT_END, h)
+def meet(table, h, count, limits):
+    """Solves contacts and near limits, with motors within their limits, and moves on; OK or a failure."""
+    status = OK
+    if are_motors_limited(table):
+        status, limits = meet_with_motors(table, h, count, limits)
     else:
-        bad = accelerate(table, AT_END, h)
-    if bad == OK:
-        free_motion(table, h)
-    return bad
+        status = pose_problem(table, count, limits)
+        if status == OK:
+            find_impulses(table, h, limits)
+    if status == OK:
+        move_on(table, h, limits)
+    return status
 
 
 @inlined
