@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.contact_list import Contacts
 from linkwork.contact.geometry.distance import Scratch
+from linkwork.contact.narrow_phase import MEETING
 from linkwork.contact.shape_table import ShapeTable
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import Volumes
@@ -70,6 +71,7 @@ class Touch(NamedTuple):
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
+    began_kept: Float2  # (n, 6) momentum that floating trees were to have then
     settings: Float1
     counts: Int1
     totals: Float1
@@ -108,6 +110,12 @@ def finder_of(table):
         stack.numbers,
         stack.query,
     )
+
+
+@inlined
+def next_meeting(table):
+    """When two fast bodies meet far from where they are now, as the last search found it [s]; infinite where none do."""
+    return _stack_of(table).query[MEETING]
 
 
 # ---------------------------------------------------------------------------------------------------- sizes in the table
@@ -175,6 +183,7 @@ def allocate_touch(
         joint=np.zeros((12, 6)),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
+        began_kept=untouched(bodies, 6),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),

@@ -29,6 +29,7 @@ from linkwork.simulation.touching.arrays import (
     SLOTS,
     contacts_of,
     finder_of,
+    next_meeting,
     touch_of,
 )
 from linkwork.simulation.touching.changes import end_watch, note_pressing
@@ -42,21 +43,26 @@ from linkwork.simulation.touching.problem import (
     near_limits,
     pose_problem,
 )
-from linkwork.spatial.memory import load3, store3
+from linkwork.spatial.memory import load3, load6, store3, store6
+
+MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
+SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
+SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
+CUT = -100  # says to `finish` that a part is to be taken back
 
 
 @kernel
 def advance_touching(table, h, n):
     """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
     mode = flush_subnormals()
-    status, made = OK, 0
+    status, made, last = OK, 0, h
     while made < n and status == OK:
-        status = one_touching_step(table, h)
+        status, last = one_touching_step(table, h)
         made += status == OK
         if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
     if status == OK or status == CONTACTS_CHANGED:
-        note_all_efforts(table, h)
+        note_all_efforts(table, last)
     restore_mode(mode)
     return status, made
 
@@ -88,14 +94,62 @@ def note_all_efforts(table, h):
 
 @routine
 def one_touching_step(table, h):
-    """One step of h [s], or none: OK, or why it failed."""
-    status = begin_touching(table, h)
-    count = 0
+    """One step of h [s], or none: OK or why it failed, and the length of its last part [s]."""
+    status, count = begin_and_find(table, h)
+    if status == OK and next_meeting(table) < h:
+        return one_cut_step(table, h, count)
+    return end_touching(table, h, status, count), h
+
+
+@routine
+def begin_and_find(table, h):
+    """The first half of a step: OK or a failure, and how many contacts there are."""
+    status, count = begin_touching(table, h), 0
     if status == OK:
         count = find(table, h)
         if count < 0:
             status, count = count, 0
-    return end_touching(table, h, status, count)
+    return status, count
+
+
+@routine
+def one_cut_step(table, h, count):
+    """A step in which two fast bodies meet on the way, far from where they are now: it is cut where they meet.
+
+    The point between them would have another lever now than then. The first part has begun, with `count` contacts.
+    Returns as `one_touching_step`. A step that fails in a later part is taken back whole.
+    """
+    s = moving_of(table)
+    t = touch_of(table)
+    for k in range(s.q.shape[0]):
+        t.began_q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        t.began_v[k] = s.start_v[k]
+    for k in range(s.kept.shape[0]):
+        store6(t.began_kept, k, 0, load6(s.start_kept, k, 0))
+    left, last, status, parts = h, h, OK, 1
+    while True:
+        until = next_meeting(table)
+        last = left
+        if status == OK and SOON * h < until < left and parts < MOST_PARTS:
+            last = (1.0 - SHORT_OF) * until
+            finish(table, CUT)
+            take_back_contacts(contacts_of(table))
+            status, count = begin_and_find(table, last)
+        status = end_touching(table, last, status, count)
+        left -= last
+        if status != OK or not left > 0.0:
+            break
+        parts += 1
+        status, count = begin_and_find(table, left)
+    if status != OK:
+        for k in range(s.q.shape[0]):
+            s.q[k] = t.began_q[k]
+        for k in range(s.v.shape[0]):
+            s.v[k] = t.began_v[k]
+        for k in range(s.kept.shape[0]):
+            store6(s.kept, k, 0, load6(t.began_kept, k, 0))
+    return status, last
 
 
 @routine
