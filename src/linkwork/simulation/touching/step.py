@@ -1,5 +1,7 @@
 """One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
 
+import math
+
 from linkwork.contact.broad_phase import begin_search, search_itself
 from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD, warm_start
 from linkwork.contact.near_world import sort_contacts
@@ -27,6 +29,7 @@ from linkwork.simulation.touching.arrays import (
     MARGIN,
     SELF_CONTACT,
     SLOTS,
+    TURNED,
     contacts_of,
     finder_of,
     next_meeting,
@@ -44,6 +47,7 @@ from linkwork.simulation.touching.problem import (
     pose_problem,
 )
 from linkwork.spatial.memory import load3, load6, store3, store6
+from linkwork.spatial.rotations import dot3
 
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
@@ -84,12 +88,25 @@ def advance_limited(table, h, n):
 
 @routine
 def note_all_efforts(table, h):
-    """What acted on the joints in the last step, limits included: their impulses over h."""
+    """What acted on the joints in the last step, limits included: their impulses over h; and whether bodies went around."""
     note_efforts(table, h)
     s = moving_of(table)
     t = touch_of(table)
+    note_turns(s, t, h)
     for j in range(s.v.shape[0]):
         s.acted[j, BY_LIMIT] = (t.held[t.whole[j], 0] - t.held[t.whole[j], 1]) / h
+
+
+@inlined
+def note_turns(s, t, h):
+    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
+    t.counts[TURNED] = 0
+    most = (2.0 * math.pi / h) ** 2
+    for i in range(s.tree.shape[0]):
+        w = load3(t.twists, i, 0)
+        if dot3(w, w) > most:
+            most = dot3(w, w)
+            t.counts[TURNED] = i + 1
 
 
 @routine
