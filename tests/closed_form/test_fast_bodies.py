@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import linkwork as lw
 
-from ..helpers.contact_setups import KINDS, ball_on_a_plane, simulate
+from ..helpers.contact_setups import KINDS, LAWS, ball_on_a_plane, simulate
 
 RADIUS, SPEED = 0.1, 100.0  # [m, m/s] of a solid ball
 SOLVED = 1e-7  # relative: ten times the residual that a solve may leave
@@ -29,3 +30,72 @@ def test_a_fast_ball_leaves_a_wall_with_the_spin_of_its_friction(kind, friction,
     assert velocity[2] == pytest.approx(SPEED, rel=SOLVED)
     assert velocity[0] == pytest.approx(SPEED - braked, rel=SOLVED)
     assert spin == pytest.approx(2.5 * braked / RADIUS, abs=SOLVED * SPEED / RADIUS)
+
+
+def two_balls(offset, distance, speed):
+    """Two free solid balls without gravity; the second flies by at a distance from the first one's centre line."""
+    linkage = lw.Linkage("two", gravity=(0.0, 0.0, 0.0))
+    for name, mass in (("a", 1.0), ("b", 3.0)):
+        linkage.add_body(name, joint=lw.Free(), inertia=lw.Inertia.sphere(mass, RADIUS), shapes=[lw.Sphere(RADIUS)])
+    model = linkage.compile()
+    q, v = model.neutral().q, np.zeros(model.nv)
+    q[model.q_slice("b")][:3] = (distance, offset, 0.0)
+    v[model.v_slice("b")][3] = -speed
+    v[model.v_slice("a")][3:] = (0.3 * speed, 0.1 * speed, 0.0)
+    return model, lw.State(q, v)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distance", [0.25, 0.5, 1.0])
+def test_two_fast_smooth_balls_meet_where_they_touch(kind, law, distance):
+    """Elastic and without friction, within one step: the closed form of the impact, no spin, and momentum to rounding.
+
+    How far apart the two are when the step begins does not matter: 2 to 10 radii.
+    """
+    speed, offset, masses = SPEED, 0.08, np.array([1.0, 3.0])
+    model, start = two_balls(offset, distance, speed)
+    sim = simulate(kind, model, start, contact=lw.Contact(friction=0.0, restitution=1.0, law=law))
+    before = sim.momentum
+    sim.step(1.2e-2)
+    va, vb = np.array([0.3 * speed, 0.1 * speed, 0.0]), np.array([-speed, 0.0, 0.0])
+    d, w = np.array([-distance, -offset, 0.0]), va - vb  # of a from b
+    b, c = d @ w / (w @ w), (d @ d - 4 * RADIUS**2) / (w @ w)
+    time = -b - np.sqrt(b * b - c)
+    n = (d + time * w) / (2 * RADIUS)
+    impulse = -2.0 * (w @ n) / (1.0 / masses).sum()
+    twists = lw.body_twists(model, sim.state, frame="world")
+    early = (
+        10 * 1e-4
+    )  # they touch a tenth of the margin (1e-4 of a radius) early, which turns the normal; a tenth is seen
+    assert twists[0, 3:] == pytest.approx(va + impulse * n / masses[0], abs=early * speed)
+    assert twists[1, 3:] == pytest.approx(vb - impulse * n / masses[1], abs=early * speed)
+    assert np.abs(twists[:, :3]).max() < SOLVED * speed / RADIUS
+    after = sim.momentum
+    rounding = 1e3 * np.finfo(float).eps * speed * masses.sum()
+    assert after.linear == pytest.approx(before.linear, abs=rounding)
+    assert after.angular == pytest.approx(before.angular, abs=rounding)
+    assert sim.energy.kinetic <= 0.5 * (masses * [va @ va, vb @ vb]).sum() * (1.0 + SOLVED)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_fast_bodies_with_faces_meet_with_all_their_points(kind):
+    """Two plates at 60 m/s, face to face and sliding past each other: four points, and no spin without friction."""
+    linkage = lw.Linkage("plates", gravity=(0.0, 0.0, 0.0))
+    size = (0.02, 0.2, 0.2)
+    for name in ("a", "b"):
+        linkage.add_body(name, joint=lw.Free(), inertia=lw.Inertia.box(1.0, size), shapes=[lw.Box(size)])
+    model = linkage.compile()
+    q, v = model.neutral().q, np.zeros(model.nv)
+    q[model.q_slice("b")][:3] = (0.4, 0.45, 0.0)
+    v[model.v_slice("b")][3:] = (-60.0, -60.0, 0.0)
+    sim = simulate(kind, model, lw.State(q, v), contact=lw.Contact(friction=0.0))
+    before = sim.momentum
+    sim.step(1e-2)
+    assert len(sim.contacts) == 4
+    twists = lw.body_twists(model, sim.state, frame="world")
+    assert np.abs(twists[:, :3]).max() * 0.1 > 1.0  # they overlap by a part of their faces: both turn
+    assert twists[:, 3].sum() == pytest.approx(-60.0, rel=SOLVED)
+    assert twists[0, 4] == pytest.approx(0.0, abs=SOLVED * 60.0)
+    rounding = 1e3 * np.finfo(float).eps * 120.0
+    assert sim.momentum.angular == pytest.approx(before.angular, abs=rounding)

@@ -7,6 +7,7 @@ that only what is visited is ever placed in the world.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from linkwork.contact.narrow_phase import (
     CONTACTS,
     LEAST,
     MARGIN,
+    MEETING,
     MODE,
     QUERY,
     STEP,
@@ -85,7 +87,7 @@ def begin_search(finder, margin, h):
     """An empty list of contacts, and what is sought."""
     begin_list(finder.contacts)
     query = finder.query
-    query[MODE], query[MARGIN], query[STEP] = CONTACTS, margin, h
+    query[MODE], query[MARGIN], query[STEP], query[MEETING] = CONTACTS, margin, h, math.inf
 
 
 @kernel

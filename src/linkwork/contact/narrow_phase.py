@@ -15,9 +15,13 @@ from linkwork.spatial.vectors import ZERO6
 
 # What a search is after, in query[MODE]; the numbers of a search, query (24,)
 CONTACTS, CLEARANCE, COLLISION = 0.0, 1.0, 2.0
-MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B, QUERY = 0, 1, 2, 3, 4, 5, 6, 9, 12, 24
+MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
+MEETING, QUERY = 15, 24
 TARGET = 0.1  # part of the margin at which a body that comes from afar counts as touching
 MESH_POINTS = 8  # contacts kept of one shape with one mesh
+SLIDES = (
+    0.1  # of the size of the smaller shape: bodies that slide past each other by more until they meet, meet elsewhere
+)
 
 
 @inlined
@@ -93,7 +97,8 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
     """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
 
     Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
-    body that slides past. Two bodies share the point between theirs.
+    body that slides past. Two bodies share the point between theirs, which keeps their momentum; where its lever would be
+    another one than when they meet, query[MEETING] says when that is [s], so that the step can be cut there.
     """
     margin = query[MARGIN]
     hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch, gap, n)
@@ -103,8 +108,19 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
         for k in range(count):
             a = moved_back(load3(scratch.manifold, k, 0), A, later_a)
             b = moved_back(load3(scratch.manifold, k, 3), B, later_b)
+            apart = sub3(a, b)
+            away = dot3(n, apart)
             point = a if table.body[t] < 0 else scale3(0.5, add3(a, b))
-            add_contact(table, contacts, s, t, Ra, pa, point, n, dot3(n, sub3(a, b)))
+            add_contact(table, contacts, s, t, Ra, pa, point, n, away)
+            slide = math.sqrt(max(dot3(apart, apart) - away * away, 0.0))
+            if table.body[t] >= 0 and slide > SLIDES * min(size_of(table, s), size_of(table, t)):
+                query[MEETING] = min(query[MEETING], time)
+
+
+@inlined
+def size_of(table, s):
+    """Half the longest edge of the box of a shape [m]."""
+    return max(table.box[s, 3], max(table.box[s, 4], table.box[s, 5]))
 
 
 @inlined
@@ -113,8 +129,7 @@ def add_contact(table, contacts, s, t, Ra, pa, point, n, gap):
     friction = math.sqrt(table.material[s, 0] * table.material[t, 0])
     material = (friction, max(table.material[s, 1], table.material[t, 1]))
     local = tmatvec3(Ra, sub3(point, pa))
-    size = max(table.box[s, 3], max(table.box[s, 4], table.box[s, 5]))
-    append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size)
+    append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size_of(table, s))
 
 
 @inlined

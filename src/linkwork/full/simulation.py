@@ -325,6 +325,8 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         if status != mv.OK:
             cause = fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
             raise self._failure(h, cause)
+        if self._touching is not None:
+            self._touching.warn_of_turns(h)
 
     def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
         moving = self._moving

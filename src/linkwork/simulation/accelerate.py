@@ -32,7 +32,8 @@ from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, tw
 
 SAME_LINE = 1e-3  # relative change of the slope of equation (2) of `motors` that is not worth another evaluation
 
-HALVINGS = 12  # of the way along a step of Newton's method, to find where the slope vanishes
+MOST_TRIALS = 60  # along a step of Newton's method, to find where the slope vanishes
+FLAT = 1e-12  # of the slopes at the ends of the step: a slope that counts as none
 
 # Where in the step springs, dampers and motors are taken; FROM_REST: nowhere, but the momenta of a variational step act as
 # forces that give them to the linkage at rest within half a step.
@@ -119,41 +120,73 @@ def limited_effort(s, i, d, h, u):
 
 @routine
 def judge_motors(table, h):
-    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
-
-    With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
-    the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
-    round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
-    in u. So their value at `judged`, kept in `u`, follows from those at the ends of the steps, where they are the efforts
-    that motors had by the law they were judged by.
-    """
+    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise."""
     s = moving_of(table)
     changed = False
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
-    if not changed:
-        return False
+    if changed:
+        efforts_as_judged(table, h)
+        judge_along_way(table, h, math.isnan(s.judged[0]))
+    return changed
+
+
+@routine
+def efforts_as_judged(table, h):
+    """Fills `drive` with the efforts of motors at v + h q̈ by the laws by which they were judged."""
+    s = moving_of(table)
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             effort, k, c = motor_at(s, i, d, h)
             s.drive[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
-    share = 1.0
-    if not math.isnan(s.judged[0]) and slope_along(table, h, 1.0) > 0.0:
-        low = 0.0
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + share)
-            if slope_along(table, h, middle) > 0.0:
-                share = middle
-            else:
-                low = middle
+
+
+@routine
+def judge_along_way(table, h, is_first):
+    """Moves `judged` towards v + h q̈, all the way or to where a convex function on it is least; at first all the way.
+
+    With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
+    the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
+    round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
+    in u. So their value at `judged`, kept in `u`, follows from those at the ends of the steps, where they are the efforts
+    that motors had by the law they were judged by, and the impulses of contacts and limits over h: in `drive`.
+    """
+    s = moving_of(table)
+    share = 1.0 if is_first else where_slope_vanishes(table, h)
     for j in range(s.v.shape[0]):
         end = s.v[j] + h * s.qdd[j]
         s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
         s.u[j] = s.drive[j] if share == 1.0 else s.u[j] + share * (s.drive[j] - s.u[j])
-    return True
+
+
+@routine
+def where_slope_vanishes(table, h):
+    """Share of the way after which the slope of `slope_along` is zero; 1 where it falls all the way, or nowhere.
+
+    The slope rises with the share, linear in pieces: false position (Illinois) ends on the right piece.
+    """
+    low, high = 0.0, 1.0
+    below, above = slope_along(table, h, 0.0), slope_along(table, h, 1.0)
+    if not (below < 0.0 < above):
+        return 1.0
+    least, side = FLAT * (above - below), 0
+    for _ in range(MOST_TRIALS):
+        share = (low * above - high * below) / (above - below)
+        slope = slope_along(table, h, share)
+        if abs(slope) <= least:
+            return share
+        if slope > 0.0:
+            high, above = share, slope
+            below = 0.5 * below if side > 0 else below
+            side = 1
+        else:
+            low, below = share, slope
+            above = 0.5 * above if side < 0 else above
+            side = -1
+    return 0.5 * (low + high)
 
 
 @routine

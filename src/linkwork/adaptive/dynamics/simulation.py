@@ -320,6 +320,8 @@ class AdaptiveDynamics(RegionSimulation):
             elif status != mv.OK:
                 body = self._reduced.joint[status] if status >= 0 else -1
                 self._fail(status, body, " Take a smaller step.", fault)
+        if self._touching is not None:
+            self._touching.warn_of_turns(h, self._reduced.joint)
 
     def _go(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
         """Up to n steps of the linkage that moves: OK or why it stopped, the steps that were made, an error on the way."""

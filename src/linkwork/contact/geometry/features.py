@@ -87,9 +87,8 @@ def cylinder_feature(solid, d, out):
     ux, uy = (d[0] / across, d[1] / across) if across > 0.0 else (1.0, 0.0)
     end = math.copysign(size[1], d[2])
     if across < FLAT:
-        for k in range(RIM):  # the first corner is the one that lies lowest
-            c, s = math.cos(2.0 * math.pi * k / RIM), math.sin(2.0 * math.pi * k / RIM)
-            local = (size[0] * (c * ux - s * uy), size[0] * (s * ux + c * uy), end)
+        for k in range(RIM):  # fixed in the body: which of them lies lowest is rounding where it lies flat
+            local = (size[0] * math.cos(2.0 * math.pi * k / RIM), size[0] * math.sin(2.0 * math.pi * k / RIM), end)
             store3(out, k, 0, add3(matvec3(R, local), p))
         return RIM
     if abs(d[2]) < FLAT:

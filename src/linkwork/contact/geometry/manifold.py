@@ -16,6 +16,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
 MAX_POINTS = 4  # per pair of convex solids
 ROOM = 24  # rows of the arrays that hold corners
 SAME = 1e-9  # distance of points, relative to the size of the face, that counts as none
+ASIDE = (0.36, 0.48, 0.8)  # which solid comes first is told by where they are along this, not by their numbers
 
 
 @routine
@@ -23,9 +24,9 @@ def contact_points(vertices, A, B, margin, scratch):
     """(count, normal, least gap): contact points nearer than `margin` [m] in the first rows of scratch.manifold.
 
     Each row: point of A, point of B, gap. The normal points from B to A. Nothing is written where the solids are
-    farther apart.
+    farther apart. The same points come out for B and A.
     """
-    if A[0] == PLANE:
+    if A[0] == PLANE or (B[0] != PLANE and dot3(ASIDE, sub3(A[2], B[2])) < 0.0):
         count, n, gap = contact_points_ordered(vertices, B, A, margin, scratch)
         swap_sides(scratch.manifold, count)
         return count, scale3(-1.0, n), gap
@@ -235,24 +236,29 @@ def gaps_of(points, count, other, corners, n, margin, out, points_are_of_b):
 
 @routine
 def thin_out(out, count, n):
-    """Keeps at most four: the nearest, the farthest from it, and the two that span most on either side."""
+    """Keeps at most four: the nearest, the farthest from it, and the two that span most on either side.
+
+    Of points that are as good but for rounding the first is taken, so that rounding does not choose.
+    """
     if count <= 1:
         return count
-    bring_forward(out, 0, deepest(out, count))
-    p = load3(out, 0, 0)
-    far, reach = farthest(out, count, p)
+    far, reach = farthest(out, count, load3(out, 0, 0))
     if reach == 0.0:
         return 1
+    bring_forward(out, 0, deepest(out, count, SAME * math.sqrt(reach)))
+    p = load3(out, 0, 0)
+    far, reach = farthest(out, count, p)
     bring_forward(out, 1, far)
     d = sub3(load3(out, 1, 0), p)
     across = cross3(n, d)
     left, right = -1, -1
-    most, least = SAME * dot3(d, d), -SAME * dot3(d, d)
+    none = SAME * dot3(d, d)
+    most, least = none, -none
     for i in range(2, count):
         side = dot3(across, sub3(load3(out, i, 0), p))
-        if side > most:
+        if side > most + none:
             most, left = side, i
-        elif side < least:
+        elif side < least - none:
             least, right = side, i
     kept = 2
     if left >= 0:
@@ -267,20 +273,22 @@ def thin_out(out, count, n):
 
 
 @inlined
-def deepest(out, count):
+def deepest(out, count, none):
+    """The first point that no other is below by more than `none` [m]."""
     best = 0
     for i in range(1, count):
-        if out[i, 6] < out[best, 6]:
+        if out[i, 6] < out[best, 6] - none:
             best = i
     return best
 
 
 @inlined
 def farthest(out, count, p):
+    """The first point that is as far from p as any, and its squared distance."""
     best, reach = 0, 0.0
     for i in range(count):
         d = sub3(load3(out, i, 0), p)
-        if dot3(d, d) > reach:
+        if dot3(d, d) > reach * (1.0 + SAME):
             best, reach = i, dot3(d, d)
     return best, reach
 

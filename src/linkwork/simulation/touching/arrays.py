@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.contact_list import Contacts
 from linkwork.contact.geometry.distance import Scratch
+from linkwork.contact.narrow_phase import MEETING
 from linkwork.contact.shape_table import ShapeTable
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import Volumes
@@ -31,6 +32,7 @@ TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETT
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
 CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(7, 14)
+TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
 WIDE, EFFORTS = 8, 6  # columns of `columns`, six rounded up to whole registers; its first row of efforts
@@ -70,6 +72,7 @@ class Touch(NamedTuple):
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
+    began_kept: Float2  # (n, 6) momentum that floating trees were to have then
     settings: Float1
     counts: Int1
     totals: Float1
@@ -108,6 +111,12 @@ def finder_of(table):
         stack.numbers,
         stack.query,
     )
+
+
+@inlined
+def next_meeting(table):
+    """When two fast bodies meet far from where they are now, as the last search found it [s]; infinite where none do."""
+    return _stack_of(table).query[MEETING]
 
 
 # ---------------------------------------------------------------------------------------------------- sizes in the table
@@ -175,6 +184,7 @@ def allocate_touch(
         joint=np.zeros((12, 6)),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
+        began_kept=untouched(bodies, 6),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),

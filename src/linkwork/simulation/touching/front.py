@@ -26,6 +26,7 @@ from linkwork.model.model import Model
 from linkwork.simulation.touching import arrays as ta
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 NAMED_AT_MOST = 4
@@ -62,6 +63,7 @@ class Touching:
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
         self.model, self.contact = model, contact
+        self._has_told_of_turns = False
         self.finder: Finder | None = None
         margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
@@ -296,6 +298,24 @@ class Touching:
             not_converged=int(totals[ta.NOT_CONVERGED]),
             deepest=float(totals[ta.DEEPEST]),
             energy_lost=float(totals[ta.ENERGY_LOST]),
+        )
+
+    def warn_of_turns(self, h: float, bodies: IntArray | None = None) -> None:
+        """A named warning, once, where a body turned more than once around in a step of h [s]: it is far too long.
+
+        bodies: of the model, for each moving one; by default they are the same.
+        """
+        turned = int(self.touch.counts[ta.TURNED])
+        if not turned or self._has_told_of_turns:
+            return
+        self._has_told_of_turns = True
+        body = turned - 1 if bodies is None else int(bodies[turned - 1])
+        speed = float(np.linalg.norm(self.touch.twists[turned - 1, :3]))
+        warnings.warn(
+            f"body '{self.model.body_names[body]}' turns by {speed * h:.3g} rad in one step of {h:g} s. Contact and limits "
+            "cannot follow that, and what comes after is not to be trusted; take smaller steps.",
+            LinkworkWarning,
+            stacklevel=4,
         )
 
     def warn_of_overlaps(self, poses: FloatArray) -> None:

@@ -247,21 +247,32 @@ def pose_loops(s, t, x, problem):
 
 
 @routine
-def resolve(table, h, limits):
-    """Solves the problem and moves on: velocities, coordinates, what is kept of momentum, and the numbers of the report."""
+def find_impulses(table, h, limits):
+    """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`."""
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
-    system = system_of(table)
     if t.counts[LAW] == COUPLED:
-        solve_coupled(contacts_of(table), problem, system, h, t.settings)
+        solve_coupled(contacts_of(table), problem, system_of(table), h, t.settings)
     else:
-        solve_impacts(contacts_of(table), problem, system, h, t.settings)
+        solve_impacts(contacts_of(table), problem, system_of(table), h, t.settings)
     answer(table, limits, problem.impulse, x.change)
     for k in range(s.v.shape[0]):
         s.v[k] += x.change[k]
         s.qdd[k] += x.change[k] / h  # what joint forces that are taken at the end of the step followed
+    for k in range(limits):
+        t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
+
+
+@routine
+def move_on(table, h, limits):
+    """After the solve: coordinates, what is kept of momentum, and the numbers of the report."""
+    s = moving_of(table)
+    t = touch_of(table)
+    x = constraints_of(table)
+    problem = problem_of(table)
+    for k in range(s.v.shape[0]):
         s.u[k] = s.v[k]
     if is_pushing(problem.push):
         answer(table, limits, problem.push, x.change)
@@ -270,9 +281,7 @@ def resolve(table, h, limits):
     note_momentum(s, t, problem, h)
     integrate(s.tree, s.q, s.u, h, s.q)
     turn_with_frames(s, h)
-    for k in range(limits):
-        t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
-    note_report(t, system.report, h)
+    note_report(t, system_of(table).report, h)
 
 
 @inlined

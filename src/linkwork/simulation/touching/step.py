@@ -1,24 +1,23 @@
 """One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
 
+import math
+
 from linkwork.contact.broad_phase import begin_search, search_itself
 from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD, warm_start
 from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.model.layout import DOF, V
-from linkwork.simulation.accelerate import AT_END, accelerate, acts_otherwise
+from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, integrate
-from linkwork.simulation.loop_forces import accelerate_closed, close_loops
+from linkwork.simulation.loop_forces import close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
     CONTACTS_CHANGED,
     CONTACTS_GROW,
     KEEPS_MOMENTUM,
-    LIMITED,
-    MOTORS,
     OK,
     SEARCH_TOO_DEEP,
     moving_of,
@@ -30,34 +29,44 @@ from linkwork.simulation.touching.arrays import (
     MARGIN,
     SELF_CONTACT,
     SLOTS,
+    TURNED,
     contacts_of,
     finder_of,
+    next_meeting,
     touch_of,
 )
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
+from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
+    find_impulses,
     free_motion,
+    move_on,
     near_limits,
     pose_problem,
-    resolve,
 )
-from linkwork.spatial.memory import load3, store3
+from linkwork.spatial.memory import load3, load6, store3, store6
+from linkwork.spatial.rotations import dot3
+
+MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
+SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
+SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
+CUT = -100  # says to `finish` that a part is to be taken back
 
 
 @kernel
 def advance_touching(table, h, n):
     """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
     mode = flush_subnormals()
-    status, made = OK, 0
+    status, made, last = OK, 0, h
     while made < n and status == OK:
-        status = one_touching_step(table, h)
+        status, last = one_touching_step(table, h)
         made += status == OK
         if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
     if status == OK or status == CONTACTS_CHANGED:
-        note_all_efforts(table, h)
+        note_all_efforts(table, last)
     restore_mode(mode)
     return status, made
 
@@ -79,24 +88,85 @@ def advance_limited(table, h, n):
 
 @routine
 def note_all_efforts(table, h):
-    """What acted on the joints in the last step, limits included: their impulses over h."""
+    """What acted on the joints in the last step, limits included: their impulses over h; and whether bodies went around."""
     note_efforts(table, h)
     s = moving_of(table)
     t = touch_of(table)
+    note_turns(s, t, h)
     for j in range(s.v.shape[0]):
         s.acted[j, BY_LIMIT] = (t.held[t.whole[j], 0] - t.held[t.whole[j], 1]) / h
 
 
+@inlined
+def note_turns(s, t, h):
+    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
+    t.counts[TURNED] = 0
+    most = (2.0 * math.pi / h) ** 2
+    for i in range(s.tree.shape[0]):
+        w = load3(t.twists, i, 0)
+        if dot3(w, w) > most:
+            most = dot3(w, w)
+            t.counts[TURNED] = i + 1
+
+
 @routine
 def one_touching_step(table, h):
-    """One step of h [s], or none: OK, or why it failed."""
-    status = begin_touching(table, h)
-    count = 0
+    """One step of h [s], or none: OK or why it failed, and the length of its last part [s]."""
+    status, count = begin_and_find(table, h)
+    if status == OK and next_meeting(table) < h:
+        return one_cut_step(table, h, count)
+    return end_touching(table, h, status, count), h
+
+
+@routine
+def begin_and_find(table, h):
+    """The first half of a step: OK or a failure, and how many contacts there are."""
+    status, count = begin_touching(table, h), 0
     if status == OK:
         count = find(table, h)
         if count < 0:
             status, count = count, 0
-    return end_touching(table, h, status, count)
+    return status, count
+
+
+@routine
+def one_cut_step(table, h, count):
+    """A step in which two fast bodies meet on the way, far from where they are now: it is cut where they meet.
+
+    The point between them would have another lever now than then. The first part has begun, with `count` contacts.
+    Returns as `one_touching_step`. A step that fails in a later part is taken back whole.
+    """
+    s = moving_of(table)
+    t = touch_of(table)
+    for k in range(s.q.shape[0]):
+        t.began_q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        t.began_v[k] = s.start_v[k]
+    for k in range(s.kept.shape[0]):
+        store6(t.began_kept, k, 0, load6(s.start_kept, k, 0))
+    left, last, status, parts = h, h, OK, 1
+    while True:
+        until = next_meeting(table)
+        last = left
+        if status == OK and SOON * h < until < left and parts < MOST_PARTS:
+            last = (1.0 - SHORT_OF) * until
+            finish(table, CUT)
+            take_back_contacts(contacts_of(table))
+            status, count = begin_and_find(table, last)
+        status = end_touching(table, last, status, count)
+        left -= last
+        if status != OK or not left > 0.0:
+            break
+        parts += 1
+        status, count = begin_and_find(table, left)
+    if status != OK:
+        for k in range(s.q.shape[0]):
+            s.q[k] = t.began_q[k]
+        for k in range(s.v.shape[0]):
+            s.v[k] = t.began_v[k]
+        for k in range(s.kept.shape[0]):
+            store6(s.kept, k, 0, load6(t.began_kept, k, 0))
+    return status, last
 
 
 @routine
@@ -157,17 +227,11 @@ def take_back_contacts(contacts):
 def end_touching(table, h, status, count):
     """Solves contacts and limits and ends the step; one that failed is taken back."""
     if status == OK:
-        t = touch_of(table)
         limits = near_limits(table, h)
         if count + limits > 0:
-            status = judge_motors_at_start(table, h)
-        if status != OK:
-            pass
-        elif count + limits > 0:
-            status = pose_problem(table, count, limits)
-            if status == OK:
-                resolve(table, h, limits)
+            status = meet(table, h, count, limits)
         else:
+            t = touch_of(table)
             t.counts[SLOTS], t.counts[LIMITS] = 0, 0
             end_untouched(table, h)
     if status == OK:
@@ -183,30 +247,18 @@ def end_touching(table, h, status, count):
 
 
 @routine
-def judge_motors_at_start(table, h):
-    """Limits of motors as the velocities before the step have them: where something touches, those without contact mislead.
-
-    A motor that presses against a contact would be judged by the motion that the contact forbids. OK or a failure.
-    """
-    s = moving_of(table)
-    if s.counts[MOTORS] == 0 or s.counts[LIMITED] == 0:
-        return OK
-    differs = False
-    for i in range(s.tree.shape[0]):
-        for d in range(s.tree[i, DOF]):
-            differs = differs or acts_otherwise(s, i, d, h, s.start_v[s.tree[i, V] + d])
-    if not differs:
-        return OK
-    for k in range(s.v.shape[0]):
-        s.judged[k] = s.start_v[k]
-        s.v[k] = s.start_v[k]
-    if constraints_of(table).ends.shape[0] > 0:
-        bad = accelerate_closed(table, AT_END, h)
+def meet(table, h, count, limits):
+    """Solves contacts and near limits, with motors within their limits, and moves on; OK or a failure."""
+    status = OK
+    if are_motors_limited(table):
+        status, limits = meet_with_motors(table, h, count, limits)
     else:
-        bad = accelerate(table, AT_END, h)
-    if bad == OK:
-        free_motion(table, h)
-    return bad
+        status = pose_problem(table, count, limits)
+        if status == OK:
+            find_impulses(table, h, limits)
+    if status == OK:
+        move_on(table, h, limits)
+    return status
 
 
 @inlined
