@@ -58,7 +58,12 @@ class TreeSimulation(LinkageSimulation):
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         self._run.counts[LOAD_COUNT] = self._loads.count
-        touch_bodies(self._table, bodies, world, self._marks)
+        touch_bodies(self._table, bodies, world, self._load_marks)
+
+    @property
+    def _load_marks(self) -> int:
+        """Flags of a node in which loads changed."""
+        return self._marks
 
     def _joint_changed(self, joint: int) -> None:
         self._joints_changed(np.array([joint], dtype=np.int64))

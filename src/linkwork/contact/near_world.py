@@ -2,13 +2,16 @@
 
 A *front* is a rigid part: a node of the assembly tree whose joints stand still below one whose joints move, or the shapes
 of one body. `known` says of every volume how far all of it was from every obstacle when it was last looked at, plus the way
-that anything could have gone until then; `travel` is that way, a sum over steps of the largest displacement of any point:
+that its front had gone until then; `gone` is that way, a sum over steps of the largest displacement of any of its points:
 
-    clearance now  ≥  known - travel                                                                               (18)
+    clearance now  ≥  known - gone                                                                                 (18)
 
-so that a volume is left alone for as long as known - travel > margin + reach. A node of which a part touches is not
-compared again and again: what is known of its two parts says where to go on. Nothing is missed: displacements are those of
-the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
+so that a volume is left alone for as long as known - gone > margin + reach. When other joints begin to move, fronts are
+others: a new one takes over from any of the old ones, and so has gone as far as the one that went farthest. A node of which
+a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near an obstacle is not
+compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for the others what
+`known` does for all. Nothing is missed: displacements are those of the poses themselves, whatever moved them. Boxes are
+compared along their own edges and those of the world.
 """
 
 import math
@@ -17,7 +20,7 @@ from linkwork.contact.broad_phase import body_of, children, place_child, put, ta
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.narrow_phase import MARGIN, STEP, may_touch, touch_shapes
-from linkwork.contact.volumes import STANDS, TRAVEL, is_own, length, twist_reach
+from linkwork.contact.volumes import REGION, TRAVEL, is_own, length, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3, sub3, tmatvec3
@@ -26,7 +29,7 @@ from linkwork.spatial.vectors import ZERO6
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
 TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
 NEAR = -1e300  # in `known` of a node that was near an obstacle when its box was compared: now its parts tell
-LONG = 1e3  # [m] of travel after which counting begins anew, before rounding eats into it
+LONG = 1e3  # [m] of way after which counting begins anew, before rounding eats into it
 
 
 # ----------------------------------------------------------------------------------------------------------------- travel
@@ -48,28 +51,40 @@ def displacement(volumes, row, R, p):
     return length(sub3(now, before)) + math.sqrt(turned) * r + ROUNDING * (length(now) + length(c) + r)
 
 
-@inlined
-def stand_at(volumes, row, R, p):
-    store9(volumes.stood, row, 0, R)
-    store3(volumes.stood, row, 9, p)
-
-
 @routine
 def forget_clearances(volumes):
     """Nothing is known of any distance. Cost: O(n)."""
     for k in range(volumes.known.shape[0]):
         volumes.known[k] = -math.inf
-    volumes.travel[TRAVEL], volumes.travel[STANDS] = 0.0, 0.0
+        volumes.gone[k] = 0.0
+    for i in range(volumes.beyond.shape[0]):
+        volumes.beyond[i] = -math.inf
+    volumes.travel[TRAVEL] = 0.0
+
+
+@inlined
+def go_to(volumes, row, R, p):
+    """A front stands at R, p now: adds its way since the last time to `gone`, and returns that; see above.
+
+    One that was a front in the present region or in the one before has stood somewhere.
+    """
+    region = int(volumes.travel[REGION])
+    if volumes.part_in[row] >= region - 1:
+        volumes.gone[row] += displacement(volumes, row, R, p)
+    else:
+        volumes.gone[row] = volumes.travel[TRAVEL]
+    volumes.part_in[row] = region
+    store9(volumes.stood, row, 0, R)
+    store3(volumes.stood, row, 9, p)
+    return volumes.gone[row]
 
 
 @routine
-def add_travel(volumes, way):
-    """Everything may have moved by `way` [m]."""
-    volumes.travel[TRAVEL] += way
-    if not volumes.travel[TRAVEL] < LONG:
-        stands = volumes.travel[STANDS]
+def note_farthest(volumes, gone):
+    """No front has gone farther than `gone` [m]."""
+    volumes.travel[TRAVEL] = gone
+    if not gone < LONG:
         forget_clearances(volumes)
-        volumes.travel[STANDS] = stands
 
 
 # ------------------------------------------------------------------------------------------------------------------ looks
@@ -83,7 +98,10 @@ def look(finder, front, R, p, V, reach):
     """
     volumes = finder.volumes
     margin, h = finder.query[MARGIN], finder.query[STEP]
-    travel = volumes.travel[TRAVEL]
+    gone = volumes.gone[front]
+    if is_own(volumes, front):
+        volumes.known[front] = gone + touch_world(finder, front, R, p, V, reach, gone, 0)
+        return True
     put(finder, 0, 0, front, R, p, V, reach)
     top = 0
     while top >= 0:
@@ -91,25 +109,25 @@ def look(finder, front, R, p, V, reach):
         R, p, V, reach = take(finder, top, 0)
         need = margin + reach
         top -= 1
-        if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - travel > need:
+        if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - gone > need:
             continue
         if 2 * top + 64 > finder.pairs.shape[0]:
             return False
         if is_own(volumes, k):
-            volumes.known[k] = travel + touch_world(finder, k, R, p, V, reach, top + 1)
+            volumes.known[k] = gone + touch_world(finder, k, R, p, V, reach, gone, top + 1)
             continue
         if volumes.known[k] != NEAR:
             clear = world_clearance(finder, k, R, p, need, top + 1)
-            volumes.known[k] = travel + clear if clear > need else NEAR
+            volumes.known[k] = gone + clear if clear > need else NEAR
             if clear > need:
                 continue
         first, second = children(volumes, k)
         least = volumes.known[first] if second < 0 else min(volumes.known[first], volumes.known[second])
-        if least - travel > need:
+        if least - gone > need:
             volumes.known[k] = least
             continue
         for child in (first, second):
-            if child >= 0:
+            if child >= 0 and not volumes.known[child] - gone > need:
                 Rc, pc, Vc, _ = place_child(volumes, k, child, R, p, V, reach)
                 top += 1
                 put(finder, top, 0, child, Rc, pc, Vc, min(reach, twist_reach(Vc, volumes.volume, child, h)))
@@ -186,38 +204,87 @@ def world_clearance(finder, k, R, p, need, base):
     return least
 
 
+@inlined
+def obstacle_clearance(R, centre, h, around, table, w):
+    """Lower bound of the distance of a turned box from obstacle w: a leaf of the tree of the world, behind it a plane."""
+    boxes = table.world_links.shape[0]
+    if w < boxes:
+        return box_clearance(R, centre, h, around, table, w)
+    return plane_clearance(R, centre, h, table, table.planes[w - boxes])
+
+
 @routine
-def touch_world(finder, k, R, p, V, reach, base):
-    """Contacts of the shapes of one body with all obstacles; returns a lower bound of its distance from them."""
-    table, stack = finder.table, finder.pairs
+def touch_near(finder, body, R, p, V, w, clear, reach):
+    """Contacts of the shapes of one body with obstacle w, whose box is `clear` away; a lower bound of their distance."""
+    table = finder.table
+    if clear > finder.query[MARGIN] + reach:
+        return clear
+    boxes = table.world_links.shape[0]
+    shape = table.world_links[w, 2] if w < boxes else table.planes[w - boxes]
+    return touch_obstacle(finder, body, R, p, V, shape, reach)
+
+
+@routine
+def touch_world(finder, k, R, p, V, reach, gone, base):
+    """Contacts of the shapes of one body with all obstacles; returns a lower bound of its distance from them.
+
+    gone: of its front. base: as of `world_clearance`.
+    """
+    volumes = finder.volumes
+    body = body_of(volumes, k)
+    least = volumes.beyond[body] - gone
+    if not least > finder.query[MARGIN] + reach:
+        return touch_all(finder, k, R, p, V, reach, gone, base)
+    h = load3(volumes.volume, k, HALF)
+    centre, around = world_box(R, p, load3(volumes.volume, k, CENTRE), h)
+    for e in range(volumes.nearest.shape[1]):
+        w = volumes.nearest[body, e]
+        if w >= 0:
+            clear = obstacle_clearance(R, centre, h, around, finder.table, w)
+            least = min(least, touch_near(finder, body, R, p, V, w, clear, reach))
+    return least
+
+
+@routine
+def touch_all(finder, k, R, p, V, reach, gone, base):
+    """The same by a comparison with all of them, of which the nearest two are noted, and how far the others are."""
+    volumes, table, stack = finder.volumes, finder.table, finder.pairs
     need = finder.query[MARGIN] + reach
-    body = body_of(finder.volumes, k)
-    h = load3(finder.volumes.volume, k, HALF)
-    centre, around = world_box(R, p, load3(finder.volumes.volume, k, CENTRE), h)
-    least = math.inf
+    body = body_of(volumes, k)
+    h = load3(volumes.volume, k, HALF)
+    centre, around = world_box(R, p, load3(volumes.volume, k, CENTRE), h)
+    boxes = table.world_links.shape[0]
+    first, second, third = (math.inf, -1), (math.inf, -1), math.inf
     for i in range(table.planes.shape[0]):
-        clear = plane_clearance(R, centre, h, table, table.planes[i])
-        if clear <= need:
-            clear = touch_obstacle(finder, body, R, p, V, table.planes[i], reach)
-        least = min(least, clear)
-    if table.world_links.shape[0] == 0:
-        return least
+        w = boxes + i
+        clear = obstacle_clearance(R, centre, h, around, table, w)
+        first, second, third = among_nearest(first, second, third, touch_near(finder, body, R, p, V, w, clear, reach), w)
     stack[base, 1] = 0
-    top = base
+    top = base if boxes > 0 else base - 1
     while top >= base:
         w = stack[top, 1]
         top -= 1
         clear = box_clearance(R, centre, h, around, table, w)
-        if clear > need and clear >= least:
+        if clear > need and clear >= third:
             continue
         if table.world_links[w, 0] >= 0:
             stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
             top += 2
             continue
-        if clear <= need:
-            clear = touch_obstacle(finder, body, R, p, V, table.world_links[w, 2], reach)
-        least = min(least, clear)
-    return least
+        first, second, third = among_nearest(first, second, third, touch_near(finder, body, R, p, V, w, clear, reach), w)
+    volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
+    volumes.beyond[body] = gone + third
+    return first[0]
+
+
+@inlined
+def among_nearest(first, second, third, clear, w):
+    """The nearest two obstacles (distance, number) and the distance of the next one, with obstacle w among them."""
+    if clear < first[0]:
+        return (clear, w), first, second[0]
+    if clear < second[0]:
+        return first, (clear, w), second[0]
+    return first, second, min(third, clear)
 
 
 @routine

@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
-TRAVEL, STANDS = 0, 1  # entries of `travel`
+TRAVEL, REGION = 0, 1  # entries of `travel`
 
 
 class Volumes(NamedTuple):
@@ -40,9 +40,13 @@ class Volumes(NamedTuple):
     place: Float2  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes
     twist: Float2  # (N, 6)    of the node's frame, world axes, at its origin; of nodes whose parent is open
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
-    known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `travel` then [m]; see near_world
+    known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `gone` then [m]; see near_world
     stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
-    travel: Float1  # (2,)      largest way of any point, summed over steps [m]; whether `stood` is of the present parts
+    gone: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
+    part_in: Int1  # (N+n,)    number of the region in which it last was such a part
+    travel: Float1  # (2,)      largest `gone` of all [m]; number of the present region
+    nearest: Int2  # (n, 2)    obstacles nearest to the shapes of a body when all were last compared; -1: there is none
+    beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
 
 
 def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
@@ -67,7 +71,11 @@ def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
         volume=volume,
         known=np.full(N + n, -np.inf),
         stood=np.zeros((N + n, 12)),
-        travel=np.zeros(2),
+        gone=np.zeros(N + n),
+        part_in=np.zeros(N + n, dtype=np.int64),
+        travel=np.array([0.0, 2.0]),
+        nearest=np.full((n, 2), -1, dtype=np.int64),
+        beyond=np.full(n, -np.inf),
     )
     bodies = (nodes[:, NODE_KIND] == BODY) & (nodes[:, LEFT] < 0)
     volumes.rigid[bodies] = 1

@@ -21,6 +21,8 @@ LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes of a name in a folder, and of a 
 
 def positive(value: Any, what: str) -> float:
     """A finite number > 0."""
+    if type(value) is float and 0.0 < value < math.inf:  # as it is nearly always, and asked for at every step
+        return value
     number = float_or_nan(value)
     if not math.isfinite(number) or number <= 0.0:
         raise StateError(f"{what} is {shown(value)}; it must be a finite number > 0.")
@@ -45,6 +47,8 @@ def not_negative(value: Any, what: str, finite: bool = False) -> float:
 
 def whole(value: Any, least: int, what: str) -> int:
     """A whole number ≥ least that can be counted to."""
+    if type(value) is int and least <= value <= MOST:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StateError(f"{what} is {shown(value)}; it must be a whole number ≥ {least}.")
     if value > MOST:

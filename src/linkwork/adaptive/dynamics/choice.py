@@ -40,8 +40,9 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 
 
 # Entries of `settings`, by which an update chooses, in this order.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL = range(5)
-SETTINGS = 5
+# PASSES: another update follows before anyone can ask for the bound of this one.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES = range(6)
+SETTINGS = 6
 
 
 @inlined

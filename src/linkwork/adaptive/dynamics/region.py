@@ -7,7 +7,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
-from linkwork.adaptive.dynamics.choice import WANTS_ALL, choose, choose_all, is_counted, measure_again
+from linkwork.adaptive.dynamics.choice import PASSES, WANTS_ALL, choose, choose_all, is_counted, measure_again
 from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
@@ -102,7 +102,7 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         if bad != OK:
             return bad
     bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
-    if bad == OK and has_stopped and settings[WANTS_ALL] == 0.0:
+    if bad == OK and has_stopped and settings[WANTS_ALL] == 0.0 and settings[PASSES] == 0.0:
         refresh_active(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:

@@ -276,6 +276,11 @@ class RegionSimulation(Touched, PieceForces):
             self._run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
         super()._loads_changed(bodies, world)
 
+    @property
+    def _load_marks(self) -> int:
+        """Loads held by the world are no part of rigid nodes: the linkage that moves stays as it is."""
+        return self._marks if self._loads.has_fixed else self._joint_marks
+
     def _joints_changed(self, joints: IntArray) -> None:
         self._moving.counts[mv.MOTORS] = len(self._driven)
         self._note_few_changes()

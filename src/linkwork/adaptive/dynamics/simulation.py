@@ -305,7 +305,8 @@ class AdaptiveDynamics(RegionSimulation):
         self._renew()
         while left > 0:
             if self._since_update >= every:
-                self._update(every * h if self.horizon is None else positive(self.horizon, "horizon"))
+                horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
+                self._update(horizon, passes=left > every)
             status, done, fault = self._go(h, min(left, every - self._since_update))
             self.steps_done += done
             self.time += done * h
@@ -340,7 +341,8 @@ class AdaptiveDynamics(RegionSimulation):
         self._update(positive(time, "horizon"))
         return self.report
 
-    def _update(self, horizon: float) -> None:
+    def _update(self, horizon: float, passes: bool = False) -> None:
+        """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
         most = NO_LIMIT if self.max_active is None else whole(self.max_active, 0, "max_active")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
@@ -350,11 +352,11 @@ class AdaptiveDynamics(RegionSimulation):
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             return  # nothing is hidden, and nothing could change
         self._renew_contact_forces()
-        settings = np.array((MEASURES[self.measure], tolerance, most, horizon, wants_all), dtype=np.float64)
+        settings = np.array((MEASURES[self.measure], tolerance, most, horizon, wants_all, passes), dtype=np.float64)
         if self._pieces is not None and not wants_all:
             self._load_metric()
         self._perform(region.UPDATE, settings=settings)
-        self._is_proven = True
+        self._is_proven = wants_all or not passes
         if not wants_all:
             self._cost.add_update(int(self._run.counts[JOINT_COUNT]))
 

@@ -23,7 +23,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
 from linkwork.contact.near_world import forget_clearances
-from linkwork.contact.volumes import STANDS, refit
+from linkwork.contact.volumes import REGION, refit
 from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
@@ -98,8 +98,9 @@ def follow_region(table, moving, forget):
     for k in range(count):
         opened[k] = run.active[k]
         volumes.rigid[run.active[k]] = 0
-    volumes.travel[STANDS] = 0.0
+    volumes.travel[REGION] += 1.0
     if forget:
+        volumes.travel[REGION] += 1.0  # no part is one that was
         forget_clearances(volumes)
 
 

@@ -1,5 +1,5 @@
-"""Distances that need no search: between points, segments, planes, and from a point to a box or a cylinder,
-and from a segment to the side of a cylinder.
+"""Distances that need no search: between points, segments, planes, from a point to a box or a cylinder, and from a segment to
+a box or to the side of a cylinder.
 
 Each function gives `(gap, normal, a, b)`: signed distance [m], unit normal from B to A, nearest points of both surfaces,
 all in the world. A negative gap is the depth of penetration.
@@ -14,6 +14,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
 
 PARALLEL = 1e-14  # squared sine of the angle between segments below which the overlap decides
 CENTRED = 1e-13  # distance of axes, relative to their size, that has no direction
+MEETING = 1e-8  # distance of an axis from a box, relative to their size, whose direction is not to be trusted
 
 
 @inlined
@@ -176,6 +177,68 @@ def capsule_beside_cylinder(A, B):
     n = scale3(1.0 / across, d)
     a = add3(ca, scale3(s, ha))
     return True, across - radius - A[3][0], n, sub3(a, scale3(A[3][0], n)), sub3(a, scale3(across - radius, n))
+
+
+@routine
+def capsule_outside_box(A, B):
+    """(known, gap, normal, a, b): a capsule whose axis does not meet a box.
+
+    The squared distance of the box from a point that runs along the axis is convex, and a parabola between the places where
+    the point passes a plane of a face: its slope is bracketed by these places, and vanishes on a straight line between two.
+    Where the axis meets the box, or nearly so, `known` is False, and the depth must be searched.
+    """
+    R, size = B[1], B[3]
+    ca, ha = axis_of(A)
+    c, d = tmatvec3(R, sub3(ca, B[2])), tmatvec3(R, ha)
+    ends = (-1.0, slope_to_box(c, d, size, -1.0), 1.0, slope_to_box(c, d, size, 1.0))
+    if ends[1] >= 0.0:
+        t = -1.0
+    elif ends[3] <= 0.0:
+        t = 1.0
+    else:
+        for side in (-1.0, 1.0):
+            ends = between_faces(c, d, size, side * size[0] - c[0], d[0], ends)
+            ends = between_faces(c, d, size, side * size[1] - c[1], d[1], ends)
+            ends = between_faces(c, d, size, side * size[2] - c[2], d[2], ends)
+        t = ends[0] - (ends[2] - ends[0]) * ends[1] / (ends[3] - ends[1])
+    x = add3(c, scale3(t, d))
+    v = beyond_box(x, size)
+    distance = math.sqrt(dot3(v, v))
+    if not distance > MEETING * (A[3][1] + size[0] + size[1] + size[2]):
+        return False, 0.0, c, c, c
+    n = matvec3(R, scale3(1.0 / distance, v))
+    a = add3(ca, scale3(t, ha))
+    return True, distance - A[3][0], n, sub3(a, scale3(A[3][0], n)), sub3(a, scale3(distance, n))
+
+
+@inlined
+def between_faces(c, d, size, way, speed, ends):
+    """Two places on an axis and the slopes there, the first < 0, narrowed at where `way` = t `speed`: the plane of a face."""
+    low, below, high, above = ends
+    if low * abs(speed) < (way if speed > 0.0 else -way) < high * abs(speed):
+        t = way / speed
+        slope = slope_to_box(c, d, size, t)
+        if slope < 0.0:
+            low, below = t, slope
+        else:
+            high, above = t, slope
+    return low, below, high, above
+
+
+@inlined
+def beyond_box(x, size):
+    """From the nearest point of a box to x, in the frame of the box; zero inside."""
+    return (
+        x[0] - min(max(x[0], -size[0]), size[0]),
+        x[1] - min(max(x[1], -size[1]), size[1]),
+        x[2] - min(max(x[2], -size[2]), size[2]),
+    )
+
+
+@inlined
+def slope_to_box(c, d, size, t):
+    """Half the slope of the squared distance of c + t d from a box."""
+    return dot3(d, beyond_box(add3(c, scale3(t, d)), size))
 
 
 @inlined

@@ -8,6 +8,7 @@ import numpy as np
 from linkwork.contact.geometry.closed_forms import (
     any_plane,
     capsule_beside_cylinder,
+    capsule_outside_box,
     inflate,
     round_round,
     sphere_box,
@@ -79,6 +80,10 @@ def ordered_distance(vertices, A, B, scratch):
         return sphere_cylinder(A, B)
     if ka == CAPSULE and kb == CYLINDER:
         known, gap, n, a, b = capsule_beside_cylinder(A, B)
+        if known:
+            return gap, n, a, b
+    if ka == CAPSULE and kb == BOX:
+        known, gap, n, a, b = capsule_outside_box(A, B)
         if known:
             return gap, n, a, b
     return searched_distance(vertices, A, B, scratch)

@@ -6,8 +6,8 @@ Theory: `contact.near_world` and docs/theory/contact.md (18).
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import HALF
 from linkwork.contact.narrow_phase import MARGIN
-from linkwork.contact.near_world import add_travel, displacement, look, stand_at
-from linkwork.contact.volumes import STANDS, TRAVEL, carried_twist, twist_reach
+from linkwork.contact.near_world import go_to, look, note_farthest
+from linkwork.contact.volumes import TRAVEL, carried_twist, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import touch_of
@@ -49,21 +49,17 @@ def front_pose(s, t, node):
 
 @routine
 def measure_travel(table, volumes):
-    """Adds the largest way of any front since the last time to `travel`; world poses are up to date.   (18)"""
+    """Adds the ways of all fronts since the last time to what they have gone; world poses are up to date.   (18)"""
     s = moving_of(table)
     t = touch_of(table)
-    stands = volumes.travel[STANDS] != 0.0
-    way = 0.0
+    farthest = volumes.travel[TRAVEL]
     for o in range(t.open_nodes.shape[0]):
         for part in range(FRONTS):
             row, node = front_below(volumes, t.open_nodes[o], part)
             if row >= 0:
                 R, p = front_pose(s, t, node)
-                if stands:
-                    way = max(way, displacement(volumes, row, R, p))
-                stand_at(volumes, row, R, p)
-    volumes.travel[STANDS] = 1.0
-    add_travel(volumes, way)
+                farthest = max(farthest, go_to(volumes, row, R, p))
+    note_farthest(volumes, farthest)
 
 
 @routine
@@ -84,7 +80,7 @@ def look_at_fronts(table, finder, h):
             R, p = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
             V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
             reach = twist_reach(V, volumes.volume, row, h)
-            if volumes.known[row] - volumes.travel[TRAVEL] > margin + reach:
+            if volumes.known[row] - volumes.gone[row] > margin + reach:
                 continue
             if not look(finder, row, R, p, V, reach):
                 return False
