@@ -81,3 +81,17 @@ def test_ready_scenes_of_contact(name, joints, active):
     assert built.sim.max_active == active
     assert built.sim._counted == joints
     assert built.sim.contact is not None
+
+
+def test_targets_go_to_the_simulation_that_a_scene_has():
+    """A scene whose simulation was replaced by one of another kind moves the motors of that one."""
+    scene = Scene.read(find_scene("bridge"))
+    built = scene.build()
+    other = lw.FullDynamics(scene.model, scene.state)
+    built.sim = other
+    for acting in built._acting:
+        acting.is_on, acting.load = False, None
+        acting.set(other, acting.value)
+    before = other._motor.copy()
+    built.set_loads(0.1)
+    assert (other._motor != before).any()

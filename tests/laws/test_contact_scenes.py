@@ -27,14 +27,28 @@ def test_pendulum_among_pegs_gains_no_energy_and_its_solves_converge():
     assert not_converged <= 0.01 * steps
 
 
-def test_snake_stays_wound_around_the_bridge():
+def test_snake_creeps_along_the_bridge_and_stays_wound_around_it():
+    """A wave of slack passes in a second and moves what it has passed along the girder, towards the head.
+
+    Were all joints to follow and nothing to slip, each would move the snake by the 35 mm by which it stretches the coil.
+    With 70 joints 31 to 37 mm are seen in two seconds and 70 to 82 mm in four (friction changed in its ninth digit); 15 mm
+    are asked for in two seconds, and some in each.
+    """
     scene = lw.Scene.read("bridge")
     girder = dict(scene.model.obstacles)["girder"].radius
     sim = scene.build()
-    for _ in range(6):
-        report = sim.step(scene.h, 20)
-        y, z = lw.body_poses(sim.model, sim.state)[:, 1:3, 3].T
-        assert np.hypot(y, z).min() > girder  # axes of the links are outside
-        assert np.hypot(y, z).max() < 1.5 * girder  # and near
-    assert report.contact.contacts > 0
-    assert report.contact.deepest < 1e-4
+    begin = station = lw.body_poses(sim.model, sim.state)[:, 0, 3].mean()  # of the snake's middle along the girder [m]
+    for _ in range(2):
+        for _ in range(10):
+            report = sim.step(scene.h, 100)
+            x, y, z = lw.body_poses(sim.model, sim.state)[:, :3, 3].T
+            assert np.hypot(y, z).min() > girder  # axes of the links are outside
+            assert np.hypot(y, z).max() < 3.5 * girder  # and near: a wave lifts links by 67 mm, and the ends hang free
+            turns = np.unwrap(np.arctan2(z, y)) / (2.0 * np.pi)
+            assert abs(turns[-1] - turns[0]) > 12.0  # of 13.9; a wave takes up to half a turn
+            assert report.contact.contacts > 0
+            assert report.contact.deepest < 2e-3  # half the radius of a link; a tenth of this is seen
+            assert report.n_active <= 70
+        assert x.mean() < station
+        station = x.mean()
+    assert station < begin - 0.015

@@ -62,7 +62,7 @@ class _Targets:
     """Positions or velocities that motors follow, all set in one call; gains were set when the motors began."""
 
     def __init__(self, sim: Any, motors: Sequence[Motor], column: int):
-        self._sim, self._column = sim, column
+        self._column = column
         parts = [(motor, motor.position if column == M_POSITION else motor.velocity) for motor in motors]
         self._values = values_of([signal for _, signal in parts if signal is not None])
         joints = [motor.joint for motor, signal in parts if signal is not None]
@@ -70,11 +70,11 @@ class _Targets:
         self._rows = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         self._bodies = np.unique(np.array([sim.model.joint(joint) for joint in joints], dtype=np.int64))
 
-    def set(self, t: float) -> None:
-        """Sets all to their values at the time t [s]."""
+    def set(self, sim: Any, t: float) -> None:
+        """Sets all targets of `sim`, a simulation of the same model, to their values at the time t [s]."""
         if self._rows.size:
-            self._sim._motor[self._rows, self._column] = self._values(t)
-            self._sim._joints_changed(self._bodies)
+            sim._motor[self._rows, self._column] = self._values(t)
+            sim._joints_changed(self._bodies)
 
 
 class SceneSimulation(Runnable):
@@ -128,7 +128,7 @@ class SceneSimulation(Runnable):
             if value != acting.value:
                 acting.set(self.sim, value)
         for targets in self._targets:
-            targets.set(t)
+            targets.set(self.sim, t)
 
     def step(self, h: float, n: int = 1) -> Report:
         """n steps of h seconds; returns the report of the last."""
