@@ -453,7 +453,7 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
             "v": self._moving.v,
             "kept_momentum": self._moving.kept,
             "loop_coordinates": self._constraints.z,
-            "energy_debt": self._moving.numbers[mv.ENERGY_DEBT : mv.ENERGY_DEBT + 2],
+            "energy_debt": self._moving.numbers[mv.STEP_PAST],
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
             **mv.past_of(self._moving),
             **self._outside_kept(),

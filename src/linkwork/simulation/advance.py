@@ -14,7 +14,7 @@ from linkwork.simulation.integrators import (
     runge_kutta,
 )
 from linkwork.simulation.integrators.chart import EVALUATE
-from linkwork.simulation.integrators.variational_tree import step_tree
+from linkwork.simulation.integrators.variational_tree import begin_steps, end_steps, step_tree
 from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,
@@ -57,10 +57,12 @@ def advance_by_kick_drift_kick(table, h, n):
 def advance_by_variational(table, h, n):
     mode = flush_subnormals()
     status, made = OK, 0
+    begin_steps(table, h)
     while made < n and status == OK:
         remember_start(table)
         status = finish(table, step_tree(table, h))
         made += status == OK
+    end_steps(table, status, made)
     if status == OK:
         note_efforts(table, h)
     restore_mode(mode)

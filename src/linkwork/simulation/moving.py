@@ -24,11 +24,12 @@ IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
-STAGE_ROWS = (0, 3, 16, 19, 1, 7)
-CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 104, 32  # of `integrators.discrete_newton`
+STAGE_ROWS = (0, 3, 16, 19, 1, 12)
+CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
-PAST = 4  # rows of `stages` from here on: what a variational step remembers of the one before (three)
+PAST, PAST_ROWS = 4, 7  # rows of `stages`: what a variational step remembers of those before
+CARRIED_MOMENTUM = 104  # column of `change`: what a body carries of momentum from one variational step to the next
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
@@ -44,9 +45,13 @@ RTOL, ATOL, SUBSTEP_WISH, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # 
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
 WISH_BEFORE = 15  # [s] the substep that was wished for when the step began
 SMALL_MATRIX = 16  # 30 numbers
-# [J] made by variational steps and not given back yet; largest kinetic energy so far; made by the last step
-ENERGY_DEBT, TOP_KINETIC, ENERGY_GAP = 46, 47, 48
-NUMBERS = 56
+# Of variational steps. [J] made and not given back yet; largest kinetic energy so far; kinetic energy when that was counted
+# last, work since then, and steps; energy within the last step with half of its work.
+ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, ENERGY_WITHIN = range(46, 52)
+FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(52, 56)  # of `integrators.lengths`
+STEP_PAST = slice(ENERGY_DEBT, SINCE_FAILURE + 1)  # what a run needs of all these to go on
+ENERGY_GAP = 56  # [J] made by the last variational step
+NUMBERS = 60
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
@@ -167,12 +172,15 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
 def past_of(moving: Moving) -> dict[str, FloatArray]:
     """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
     is_variational = moving.counts[METHOD] == VARIATIONAL
-    return {"past": moving.stages[PAST : PAST + 3]} if is_variational else {}
+    if not is_variational:
+        return {}
+    momenta = moving.change[:, CARRIED_MOMENTUM : CARRIED_MOMENTUM + 6]
+    return {"past": moving.stages[PAST : PAST + PAST_ROWS], "momenta": momenta}
 
 
 def forget_past(moving: Moving) -> None:
     """The next step begins as the first one does, with no energy made or lost so far."""
-    moving.numbers[[ENERGY_DEBT, TOP_KINETIC]] = 0.0
+    moving.numbers[STEP_PAST] = 0.0
     for past in past_of(moving).values():
         past[:] = 0.0
 

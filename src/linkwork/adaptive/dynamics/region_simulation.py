@@ -318,7 +318,7 @@ class RegionSimulation(Touched, PieceForces):
             **({"force_bodies": run.loop_body, "forces": run.loop_wrench} if self.contact is not None else {}),
             "loop_coordinates": self._constraints.z,
             "kept_momentum": self._moving.kept,
-            "energy_debt": self._moving.numbers[mv.ENERGY_DEBT : mv.ENERGY_DEBT + 2],
+            "energy_debt": self._moving.numbers[mv.STEP_PAST],
             "substep": self._moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
             **mv.past_of(self._moving),
         }

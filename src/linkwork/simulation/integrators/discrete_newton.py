@@ -1,41 +1,47 @@
 """Newton's method for the discrete equations of motion of a tree, in linear time: the sweeps of `variational`.
 
-Within a step every body has one momentum, constant in space. With Rd, d the body's displacement (its frame at the end, seen
-from its frame at the start), c its centre of mass, J its inertia there and x = 2 tan(θ/2) times the axis of Rd,
-
-    f = m (Rd c + d - c) / h,     π = (J x + ½ x x J x + ¼ x (x·J x)) / h,     n = c x f + π        (6)  docs/integrators.md
-
-in the frame at the start. A variation η = [w; v] of the frame at the end changes it by K η,
-
-    h K = [ A B - m c^ Rd c^,  m c^ Rd ;  -m Rd c^,  m Rd ],   A = ∂(h π)/∂x,   B = ∂x/∂w = 1 + ½ x^ + ¼ x xᵀ      (7)
-
-Variations run from root to leaf through the poses at the end, momenta from leaf to root through those at the start. So the
-linear system of Newton's method is that of `aba` with K, which is not symmetric, in the place of the inertia:
+Momenta of bodies and their derivatives K are those of `discrete_body`. Variations run from root to leaf through the poses
+at the end, momenta from leaf to root through those at the start. So the linear system of Newton's method is that of `aba`
+with K, which is not symmetric, in the place of the inertia:
 
     D = S₀ᵀ K S₁ + joint,   ρ = S₀ᵀ r + joint,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁,   r_λ += X₀ᵀ (r - K S₁ D⁻¹ ρ)
     η' = X₁ η_λ,   δ = D⁻¹ (ρ - S₀ᵀ K η'),   η = η' + S₁ δ                                              (8)
 
-A correction takes K S₁, S₀ᵀK and D⁻¹ as the last elimination left them, with what is missing now: half the work of (8).
+A correction takes K S₁, S₀ᵀK, D⁻¹ and X₁ as the last elimination left them, with what is missing now: half the work of (8).
 """
 
 import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist
-from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, INERTIA, KIND, PARENT, SLIDE, V
+from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, KIND, PARENT, SLIDE, V
+from linkwork.simulation.integrators.discrete_body import (
+    add9,
+    change_of_momentum,
+    hat_times,
+    k_times,
+    less_outer,
+    load4,
+    momentum_at_end,
+    momentum_at_start,
+    one_after_other,
+    scale9,
+    store4,
+    times_hat,
+    times_k,
+    turn_matrix_less_one,
+    turn_of_matrix,
+    way_of,
+)
 from linkwork.simulation.moving import MOMENTUM, moving_of
-from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import (
-    IDENTITY3,
-    ZERO3,
     add3,
-    cross3,
     dot3,
     matmul3,
     matvec3,
     scale3,
     sub3,
-    symvec3,
     tmatvec3,
     transpose3,
 )
@@ -44,7 +50,6 @@ from linkwork.spatial.vectors import (
     add6,
     angular,
     dot6,
-    join,
     linear,
     scale6,
     sub6,
@@ -54,235 +59,89 @@ from linkwork.spatial.vectors import (
 
 # Columns of `change`, one row per body: poses in the parent at both ends of the step, displacement, momentum that the
 # start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.
-R_0, P_0, R_1, P_1, E_D, P_D = 0, 9, 12, 21, 24, 33
+R_0, P_0, R_1, P_1, TURN, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
+# CARRIED_MOMENTUM of `moving`, and what it was when the step began: see `variational_tree`.
 COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
 S_0, S_1, COLUMN_D, ROW_D, D_D, RHO_D = 0, 6, 12, 18, 24, 30
 
+SMALL_HALF_TURN = 0.3  # [rad] up to which five terms of the series of the sine are exact to rounding
 SINGULAR = 1e-14  # part of the momenta met that must be left of D
-
-
-# ----------------------------------------------------------------------------------------------------------- one body
-
-
-@inlined
-def cayley_vector(E):
-    """x with 1 + E = cay(x): 2 tan(θ/2) times the axis."""
-    k = 2.0 / (4.0 + E[0] + E[4] + E[8])
-    return (k * (E[7] - E[5]), k * (E[2] - E[6]), k * (E[3] - E[1]))
-
-
-@inlined
-def center_and_inertia(body, i):
-    """Mass, centre of mass and the inertia about it."""
-    m, a, b, c, xx, xy, xz, yy, yz, zz = load10(body, i, INERTIA)
-    if m == 0.0:
-        return m, ZERO3, (xx, xy, xz, yy, yz, zz)
-    x = a / m
-    y = b / m
-    z = c / m
-    about = (xx - b * y - c * z, xy + a * y, xz + a * z, yy - a * x - c * z, yz + b * z, zz - a * x - b * y)
-    return m, (x, y, z), about
-
-
-@inlined
-def momentum_at_start(body, i, E, d, h):
-    """(6): the momentum of a body that is displaced by 1 + E, d in the step, in its frame at the start."""
-    m, c, J = center_and_inertia(body, i)
-    x = cayley_vector(E)
-    Jx = symvec3(J, x)
-    spin = add3(add3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))
-    f = scale3(m / h, add3(matvec3(E, c), d))
-    return join(add3(cross3(c, f), scale3(1.0 / h, spin)), f)
-
-
-@inlined
-def momentum_at_end(body, i, E, d, h):
-    """The same momentum in the body's frame at the end."""
-    m, c, J = center_and_inertia(body, i)
-    x = cayley_vector(E)
-    Jx = symvec3(J, x)
-    spin = add3(sub3(Jx, scale3(0.5, cross3(x, Jx))), scale3(0.25 * dot3(x, Jx), x))  # Rdᵀ π h
-    f = scale3(m / h, add3(matvec3(E, c), d))
-    f = add3(f, tmatvec3(E, f))
-    return join(add3(cross3(c, f), scale3(1.0 / h, spin)), f)
-
-
-@inlined
-def turning_block(J, x, h):
-    """A B / h of (7)."""
-    Jx = symvec3(J, x)
-    e = 0.25 * dot3(x, Jx)
-    xx, xy, xz, yy, yz, zz = J
-    # A = J + ½ (x^ J - (J x)^) + ¼ (x·Jx + 2 x (Jx)ᵀ)
-    A = (
-        xx + 0.5 * (x[1] * xz - x[2] * xy) + e + 0.5 * x[0] * Jx[0],
-        xy + 0.5 * (x[1] * yz - x[2] * yy + Jx[2]) + 0.5 * x[0] * Jx[1],
-        xz + 0.5 * (x[1] * zz - x[2] * yz - Jx[1]) + 0.5 * x[0] * Jx[2],
-        xy + 0.5 * (x[2] * xx - x[0] * xz - Jx[2]) + 0.5 * x[1] * Jx[0],
-        yy + 0.5 * (x[2] * xy - x[0] * yz) + e + 0.5 * x[1] * Jx[1],
-        yz + 0.5 * (x[2] * xz - x[0] * zz + Jx[0]) + 0.5 * x[1] * Jx[2],
-        xz + 0.5 * (x[0] * xy - x[1] * xx + Jx[1]) + 0.5 * x[2] * Jx[0],
-        yz + 0.5 * (x[0] * yy - x[1] * xy - Jx[0]) + 0.5 * x[2] * Jx[1],
-        zz + 0.5 * (x[0] * yz - x[1] * xz) + e + 0.5 * x[2] * Jx[2],
-    )
-    k = 1.0 / h
-    a, b, c = x
-    B = (
-        k * (1.0 + 0.25 * a * a),
-        k * (0.25 * a * b - 0.5 * c),
-        k * (0.25 * a * c + 0.5 * b),
-        k * (0.25 * a * b + 0.5 * c),
-        k * (1.0 + 0.25 * b * b),
-        k * (0.25 * b * c - 0.5 * a),
-        k * (0.25 * a * c - 0.5 * b),
-        k * (0.25 * b * c + 0.5 * a),
-        k * (1.0 + 0.25 * c * c),
-    )
-    return matmul3(A, B)
-
-
-@inlined
-def add9(a, b):
-    return (
-        a[0] + b[0],
-        a[1] + b[1],
-        a[2] + b[2],
-        a[3] + b[3],
-        a[4] + b[4],
-        a[5] + b[5],
-        a[6] + b[6],
-        a[7] + b[7],
-        a[8] + b[8],
-    )
-
-
-@inlined
-def scale9(s, a):
-    return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
-
-
-@inlined
-def times_hat(m, p):
-    """m p^: each row crossed with p"""
-    a = cross3((m[0], m[1], m[2]), p)
-    b = cross3((m[3], m[4], m[5]), p)
-    c = cross3((m[6], m[7], m[8]), p)
-    return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
-
-
-@inlined
-def hat_times(p, m):
-    """p^ m: p crossed with each column"""
-    a = cross3(p, (m[0], m[3], m[6]))
-    b = cross3(p, (m[1], m[4], m[7]))
-    c = cross3(p, (m[2], m[5], m[8]))
-    return (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2])
-
-
-@inlined
-def less_outer(m, d, a, b):
-    """m - d a bᵀ"""
-    x = d * a[0]
-    y = d * a[1]
-    z = d * a[2]
-    return (
-        m[0] - x * b[0],
-        m[1] - x * b[1],
-        m[2] - x * b[2],
-        m[3] - y * b[0],
-        m[4] - y * b[1],
-        m[5] - y * b[2],
-        m[6] - z * b[0],
-        m[7] - z * b[1],
-        m[8] - z * b[2],
-    )
-
-
-@inlined
-def k_times(A, B, C, D, s):
-    """K s"""
-    w = angular(s)
-    v = linear(s)
-    return join(add3(matvec3(A, w), matvec3(B, v)), add3(matvec3(C, w), matvec3(D, v)))
-
-
-@inlined
-def times_k(s, A, B, C, D):
-    """sᵀ K"""
-    n = angular(s)
-    f = linear(s)
-    return join(add3(tmatvec3(A, n), tmatvec3(C, f)), add3(tmatvec3(B, n), tmatvec3(D, f)))
 
 
 # ------------------------------------------------------------------------------------------------------------- sweeps
 
 
 @inlined
-def turn_less_one(axis, u):
-    """e with 1 + e the rotation by u [rad] about a unit axis, exact where u is small; zero without an axis."""
-    s = math.sin(u)
-    half = math.sin(0.5 * u)
-    k = 2.0 * half * half
-    x, y, z = axis
+def sine_of_half(u):
+    """sin(u/2), by its series where that ends soon: most joints turn little in a step."""
+    x = 0.5 * u
+    if abs(x) > SMALL_HALF_TURN:
+        return math.sin(x)
+    y = x * x
+    return x - x * y / 6.0 * (1.0 - y / 20.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0 * (1.0 - y / 110.0))))
+
+
+@inlined
+def turn_about(axis, u):
+    """The quaternion of a turn by u [rad] about a unit axis; none without an axis."""
+    half = sine_of_half(u)
+    other = math.sqrt(1.0 - half * half) if abs(u) < 3.0 else math.cos(0.5 * u)  # not negative below π
     n = dot3(axis, axis)  # one, or zero for joints that slide
-    return (
-        k * (x * x - n),
-        k * x * y - s * z,
-        k * x * z + s * y,
-        k * x * y + s * z,
-        k * (y * y - n),
-        k * y * z - s * x,
-        k * x * z - s * y,
-        k * y * z + s * x,
-        k * (z * z - n),
-    )
+    return (1.0 - n + n * other, half * axis[0], half * axis[1], half * axis[2])
 
 
 @inlined
 def joint_displacement(s, i, R0, p0, S):
-    """How joint i moves body i by u in its frame at the start, as 1 + e, b; and the pose in the parent at q."""
+    """How joint i moves body i by u in its frame at the start, as a turn and b; and its origin in the parent at q."""
     if s.tree[i, KIND] == HELICAL:
         u = s.u[s.tree[i, V]]
-        e = turn_less_one(load3(s.body, i, AXIS), u)
-        b = sub3(scale3(u, load3(s.body, i, SLIDE)), matvec3(e, load3(s.body, i, CENTER)))
-        return e, b, add9(R0, matmul3(R0, e)), add3(p0, matvec3(R0, b))
+        turn = turn_about(load3(s.body, i, AXIS), u)
+        b = sub3(scale3(u, load3(s.body, i, SLIDE)), way_of(turn, load3(s.body, i, CENTER)))
+        return turn, b, add3(p0, matvec3(R0, b))
     R1, p1, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
-    return matmul3(transpose3(R0), add9(R1, scale9(-1.0, R0))), tmatvec3(R0, sub3(p1, p0)), R1, p1
+    turn = turn_of_matrix(matmul3(transpose3(R0), add9(R1, scale9(-1.0, R0))))
+    return turn, tmatvec3(R0, sub3(p1, p0)), p1
 
 
 @inlined
 def displace(s, i, S):
-    """Pose of body i in its parent at q, and the displacement 1 + E, d of its frame since the start, from its parent's.
+    """Displacement of the frame of body i since the start, as a turn and d, from its parent's; its pose there at q.
 
-    Differences from no displacement, since rounding of whole poses would add up along the tree. Needs u.
+    The pose comes as origin, pose at the start and turn of the joint: few ask for its matrix (`end_rotation`). Differences
+    from no displacement, since rounding of whole poses would add up along the tree. Needs u.
     """
     parent = s.tree[i, PARENT]
     R0 = load9(s.change, i, R_0)
-    E, d, R1, p1 = joint_displacement(s, i, R0, load3(s.change, i, P_0), S)
+    joint, d, p1 = joint_displacement(s, i, R0, load3(s.change, i, P_0), S)
+    turn = joint
     if parent >= 0:
-        Ep = load9(s.change, parent, E_D)
-        G = matmul3(transpose3(R0), matmul3(Ep, R0))
-        E = add9(add9(G, matmul3(G, E)), E)
-        d = add3(d, tmatvec3(R0, add3(matvec3(Ep, p1), load3(s.change, parent, P_D))))
-    store9(s.change, i, E_D, E)
+        whole = load4(s.change, parent, TURN)
+        axis = tmatvec3(R0, (whole[1], whole[2], whole[3]))
+        turn = one_after_other((whole[0], axis[0], axis[1], axis[2]), joint)
+        d = add3(d, tmatvec3(R0, add3(way_of(whole, p1), load3(s.change, parent, P_D))))
+    store4(s.change, i, TURN, turn)
     store3(s.change, i, P_D, d)
-    return R1, p1, E, d
+    return turn, d, R0, joint, p1
+
+
+@inlined
+def end_rotation(R0, joint):
+    """Orientation in the parent at q, from that at the start and the turn of the joint."""
+    return add9(R0, matmul3(R0, turn_matrix_less_one(joint)))
 
 
 @inlined
 def miss(s, i, S, h):
-    """Displacement of body i from the start to q, and what is missing of its momentum."""
-    R1, p1, E, d = displace(s, i, S)
-    store9(s.change, i, R_1, R1)
-    store3(s.change, i, P_1, p1)
-    store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, E, d, h)))
-    return E
+    """What is missing of the momentum of body i; its displacement and pose as `displace` gives them."""
+    turn, d, R0, joint, p1 = displace(s, i, S)
+    store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, turn, d, h)))
+    return turn, R0, joint, p1
 
 
 @routine
@@ -300,14 +159,14 @@ def displacements_root_to_leaf(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        E = miss(s, i, S, h)
-        m, c, J = center_and_inertia(s.body, i)
-        mR = scale9(m / h, add9(IDENTITY3, E))
-        Rc = times_hat(mR, c)
-        store9(s.change, i, K_A, add9(turning_block(J, cayley_vector(E), h), scale9(-1.0, hat_times(c, Rc))))
-        store9(s.change, i, K_B, hat_times(c, mR))
-        store9(s.change, i, K_C, scale9(-1.0, Rc))
-        store9(s.change, i, K_D, mR)
+        turn, R0, joint, p1 = miss(s, i, S, h)
+        store9(s.change, i, R_1, end_rotation(R0, joint))
+        store3(s.change, i, P_1, p1)
+        A, B, C, D = change_of_momentum(s.body, i, turn, h)
+        store9(s.change, i, K_A, A)
+        store9(s.change, i, K_B, B)
+        store9(s.change, i, K_C, C)
+        store9(s.change, i, K_D, D)
 
 
 @inlined
@@ -494,5 +353,6 @@ def momenta_at_end(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        _, _, E, d = displace(s, i, S)
-        store6(s.change, i, MISSING, momentum_at_end(s.body, i, E, d, h))
+        turn, d, _, _, _ = displace(s, i, S)
+        momentum, _ = momentum_at_end(s.body, i, turn, d, h)
+        store6(s.change, i, MISSING, momentum)

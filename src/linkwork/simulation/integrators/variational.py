@@ -35,16 +35,16 @@ from linkwork.model.layout import (
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
+from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, way_of
 from linkwork.simulation.integrators.discrete_newton import (
-    E_D,
     FORCE,
     GIVEN,
     P_0,
     P_D,
     R_0,
     S_0,
+    TURN,
     WEIGHT,
-    cayley_vector,
     displacements_root_to_leaf,
     eliminate_leaf_to_root,
     gather_leaf_to_root,
@@ -68,6 +68,7 @@ from linkwork.simulation.moving import (
     NOT_CONVERGED,
     OK,
     PASSED,
+    PAST,
     RESIDUAL,
     STAGE,
     SUBSTEP,
@@ -92,6 +93,7 @@ SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
 MIDDLE, SUB_Q, SUB_V = 0, 2, 3  # rows of `stages` beside IMPULSE: q half way, state before the substep
+CARRIED = PAST  # and what rotors and forces of joints give to the first of (5)
 
 
 @inlined
@@ -269,7 +271,8 @@ def keep_start(table, h):
         kinetic += 0.5 * dot6(twist, momentum)
         store6(s.change, i, GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, FORCE))))
     for j in range(s.v.shape[0]):
-        kinetic += 0.5 * s.dof[j, ARMATURE] * s.v[j] * s.v[j]
+        s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
+        kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
         store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
     s.numbers[KINETIC_START] = kinetic
 
@@ -304,16 +307,17 @@ def balances(table, h):
     work = 0.0
     involved = 0.0
     for i in range(s.tree.shape[0]):
-        turn = cayley_vector(load9(s.change, i, E_D))
-        share = 0.5 * dot6(load6(s.change, i, FORCE), join(turn, load3(s.change, i, P_D)))
+        x = cayley_vector(load4(s.change, i, TURN))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(x, load3(s.change, i, P_D)))
         work += share
         involved += abs(share)
     outside_wrenches(table)
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        E = load9(s.change, i, E_D)
+        turn = load4(s.change, i, TURN)
         d = load3(s.change, i, P_D)
-        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(E), add3(d, tmatvec3(E, d))))
+        d = add3(d, way_of(back(turn), d))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
         work += share
         involved += abs(share)
         twist = ZERO6
@@ -414,8 +418,8 @@ def impulses_at_start(table, h):
     for i in range(s.tree.shape[0]):
         joint_forces(table, i, h)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            rotor = s.dof[j, ARMATURE] * (s.stages[SUB_V, j] - s.v[j])
-            s.drive[j] = rotor + 0.5 * h * (s.effort[j] + s.drive[j])
+            rotor = s.dof[j, ARMATURE] * s.v[j]
+            s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * (s.effort[j] + s.drive[j])
 
 
 @routine

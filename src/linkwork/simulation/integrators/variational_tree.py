@@ -1,19 +1,20 @@
-"""A whole variational step of a tree, without waiting for evaluations from outside.
+"""Variational steps of a tree, one after another without velocities in between.
 
-`variational` asks for two evaluations per step: at its start for a guess, and at its end. Here the guess comes from the
-last step, whose mean velocities w and velocities at the ends it knows: with steps of one length
+`variational` asks for two evaluations per step: at its start for a guess, and at its end for the velocities. Neither is
+needed to go on: the guess comes from the steps before (`past`), and the momenta with which a step ends are those with which
+the next one begins,
 
-    w½ ≈ w₋³⁄₂ + 2 (v₀ - v₋₁)                                                              (9)  docs/integrators.md
+    P = Λ(q, q⁺) + ½ h f(q⁺)  of bodies,     p = ½ h τ̄ + rotors  of joints                        (10)  docs/integrators.md
 
-to third order, since w½ + w₋½ = 2 v₀ but for the same error as w₋½ + w₋³⁄₂ = 2 v₋₁ one step before. The evaluation at the
-end takes the poses of the displacements that it needs anyway. Lengths of substeps are remembered: where a step was halved,
-the next one begins with that length, and grows back within four steps.
+Velocities, M v⁺ = Jᵀ P + p, are found when somebody wants them: at the end of a call, and every so many steps for the
+balance of energy. They change nothing in the steps that follow.
 """
 
 import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
+    ACCELERATION,
     BIAS,
     EFFORT_D,
     IA,
@@ -29,167 +30,358 @@ from linkwork.dynamics.aba import (
     inertias_leaf_to_root,
 )
 from linkwork.model.joint_kernels import body_motion
-from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, V
-from linkwork.simulation.accelerate import (
-    FROM_REST,
-    HALF_WAY,
-    accelerate,
-    apply_loads,
-    joint_efforts,
-    world_poses_root_to_leaf,
+from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.accelerate import HALF_WAY, accelerate, world_poses_root_to_leaf
+from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
+from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, momentum_at_end, way_of
+from linkwork.simulation.integrators.discrete_newton import (
+    FORCE,
+    GIVEN,
+    MISSING,
+    P_0,
+    P_D,
+    R_0,
+    S_0,
+    S_1,
+    TURN,
+    displace,
+    end_rotation,
 )
-from linkwork.simulation.integrators.chart import EVALUATE
-from linkwork.simulation.integrators.discrete_newton import displace, momentum_at_end
+from linkwork.simulation.integrators.lengths import SHORTEST, first_length, lengthen, shorten
+from linkwork.simulation.integrators.past import (
+    MEAN_V,
+    begin_past,
+    guess_from_past,
+    has_past,
+    remember_end,
+    remember_mean,
+    remembers,
+)
 from linkwork.simulation.integrators.variational import (
-    SHORTEST,
-    SUB_V,
-    begin,
-    begin_substep,
-    end_substep,
-    find_end,
+    CARRIED,
+    LARGEST_DEBT,
+    LARGEST_GAP,
+    SUB_Q,
     guess_by_acceleration,
-    halve,
+    has_floating_tree,
+    impulses_at_end,
+    outside_wrenches,
+    solve,
 )
-from linkwork.simulation.moving import EVALUATIONS, LOADS, OK, PASSED, PAST, SUBSTEP, SUBSTEP_WISH, moving_of
-from linkwork.spatial.inertia import rigid_as_articulated
-from linkwork.spatial.memory import load6, load10, store3, store6, store9
-from linkwork.spatial.vectors import ZERO6, add6, scale6, sub6, twist_to_child
+from linkwork.simulation.moving import (
+    CARRIED_MOMENTUM,
+    COUNTED_KINETIC,
+    ENERGY_DEBT,
+    ENERGY_GAP,
+    ENERGY_WITHIN,
+    ERROR_BEFORE,
+    EVALUATIONS,
+    IMPULSE,
+    LOADS,
+    NOT_CONVERGED,
+    OK,
+    PASSED,
+    PAST,
+    PAST_ROWS,
+    SUBSTEP,
+    TOP_KINETIC,
+    UNCOUNTED_STEPS,
+    WORK,
+    moving_of,
+)
+from linkwork.spatial.inertia import rigid_as_articulated, rigid_times_twist
+from linkwork.spatial.memory import load3, load6, load10, store3, store6, store9
+from linkwork.spatial.rotations import add3
+from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
-# Rows of `stages`, with one more number each: mean velocities of the last substep (its length); their guess for the next
-# (one, if a substep was made); velocities at its end.
-MEAN_V, NEXT_V, END_V = PAST, PAST + 1, PAST + 2
-GROWTH = 2.0**0.25  # of the length wished for, from step to step
+CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
+JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
+STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 16, 4  # steps from one count of the energy to the next
+NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+@routine
+def begin_steps(table, h):
+    """Before the first of some steps: momenta are those that the last step left, or follow from the velocities."""
+    s = moving_of(table)
+    if remembers(table):
+        return
+    begin_past(table, h)
+    S = s.dof_work[:, S_D : S_D + 6]
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        R, p, twist, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, S)
+        if s.tree[i, PARENT] >= 0:
+            twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
+        store6(s.work, i, TWIST, twist)
+        momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
+        store6(s.change, i, CARRIED_MOMENTUM, momentum)
+        kinetic += 0.5 * dot6(twist, momentum)
+    for j in range(s.v.shape[0]):
+        s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
+        kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
+    s.numbers[COUNTED_KINETIC] = kinetic
+    s.numbers[WORK] = 0.0
+    s.numbers[UNCOUNTED_STEPS] = 0.0
+
+
+@routine
+def end_steps(table, status, made):
+    """After the last of some steps, of which `made` succeeded: velocities, and mean accelerations in the last step."""
+    s = moving_of(table)
+    if status != OK:
+        s.stages[PAST + 1, s.q.shape[0]] = 0.0  # what is remembered belongs to a step that was taken back
+        if made > 0:
+            for i in range(s.tree.shape[0]):
+                store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
+            for j in range(s.v.shape[0]):
+                s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
+            velocities(table, CARRIED_MOMENTUM, CARRIED)
+        return
+    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    for j in range(s.v.shape[0]):
+        s.qdd[j] = 2.0 * (s.v[j] - s.u[j] / s.numbers[SUBSTEP]) / s.numbers[SUBSTEP]
+    remember_end(table)
 
 
 @routine
 def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
-    begin(table, h)
-    s.numbers[SUBSTEP] = first_substep(h, s.numbers[SUBSTEP_WISH])
+    for i in range(s.tree.shape[0]):
+        store6(s.change, i, CARRIED_BEFORE, load6(s.change, i, CARRIED_MOMENTUM))
+    for j in range(s.v.shape[0]):
+        s.stages[JOINTS_BEFORE, j] = s.stages[CARRIED, j]
+    s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]
+    s.numbers[PASSED] = 0.0
+    s.numbers[SUBSTEP] = first_length(table, h)
     status = EVALUATE
     while status == EVALUATE:
         status = one_substep(table, h)
-    s.numbers[SUBSTEP_WISH] *= GROWTH
-    if s.numbers[SUBSTEP_WISH] >= h:
-        s.numbers[SUBSTEP_WISH] = math.inf
+    if status == DONE:
+        lengthen(table, h)
+        s.numbers[UNCOUNTED_STEPS] += 1.0
+        in_parts = s.numbers[SUBSTEP] < h
+        if s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT):
+            count_energy(table)
     return status
-
-
-@inlined
-def first_substep(h, wish):
-    """h, or that by a power of two which is at most `wish`."""
-    span = h
-    while span > 1.0001 * wish and span > h * SHORTEST:
-        span *= 0.5
-    return span
 
 
 @routine
 def one_substep(table, h):
     s = moving_of(table)
-    begin_substep(table)
     span = s.numbers[SUBSTEP]
-    if remembers(table):
-        move_root_to_leaf(table)
-        for k in range(s.v.shape[0]):
-            s.u[k] = span * s.stages[NEXT_V, k]
+    is_alike = has_past(table) and s.stages[MEAN_V, s.q.shape[0]] == span
+    begun = 0.0
+    if not is_alike:
+        velocities(table, CARRIED_MOMENTUM, CARRIED)
+        begun = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
+    if has_past(table):
+        guess_from_past(table, span)
     else:
-        bad = accelerate(table, HALF_WAY, h)
+        bad = accelerate(table, HALF_WAY, span)
         if bad != OK:
-            return bad if s.numbers[PASSED] == 0.0 else halve(table, h)
+            return bad
         guess_by_acceleration(table, span)
-    if not find_end(table, span) or accelerate_from_rest(table, span) != OK:
+    for k in range(s.q.shape[0]):
+        s.stages[SUB_Q, k] = s.q[k]
+    start_root_to_leaf(table, span)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
+    if not solve(table, span):
         return halve(table, h)
-    before = s.numbers[SUBSTEP_WISH]
-    status = end_substep(table, h)
-    if s.numbers[SUBSTEP_WISH] == before:  # it was not halved
-        remember(table, span)
-    return status
+    impulses_at_end(table, span)
+    kinetic, before, after, involved = end_root_to_leaf(table, span)
+    gap = kinetic - before - s.numbers[ENERGY_WITHIN]
+    if not is_alike:
+        velocities(table, MISSING, IMPULSE)
+        gap = kinetic_energy(table, MISSING, IMPULSE) - begun - before - after
+    s.numbers[ENERGY_GAP] = gap
+    if not abs(gap) <= LARGEST_GAP * (2.0 * kinetic + involved) and span > h * SHORTEST:
+        return halve(table, h)
+    s.numbers[ENERGY_WITHIN] = kinetic + after
+    s.numbers[WORK] += before + after
+    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    carry_on(table)
+    remember_mean(table, span)
+    if not math.isfinite(kinetic):
+        return NOT_CONVERGED
+    left = h - s.numbers[PASSED]
+    if span >= left:
+        return DONE
+    s.numbers[PASSED] += span
+    if h - s.numbers[PASSED] < 1.5 * span:
+        s.numbers[SUBSTEP] = h - s.numbers[PASSED]
+    return EVALUATE
 
 
-# ------------------------------------------------------------------------------------------------ guess from the last step
+@routine
+def halve(table, h):
+    """Back to where the substep began, and on with one of half the length."""
+    s = moving_of(table)
+    if not shorten(table, h):
+        return NOT_CONVERGED
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.stages[SUB_Q, k]
+    return EVALUATE
+
+
+# ------------------------------------------------------------------------------------------------------------ both ends
 
 
 @inlined
-def remembers(table):
-    """Whether the last substep had the length of this one and ended where it begins."""
+def is_pushed(table):
+    """Whether anything acts on bodies from outside."""
     s = moving_of(table)
-    last = s.q.shape[0]
-    found = s.stages[NEXT_V, last] != 0.0 and s.stages[MEAN_V, last] == s.numbers[SUBSTEP]
-    for k in range(s.v.shape[0]):
-        found = found and s.stages[END_V, k] == s.v[k]
-    return found
+    g = s.gravity
+    return g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0 or s.counts[LOADS] > 0 or s.wrench.shape[0] > 0
 
 
 @routine
-def remember(table, span):
-    """(9), for the substep after the one that was just made."""
-    s = moving_of(table)
-    n = s.v.shape[0]
-    last = s.q.shape[0]
-    follows = s.stages[NEXT_V, last] != 0.0 and s.stages[MEAN_V, last] == span
-    for k in range(n):
-        follows = follows and s.stages[END_V, k] == s.stages[SUB_V, k]
-    for k in range(n):
-        mean = s.u[k] / span
-        s.stages[NEXT_V, k] = 2.0 * s.v[k] - mean
-        if follows:
-            s.stages[NEXT_V, k] = s.stages[MEAN_V, k] + 2.0 * (s.v[k] - s.stages[SUB_V, k])
-        s.stages[MEAN_V, k] = mean
-        s.stages[END_V, k] = s.v[k]
-    s.stages[MEAN_V, last] = span
-    s.stages[NEXT_V, last] = 1.0
+def push(table):
+    """Wrenches from outside into FORCE, poses being those in `work`."""
+    if moving_of(table).counts[LOADS] > 0:
+        world_poses_root_to_leaf(table)
+    outside_wrenches(table)
 
 
 @routine
-def move_root_to_leaf(table):
-    """Poses and twists at (q, v), as an evaluation would leave them."""
+def start_root_to_leaf(table, h):
+    """Poses at q, and what the first of (5) is given: momenta carried, with half the impulses of forces on bodies."""
     s = moving_of(table)
-    S = s.dof_work[:, S_D : S_D + 6]
+    S = s.change_dof[:, S_0 : S_0 + 6]
     for i in range(s.tree.shape[0]):
-        R, p, twist, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, S)
-        if s.tree[i, PARENT] >= 0:
-            twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
+        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+        store9(s.change, i, R_0, R)
+        store3(s.change, i, P_0, p)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
-        store6(s.work, i, TWIST, twist)
-    if s.counts[LOADS] > 0:
-        world_poses_root_to_leaf(table)
-
-
-# ------------------------------------------------------------------------------------------------------------ the end
+        store6(s.change, i, GIVEN, load6(s.change, i, CARRIED_MOMENTUM))
+    if is_pushed(table):
+        push(table)
+        for i in range(s.tree.shape[0]):
+            store6(s.change, i, GIVEN, add6(load6(s.change, i, GIVEN), scale6(0.5 * h, load6(s.change, i, FORCE))))
 
 
 @routine
-def accelerate_from_rest(table, h):
-    """`accelerate` from rest by all momenta, with displacements, momenta and poses at the end found on the way."""
+def end_root_to_leaf(table, h):
+    """(10): momenta of bodies at the end into MISSING, those of joints into IMPULSE.
+
+    Returns the kinetic energy of the motion within the step, the work of all forces in its halves, and its size [J].
+    """
+    s = moving_of(table)
+    S = s.change_dof[:, S_1 : S_1 + 6]
+    pushed = is_pushed(table)
+    kinetic = 0.0
+    before = 0.0
+    after = 0.0
+    involved = 0.0
+    for i in range(s.tree.shape[0]):
+        turn, d, R0, joint, p1 = displace(s, i, S)
+        momentum, energy = momentum_at_end(s.body, i, turn, d, h)
+        store6(s.change, i, MISSING, momentum)
+        kinetic += energy
+        if pushed:
+            store9(s.work, i, R_, end_rotation(R0, joint))
+            store3(s.work, i, P_, p1)
+            share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+            before += share
+            involved += abs(share)
+    if pushed:
+        push(table)
+        for i in range(s.tree.shape[0]):
+            turn = load4(s.change, i, TURN)
+            d = load3(s.change, i, P_D)
+            d = add3(d, way_of(back(turn), d))
+            share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+            after += share
+            involved += abs(share)
+            momentum = add6(load6(s.change, i, MISSING), scale6(0.5 * h, load6(s.change, i, FORCE)))
+            store6(s.change, i, MISSING, momentum)
+    for j in range(s.v.shape[0]):
+        rotor = s.dof[j, ARMATURE] * s.u[j] / (h * h)
+        kinetic += 0.5 * rotor * s.u[j]
+        share = 0.5 * s.u[j] * (s.effort[j] + s.stages[IMPULSE, j] - 2.0 * rotor)
+        before += share
+        after += share
+        involved += 2.0 * abs(share)
+        s.stages[IMPULSE, j] = 0.5 * h * (s.effort[j] + s.stages[IMPULSE, j])
+    return kinetic, before, after, involved
+
+
+@routine
+def carry_on(table):
+    """What the next step begins with."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, MISSING))
+    for j in range(s.v.shape[0]):
+        s.stages[CARRIED, j] = s.stages[IMPULSE, j]
+
+
+# ----------------------------------------------------------------------------------------------------------- velocities
+
+
+@routine
+def velocities(table, column, row):
+    """v at q of the momenta in a column of `change` and a row of `stages`: `aba` from rest; returns as that."""
     s = moving_of(table)
     s.counts[EVALUATIONS] += 1
-    joint_efforts(table, FROM_REST, h)
     S = s.dof_work[:, S_D : S_D + 6]
     for i in range(s.tree.shape[0]):
-        R1, p1, E, d = displace(s, i, S)
-        store9(s.work, i, R_, R1)
-        store3(s.work, i, P_, p1)
-        store6(s.work, i, TWIST, ZERO6)
+        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+        store9(s.work, i, R_, R)
+        store3(s.work, i, P_, p)
         store6(s.work, i, BIAS, ZERO6)
         A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
         store6(s.work, i, IA, A)
         store9(s.work, i, IB, B)
         store6(s.work, i, IC, C)
-        p = scale6(-2.0 / h, momentum_at_end(s.body, i, E, d, h))
-        if s.wrench.shape[0] > 0:
-            p = sub6(p, load6(s.wrench, i, 0))
-        store6(s.work, i, PA, p)
+        store6(s.work, i, PA, scale6(-1.0, load6(s.change, i, column)))
         j = s.tree[i, V]
+        for k in range(s.tree[i, DOF]):
+            s.resistance[j + k, ARMATURE] = s.dof[j + k, ARMATURE]
+            s.dof_work[j + k, EFFORT_D] = s.stages[row, j + k]
         if s.tree[i, KIND] == HELICAL:
-            s.work[i, U_SMALL] = s.drive[j]
-        else:
-            for k in range(s.tree[i, DOF]):
-                s.dof_work[j + k, EFFORT_D] = s.drive[j + k]
-    apply_loads(table)
+            s.work[i, U_SMALL] = s.stages[row, j]
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad < 0:
-        accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)
+        accelerations_root_to_leaf(s.tree, s.body, NO_GRAVITY, s.work, s.dof_work, s.v)
     return bad
+
+
+@routine
+def kinetic_energy(table, column, row):
+    """½ v·p, right after `velocities` [J]."""
+    s = moving_of(table)
+    energy = 0.0
+    for i in range(s.tree.shape[0]):
+        energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, ACCELERATION))  # from rest: its twist
+    for j in range(s.v.shape[0]):
+        energy += 0.5 * s.stages[row, j] * s.v[j]
+    return energy
+
+
+@routine
+def count_energy(table):
+    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part.
+
+    Momentum of floating trees would change with them: there nothing is settled.
+    """
+    s = moving_of(table)
+    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    kinetic = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
+    debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
+    s.numbers[UNCOUNTED_STEPS] = 0.0
+    s.numbers[WORK] = 0.0
+    if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
+        part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
+        scale = math.sqrt(1.0 - part)
+        for i in range(s.tree.shape[0]):
+            store6(s.change, i, CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, CARRIED_MOMENTUM)))
+        for j in range(s.v.shape[0]):
+            s.stages[CARRIED, j] *= scale
+        debt -= part * kinetic
+        s.numbers[ENERGY_WITHIN] -= part * kinetic
+        kinetic -= part * kinetic
+    s.numbers[COUNTED_KINETIC] = kinetic
+    s.numbers[ENERGY_DEBT] = debt

@@ -1,0 +1,73 @@
+"""How long the parts are in which a variational step is made: h, h/2, h/4, ...
+
+A part that fails is made again at half the length. Lengths double again from step to step, up to one that failed twice
+within a few steps: that one is tried after four steps, and after twice as many each time that it fails again.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.moving import (
+    FAILED_LENGTH,
+    HALVINGS,
+    SINCE_FAILURE,
+    SUBSTEP,
+    SUBSTEP_WISH,
+    WAIT,
+    WAIT_LEFT,
+    moving_of,
+)
+
+SHORTEST = 2.0**-10  # part of a step to which it is halved at most
+FEW = 4.0  # steps within which a length that fails twice is too long for now
+FIRST_WAIT, LONGEST_WAIT = 2.0, 64.0  # steps until it is tried again
+
+
+@inlined
+def first_length(table, h):
+    """h, or that by a power of two which is at most the length wished for [s]."""
+    wish = moving_of(table).numbers[SUBSTEP_WISH]
+    span = h
+    while span > 1.0001 * wish and span > h * SHORTEST:
+        span *= 0.5
+    return span
+
+
+@routine
+def shorten(table, h):
+    """Half the present length from here on; False where it is the shortest already."""
+    s = moving_of(table)
+    s.counts[HALVINGS] += 1
+    span = s.numbers[SUBSTEP]
+    if span <= h * SHORTEST:
+        return False
+    failed = s.numbers[FAILED_LENGTH]
+    if failed > 0.0 and span > 0.9999 * failed:
+        s.numbers[WAIT] = min(2.0 * s.numbers[WAIT], LONGEST_WAIT)
+    elif s.numbers[SINCE_FAILURE] > 0.0:
+        s.numbers[FAILED_LENGTH] = span
+        s.numbers[WAIT] = FIRST_WAIT
+    s.numbers[WAIT_LEFT] = s.numbers[WAIT]
+    s.numbers[SINCE_FAILURE] = FEW
+    s.numbers[SUBSTEP] = 0.5 * span
+    s.numbers[SUBSTEP_WISH] = 0.5 * span
+    return True
+
+
+@routine
+def lengthen(table, h):
+    """After a step of h [s]: the length that the next one may begin with."""
+    s = moving_of(table)
+    s.numbers[SINCE_FAILURE] = max(0.0, s.numbers[SINCE_FAILURE] - 1.0)
+    if s.numbers[SUBSTEP_WISH] == math.inf:
+        return
+    failed = s.numbers[FAILED_LENGTH]
+    longer = 2.0 * s.numbers[SUBSTEP_WISH]
+    if failed > 0.0 and longer > 0.9999 * failed:
+        s.numbers[WAIT_LEFT] -= 1.0
+        if s.numbers[WAIT_LEFT] > 0.0:
+            return
+        if s.numbers[SUBSTEP_WISH] > 0.9999 * failed:  # it did well for as long as it had to wait
+            s.numbers[FAILED_LENGTH] = 0.0
+        s.numbers[WAIT_LEFT] = s.numbers[WAIT]
+    s.numbers[SUBSTEP_WISH] = longer if longer < h else math.inf

@@ -1,0 +1,131 @@
+"""What a variational step of a tree remembers of the steps before: momenta that go on, and mean velocities for the guess.
+
+Coordinates at the ends of the last steps follow from the mean velocities w of these; a polynomial through them, continued
+to the end of the next step, is its guess, whatever the lengths of all these steps:
+
+    U(0) = 0,   U(-h₁) = -h₁ w₁,   U(-h₁ - h₂) = -h₁ w₁ - h₂ w₂, ...      u ≈ U(h) = Σ aₖ wₖ        (9)  docs/integrators.md
+
+In the beginning a step of almost no length with the velocities there stands for the past. What is remembered holds as long
+as coordinates and velocities are those that the last step left, on the same linkage.
+"""
+
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.moving import PAST, moving_of
+
+# Rows of `stages`, with one more number each: coordinates and velocities at the end (the linkage that they belong to;
+# nothing); mean velocities of the last substeps, the latest first (their lengths).
+END_Q, END_V, MEAN_V = PAST + 1, PAST + 2, PAST + 3
+REMEMBERED = 4
+NO_LENGTH = 1e-3  # part of a step that stands for none
+
+
+@inlined
+def linkage_mark(table):
+    """A number that differs, for all practical purposes, between linkages: of joints, inertias and their order."""
+    s = moving_of(table)
+    mark = 1.0 + s.v.shape[0]
+    for i in range(s.tree.shape[0]):
+        row = 0.0
+        for k in range(s.body.shape[1]):
+            row += (1.0 + k) * abs(s.body[i, k])
+        mark += (1.0 + 1e-3 * i) * row
+    return mark
+
+
+@routine
+def remembers(table):
+    """Whether the last step ended at the present state of the same linkage."""
+    s = moving_of(table)
+    found = s.stages[END_Q, s.q.shape[0]] == linkage_mark(table)
+    for k in range(s.q.shape[0]):
+        found = found and s.stages[END_Q, k] == s.q[k]
+    for k in range(s.v.shape[0]):
+        found = found and s.stages[END_V, k] == s.v[k]
+    return found
+
+
+@routine
+def remember_end(table):
+    """The present state as the one that the last step left."""
+    s = moving_of(table)
+    s.stages[END_Q, s.q.shape[0]] = linkage_mark(table)
+    for k in range(s.q.shape[0]):
+        s.stages[END_Q, k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        s.stages[END_V, k] = s.v[k]
+
+
+@routine
+def begin_past(table, h):
+    """The past of a linkage that has none: its velocities v, for a moment."""
+    s = moving_of(table)
+    last = s.q.shape[0]
+    for row in range(MEAN_V, MEAN_V + REMEMBERED):
+        s.stages[row, last] = 0.0
+    s.stages[MEAN_V, last] = NO_LENGTH * h
+    for k in range(s.v.shape[0]):
+        s.stages[MEAN_V, k] = s.v[k]
+
+
+@inlined
+def has_past(table):
+    """Whether more is known than velocities."""
+    s = moving_of(table)
+    return s.stages[MEAN_V + 1, s.q.shape[0]] != 0.0
+
+
+@routine
+def remember_mean(table, span):
+    """The displacements u of a substep of `span` [s] that was just made."""
+    s = moving_of(table)
+    last = s.q.shape[0]
+    for row in range(MEAN_V + REMEMBERED - 1, MEAN_V, -1):
+        s.stages[row, last] = s.stages[row - 1, last]
+        for k in range(s.v.shape[0]):
+            s.stages[row, k] = s.stages[row - 1, k]
+    s.stages[MEAN_V, last] = span
+    for k in range(s.v.shape[0]):
+        s.stages[MEAN_V, k] = s.u[k] / span
+
+
+@inlined
+def ahead(lengths, k, h):
+    """aₖ of (9): what the mean velocity of the k-th last of steps of these lengths counts for in the next one of h [s]."""
+    found = 0.0
+    node = 0.0  # where the polynomial is given: 0, -h₁, -h₁ - h₂, ...
+    for i in range(len(lengths)):
+        node -= lengths[i]
+        if i >= k and lengths[i] > 0.0:
+            part = 1.0  # Lagrange's polynomial of this node at h
+            other = 0.0
+            for e in range(len(lengths) + 1):
+                if e != i + 1 and (e == 0 or lengths[e - 1] > 0.0):
+                    part *= (h - other) / (node - other)
+                if e < len(lengths):
+                    other -= lengths[e]
+            found -= part
+    return found * lengths[k]
+
+
+@routine
+def guess_from_past(table, h):
+    """(9): displacements in the step of h [s] into u."""
+    s = moving_of(table)
+    last = s.q.shape[0]
+    lengths = (
+        s.stages[MEAN_V, last],
+        s.stages[MEAN_V + 1, last],
+        s.stages[MEAN_V + 2, last],
+        s.stages[MEAN_V + 3, last],
+    )
+    a = ahead(lengths, 0, h)
+    b = ahead(lengths, 1, h)
+    c = ahead(lengths, 2, h)
+    d = ahead(lengths, 3, h)
+    for k in range(s.v.shape[0]):
+        s.u[k] = (
+            a * s.stages[MEAN_V, k]
+            + b * s.stages[MEAN_V + 1, k]
+            + c * s.stages[MEAN_V + 2, k]
+            + d * s.stages[MEAN_V + 3, k]
+        )
