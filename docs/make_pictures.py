@@ -90,11 +90,20 @@ def walking(model: lw.Model) -> lw.State:
     return model.state(q=q)
 
 
+def winding(model: lw.Model) -> lw.State:
+    """Waves to the sides along a snake, and a head that is lifted."""
+    q = model.neutral().q
+    for i in range(1, model.n_bodies):
+        q[model.q_slice(f"link_{i}")] = 0.9 * np.cos(2.0 * np.pi * i / 16.0) if i % 2 else (0.25 if i < 7 else 0.0)
+    return model.state(q=q)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "pendulum": lambda: Picture(lw.library.pendulum(), swung, (12, -75)),
     "double_pendulum": lambda: Picture(lw.library.double_pendulum(), swung, (12, -75)),
     "chain": lambda: Picture(lw.library.chain(30), curling, (14, -70)),
     "coil": lambda: Picture(lw.library.coil(150), view=(-20, 10)),
+    "snake": lambda: Picture(lw.library.snake(40), winding, (46, -62)),
     "bicycle_chain": lambda: Picture(lw.library.bicycle_chain(30), sagging, (22, -70)),
     "star": lambda: Picture(lw.library.star(60, 2), shaken(0.08)),
     "ball_star": lambda: Picture(lw.library.ball_star(), shaken(0.22), (-14, -60)),

@@ -99,3 +99,26 @@ def test_two_fast_bodies_with_faces_meet_with_all_their_points(kind):
     assert twists[0, 4] == pytest.approx(0.0, abs=SOLVED * 60.0)
     rounding = 1e3 * np.finfo(float).eps * 120.0
     assert sim.momentum.angular == pytest.approx(before.angular, abs=rounding)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("thing", ["plate", "rod", "end of a chain"])
+def test_thin_links_do_not_tunnel(kind, thing):
+    """A link of 1 mm at 100 m/s and a wall of 1 mm, a hundred times its thickness in a step; one of them ends a chain."""
+    shape = lw.Box((0.001, 0.05, 0.05)) if thing == "plate" else lw.Capsule(0.0005, 0.05)
+    inertia = lw.Inertia.box(0.01, (0.001, 0.05, 0.05))
+    linkage = lw.Linkage("shot", gravity=(0.0, 0.0, 0.0))
+    linkage.add_body("link", joint=lw.Free(), inertia=inertia, shapes=[shape])
+    if thing == "end of a chain":
+        for i in range(4):
+            above = "link" if i == 0 else f"link_{i - 1}"
+            linkage.add_body(f"link_{i}", above, lw.Revolute((0, 1, 0)), lw.Pose((0, 0, 0.06)), inertia, shapes=[shape])
+    linkage.add_obstacle("wall", lw.Box((0.001, 1.0, 1.0)), lw.Pose((0.25, 0.0, 0.0)))
+    model = linkage.compile()
+    v = np.zeros(model.nv)
+    v[3] = 100.0
+    sim = simulate(kind, model, lw.State(model.neutral().q, v), contact=lw.Contact())
+    for _ in range(20):
+        sim.advance(1e-3)
+        assert lw.body_poses(model, sim.state)[:, 0, 3].max() < 0.2495 - 0.0005 + 1e-6
+    assert len(sim.contacts) > 0

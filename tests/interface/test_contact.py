@@ -294,6 +294,34 @@ def test_queries_refuse_what_is_not_there():
         lw.closest(bare_model, bare_model.neutral(), "b", "b")
 
 
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_queries_take_a_simulation_as_it_is_now(simulation):
+    """What a model answers for the state of the simulation, with the pairs that its contact ignores."""
+    linkage = ball(("floor", lw.Plane()), ("post", lw.Sphere(0.1, placement=lw.Pose((0.25, 0, 0.3)))))
+    model = linkage.compile()
+    start = at(model, 0, 0, 0.3)
+    sim = simulation(model, start, contact=lw.Contact(ignore=(("ball", "post"),)))
+    sim.advance(1e-3, 100)
+    for other in ("floor", "post"):
+        now, asked = lw.closest(sim, "ball", other), lw.closest(model, sim.state, "ball", other)
+        assert now.distance == asked.distance
+    assert lw.closest(sim, "ball", "floor").distance < 0.2
+    assert lw.clearance(sim).names == ("ball", "floor")
+    assert lw.clearance(model, sim.state).names == ("ball", "post")
+    assert not lw.in_collision(sim)
+    for wrong in (("ball", "floor"), (sim.state, "ball"), (sim.state, "ball", "floor", "post")):
+        with pytest.raises(lw.StateError, match=r"closest\(sim, a, b\)"):
+            lw.closest(model, *wrong)
+    with pytest.raises(lw.StateError, match=r"closest\(sim, a, b\)"):
+        lw.closest(sim, sim.state, "ball", "floor")
+    with pytest.raises(lw.StateError, match="its own state"):
+        lw.clearance(sim, sim.state)
+    with pytest.raises(lw.StateError, match="needs a state"):
+        lw.in_collision(model)
+    with pytest.raises(lw.ModelError, match="or a simulation"):
+        lw.clearance("ball")
+
+
 def test_pairs_can_be_ignored():
     """By name in the model, by name in the settings, by groups, by being drawn only; joined bodies always."""
 

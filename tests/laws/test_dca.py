@@ -63,6 +63,7 @@ LIBRARY = {
     "chain": {"joints": 40},
     "coil": {"joints": 40},
     "bicycle_chain": {},
+    "snake": {"joints": 30},
     "star": {"arms": 9, "joints_per_arm": 3},
     "ball_star": {"arms": 9},
     "broom": {"handle": 7, "bristles": 12},

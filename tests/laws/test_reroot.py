@@ -35,6 +35,7 @@ SMALL = {
     "chain": {"joints": 30},
     "coil": {"joints": 30},
     "bicycle_chain": {"links": 20},
+    "snake": {"joints": 20},
     "star": {"arms": 6, "joints_per_arm": 2},
     "broom": {"handle": 6, "bristles": 6},
     "caterpillar": {"spine": 6},

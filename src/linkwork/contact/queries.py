@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -161,36 +161,76 @@ class Collisions:
         return found
 
 
-def _collisions(model: Model) -> Collisions:
-    """One answerer per model and thread."""
+class Placed(Protocol):
+    """A simulation: a model, where it is now, and which pairs may touch in it."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def state(self) -> State: ...
+
+
+def _collisions(model: Model, settings: Contact | None = None) -> Collisions:
+    """One answerer per model, settings and thread."""
     as_model(model, "a clearance")
-    kept = model.workspaces.__dict__
-    if "collisions" not in kept:
-        kept["collisions"] = Collisions(model)
-    found: Collisions = kept["collisions"]
+    kept = model.workspaces.__dict__.setdefault("collisions", {})
+    if settings not in kept:
+        kept[settings] = Collisions(model, settings)
+    found: Collisions = kept[settings]
     return found
 
 
-def closest(model: Model, state: State, a: str, b: str) -> Closest:
-    """The nearest points of two bodies or obstacles, by name.
+def _of(subject: Model | Placed, state: State | None) -> tuple[Collisions, State]:
+    """The answerer of a model with a state, or of a simulation as it is now, with the pairs that its contact ignores."""
+    if isinstance(subject, Model):
+        if state is None:
+            raise StateError("a distance needs a state: give a model and a state, or a simulation.")
+        return _collisions(subject), state
+    now = getattr(subject, "state", None)
+    if not isinstance(now, State):
+        raise ModelError(f"a distance needs a lw.Model and a state, or a simulation, not {shown(subject)}.")
+    if state is not None:
+        raise StateError("a simulation has its own state; give none, or ask its model: closest(sim.model, state, ...).")
+    return _collisions(subject.model, getattr(subject, "contact", None)), now
+
+
+@overload
+def closest(subject: Model, state: State, a: str, b: str, /) -> Closest: ...
+@overload
+def closest(subject: Placed, a: str, b: str, /) -> Closest: ...
+def closest(subject: Model | Placed, *which: Any) -> Closest:
+    """The nearest points of two bodies or obstacles, by name: `closest(model, state, a, b)`, or of a simulation as it is
+    now, `closest(sim, a, b)`.
 
     Cost: O(n) for the poses, then one distance per pair of shapes.
     """
-    return _collisions(model).closest(state, a, b)
+    wanted = 3 if isinstance(subject, Model) else 2
+    if len(which) != wanted:
+        raise StateError(
+            "give closest(model, state, a, b) or closest(sim, a, b), with the names of two bodies or obstacles."
+        )
+    answerer, state = _of(subject, which[0] if wanted == 3 else None)
+    return answerer.closest(state, *which[-2:])
 
 
-def clearance(model: Model, state: State) -> Closest | None:
+def clearance(subject: Model | Placed, state: State | None = None) -> Closest | None:
     """The smallest distance between anything that may touch: bodies and obstacles, and bodies with each other.
 
+    Of a model in a state, or of a simulation as it is now: `clearance(model, state)`, `clearance(sim)`.
     Bodies joined to each other and pairs in `ignore_contact` do not count. None where there is nothing to touch.
     """
-    return _collisions(model).clearance(state)
+    answerer, now = _of(subject, state)
+    return answerer.clearance(now)
 
 
-def in_collision(model: Model, state: State) -> bool:
-    """Whether anything overlaps. For many states, `Collisions(model).collide(q)` asks once."""
-    q, _ = as_finite_state(model, state)
-    return bool(_collisions(model).collide(q[None])[0])
+def in_collision(subject: Model | Placed, state: State | None = None) -> bool:
+    """Whether anything overlaps, in a state of a model or in a simulation as it is now.
+
+    For many states, `Collisions(model).collide(q)` asks once.
+    """
+    answerer, now = _of(subject, state)
+    q, _ = as_finite_state(answerer.model, now)
+    return bool(answerer.collide(q[None])[0])
 
 
 @kernel

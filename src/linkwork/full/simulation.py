@@ -271,9 +271,18 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
         if self._energy_watch.is_new:
             self._watch_energy(self.energy)
         self.advance(h, n)
-        error = float(numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
         self._reported_energy = energy = self.energy
         self._watch_energy(energy)
+        return self._report_with(energy)
+
+    @property
+    def report(self) -> FullReport:
+        """What the last call of `step` did, and the energy now."""
+        return self._report_with(self.energy)
+
+    def _report_with(self, energy: Energy) -> FullReport:
+        counts = self._moving.counts
+        error = float(self._moving.numbers[mv.ERROR]) if self.integrator == "dormand_prince" else math.nan
         return FullReport(
             int(counts[mv.SUBSTEPS]),
             int(counts[mv.EVALUATIONS]),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from linkwork.model.library.ball_star import ball_star
-from linkwork.model.library.chains import bicycle_chain, chain, coil
+from linkwork.model.library.chains import bicycle_chain, chain, coil, snake
 from linkwork.model.library.compass_biped import compass_biped
 from linkwork.model.library.four_bar import four_bar
 from linkwork.model.library.humanoid import humanoid
@@ -20,6 +20,7 @@ MODELS: dict[str, Callable[..., Linkage]] = {
     "double_pendulum": double_pendulum,
     "chain": chain,
     "coil": coil,
+    "snake": snake,
     "bicycle_chain": bicycle_chain,
     "star": star,
     "ball_star": ball_star,
@@ -52,5 +53,6 @@ __all__ = [
     "molecule",
     "pendulum",
     "random_tree",
+    "snake",
     "star",
 ]

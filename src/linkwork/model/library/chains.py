@@ -1,4 +1,4 @@
-"""Serial chains: hanging, coiled, and the chain of a bicycle."""
+"""Serial chains: hanging, coiled, a snake, and the chain of a bicycle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
-from linkwork.model.joints import Joint, Revolute
+from linkwork.model.joints import Free, Joint, Revolute
 from linkwork.model.library.parts import HINGE_X, HINGE_Y, HINGE_Z, count, placed, rod, shifted, turn_x, turn_z
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Box
@@ -45,6 +45,23 @@ def chain(
         name = f"link_{i}"
         linkage.add_body(name, parent, pair[i % 2], place, link.inertia, shapes=link.shapes)
         parent, place = name, below
+    return linkage
+
+
+def snake(joints: int = 20, length: float = 0.1, mass: float = 0.1, radius: float = 0.02) -> Linkage:
+    """A snake of equal rods that lies straight along x, its first link free: `joints` hinges and one link more.
+
+    The hinges turn about z and y by turns: it bends sideways and up and down.
+    length, mass, radius: of each link [m, kg, m].
+    """
+    n = count(joints, "joints", "snake")
+    link = rod(mass, radius, length, direction="x")
+    linkage = Linkage("snake")
+    linkage.add_body("link_0", "world", Free(), Pose(), link.inertia, shapes=link.shapes)
+    onward = shifted(link.tip)
+    for i in range(n):
+        hinge = HINGE_Z if i % 2 == 0 else HINGE_Y
+        linkage.add_body(f"link_{i + 1}", f"link_{i}", hinge, onward, link.inertia, shapes=link.shapes)
     return linkage
 
 

@@ -6,6 +6,8 @@ The velocity of a free joint is in axes that turn with its body. Contact is solv
 the turning is taken out before and put back after it. Theory: docs/theory/contact.md.
 """
 
+import math
+
 from linkwork.contact.solver.coupled import solve_coupled
 from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
@@ -52,9 +54,10 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
 from linkwork.spatial.vectors import join
 
+PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -276,8 +279,9 @@ def move_on(table, h, limits):
         s.u[k] = s.v[k]
     if is_pushing(problem.push):
         answer(table, limits, problem.push, x.change)
+        share = shorten_push(s, x.answer, problem, system_of(table).report[PENETRATION], h)
         for k in range(s.v.shape[0]):
-            s.u[k] += x.change[k]
+            s.u[k] += share * x.change[k]
     note_momentum(s, t, problem, h)
     integrate(s.tree, s.q, s.u, h, s.q)
     turn_with_frames(s, h)
@@ -290,6 +294,29 @@ def is_pushing(push):
     for k in range(push.shape[0]):
         pushing = pushing or push[k] != 0.0
     return pushing
+
+
+@routine
+def shorten_push(s, moved, problem, deepest, h):
+    """Shortens pseudo impulses that would move bodies farther than they are to be pushed apart; returns the share left.
+
+    Bodies whose joints let them part only by a long way round would jump there. moved: (n, 6) velocities by the push.
+    """
+    for k in range(problem.limit_at.shape[0]):
+        deepest = max(deepest, -problem.limit[k, LIMIT_GAP])
+    way, turn = 0.0, 0.0
+    for i in range(s.tree.shape[0]):
+        w, v = load3(moved, i, 0), load3(moved, i, 3)
+        way, turn = max(way, dot3(v, v)), max(turn, dot3(w, w))
+    share = 1.0
+    if h * math.sqrt(way) > deepest:
+        share = deepest / (h * math.sqrt(way))
+    if share * h * math.sqrt(turn) > PUSHED_TURN:
+        share = PUSHED_TURN / (h * math.sqrt(turn))
+    if share < 1.0:
+        for k in range(problem.push.shape[0]):
+            problem.push[k] *= share
+    return share
 
 
 @inlined
