@@ -10,6 +10,7 @@ from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.names import INTEGRATORS
 
 BOX = lw.Inertia.box(1.0, (0.1, 0.2, 0.5)).at(lw.Pose((0, 0, -0.25)))
@@ -355,6 +356,35 @@ def test_numbers_that_grow_slowly_stop_a_run_at_a_finite_state():
     assert 0 < sim.steps_done < 100_000
     assert np.isfinite(sim.state.q).all()
     assert np.isfinite(sim.state.v).all()
+
+
+def test_updates_that_another_follows_change_nothing_but_time():
+    """Many steps in one call end in the same bits as one by one, bound and counts included; joints stop at updates."""
+    model = lw.library.chain(joints=40).compile()
+    start = model.random_state(3)
+    settings = {"active_joints": 6, "update_every": 4}
+    together, alone = (lw.AdaptiveDynamics(model, start, **settings) for _ in range(2))
+    for steps in (1, 3, 17, 40):
+        together.advance(1e-3, steps)
+        for _ in range(steps):
+            alone.advance(1e-3)
+        assert np.array_equal(together.state.q, alone.state.q)
+        assert np.array_equal(together.state.v, alone.state.v)
+        assert together.report == alone.report
+        assert math.isfinite(together.report.error_bound)
+    assert together.report.region_changes > 5
+
+
+def test_nothing_is_proven_of_an_update_that_was_cut_short():
+    """The bound of an update that another was to follow is not measured; where a step fails in between, none is told."""
+    model = lw.library.chain(joints=20).compile()
+    sim = lw.AdaptiveDynamics(model, model.random_state(1), active_joints=5, update_every=4)
+    sim.advance(1e-3, 8)
+    assert math.isfinite(sim.report.error_bound)
+    sim._advance = lambda table, h, n: (mv.OVERFLOW, 0)
+    with pytest.raises(lw.StateError):
+        sim.advance(1e-3, 8)
+    assert math.isnan(sim.report.error_bound)
 
 
 def test_nothing_is_proven_before_the_first_update():

@@ -207,3 +207,50 @@ def test_degenerate_pairs_have_unit_normals(rng):
     n = out[:, NORMAL]
     width = -sample.support(0, -n) - sample.support(1, n)
     assert np.abs(width - out[:, GAP]).max() < 1e-6
+
+
+def least_distance_from_box(start, end, half):
+    """Of segments from boxes in the boxes' frames, (m,): a convex function of the place on the segment, by halving."""
+    low, high = np.zeros(len(start)), np.ones(len(start))
+
+    def distance(t):
+        x = start + t[:, None] * (end - start)
+        return np.linalg.norm(x - np.clip(x, -half, half), axis=1)
+
+    for _ in range(200):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        rises = distance(a) < distance(b)
+        low, high = np.where(rises, low, a), np.where(rises, b, high)
+    return np.minimum(distance(0.5 * (low + high)), np.minimum(distance(0.0 * low), distance(0.0 * low + 1.0)))
+
+
+@pytest.mark.parametrize("turned", ["any", "along an edge", "along a face", "across"])
+def test_capsules_beside_boxes(rng, turned):
+    """The axis outside the box, in any direction and in those that have no single nearest point; sizes up to 2 m.
+
+    Rounding of coordinates of 4 m and of their squares, with a margin of 100: 1e-13 m.
+    """
+    count = 2000
+    sample = Sample(rng, count, np.array([[CAPSULE, BOX]] * count))
+    sample.poses[:, 1, :9] = np.eye(3).ravel()
+    if turned != "any":
+        directions = {"along an edge": (0, 0, 1), "along a face": (1, 0, 1), "across": (1, 0, 0)}
+        axis = rng.normal(size=(count, 3)) * directions[turned]
+        axis /= np.linalg.norm(axis, axis=1)[:, None]
+        other = np.tile([0.0, 1.0, 0.0], (count, 1))
+        frame = np.stack([np.cross(other, axis), other, axis], axis=2)  # the capsule's z is its axis
+        sample.poses[:, 0, :9] = frame.reshape(count, 9)
+    sample.sizes[::10, 0, 1] = 0.0  # an axis without length
+    half = sample.sizes[:, 0, 1, None] * sample.poses[:, 0, [2, 5, 8]]
+    centre = sample.poses[:, 0, 9:] - sample.poses[:, 1, 9:]
+    expected = least_distance_from_box(centre - half, centre + half, sample.sizes[:, 1])
+    outside = expected > 1e-6
+    assert outside.sum() > 300
+    found = sample.measure()[outside]
+    gap, n = found[:, GAP], found[:, NORMAL]
+    assert np.abs(gap + sample.sizes[outside, 0, 0] - expected[outside]).max() < 1e-13
+    assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 1e-14
+    between = np.einsum("mi,mi->m", n, found[:, POINT_A] - found[:, POINT_B])
+    assert np.abs(between - gap).max() < 1e-13
+    on_box = found[:, POINT_B] - sample.poses[outside, 1, 9:]
+    assert np.abs(on_box - np.clip(on_box, -sample.sizes[outside, 1], sample.sizes[outside, 1])).max() < 1e-13

@@ -8,10 +8,10 @@ that its front had gone until then; `gone` is that way, a sum over steps of the 
 
 so that a volume is left alone for as long as known - gone > margin + reach. When other joints begin to move, fronts are
 others: a new one takes over from any of the old ones, and so has gone as far as the one that went farthest. A node of which
-a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near an obstacle is not
-compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for the others what
-`known` does for all. Nothing is missed: displacements are those of the poses themselves, whatever moved them. Boxes are
-compared along their own edges and those of the world.
+a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near
+an obstacle is not compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for
+the others what `known` does for all. Nothing is missed: displacements are those of the poses themselves, whatever moved
+them. Boxes are compared along their own edges and those of the world.
 """
 
 import math
@@ -258,7 +258,8 @@ def touch_all(finder, k, R, p, V, reach, gone, base):
     for i in range(table.planes.shape[0]):
         w = boxes + i
         clear = obstacle_clearance(R, centre, h, around, table, w)
-        first, second, third = among_nearest(first, second, third, touch_near(finder, body, R, p, V, w, clear, reach), w)
+        clear = touch_near(finder, body, R, p, V, w, clear, reach)
+        first, second, third = among_nearest(first, second, third, clear, w)
     stack[base, 1] = 0
     top = base if boxes > 0 else base - 1
     while top >= base:
@@ -271,7 +272,8 @@ def touch_all(finder, k, R, p, V, reach, gone, base):
             stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
             top += 2
             continue
-        first, second, third = among_nearest(first, second, third, touch_near(finder, body, R, p, V, w, clear, reach), w)
+        clear = touch_near(finder, body, R, p, V, w, clear, reach)
+        first, second, third = among_nearest(first, second, third, clear, w)
     volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
     volumes.beyond[body] = gone + third
     return first[0]

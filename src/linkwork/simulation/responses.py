@@ -7,7 +7,7 @@ The same numbers are accelerations for wrenches, velocities for impulses and dis
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import D_D, DINV, P_, R_, S_D, U_, U_D
+from linkwork.dynamics.aba import D_D, DINV, EFFORT_D, P_, R_, S_D, U_, U_D
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
@@ -49,11 +49,12 @@ def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, wri
         return add6(a, scale6(x, helical_twist(body, i)))
     n = tree[i, DOF]
     result = a
+    for e in range(n):  # what `aba` kept there has served
+        dof_work[j + e, EFFORT_D] = (effort[j + e] if has_effort else 0.0) - dot6(load6(dof_work, j + e, U_D), a)
     for d in range(n):
         x = 0.0
         for e in range(n):
-            u = effort[j + e] if has_effort else 0.0
-            x += dof_work[j + d, D_D + e] * (u - dot6(load6(dof_work, j + e, U_D), a))
+            x += dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D]
         if writes:
             out[j + d] = x
         result = add6(result, scale6(x, load6(dof_work, j + d, S_D)))

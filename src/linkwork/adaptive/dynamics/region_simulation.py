@@ -157,7 +157,7 @@ class RegionSimulation(Touched, PieceForces):
 
         What changed inside rigid parts waits for the next update, unless the `whole` is asked for.
         """
-        if not self._run.counts[TOUCHED]:
+        if not self._run.counts.item(TOUCHED):
             return
         if self._changes_are_few and not whole and not self._has_outside_forces:
             gather.renew_acting(self._table, self._moving_table)

@@ -303,31 +303,38 @@ class AdaptiveDynamics(RegionSimulation):
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         self._renew()
+        is_alone = self._field is None and self._thermostat is None
         while left > 0:
             if self._since_update >= every:
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
                 self._update(horizon, passes=left > every)
-            status, done, fault = self._go(h, min(left, every - self._since_update))
+            fault = None
+            if is_alone:
+                status, done = self._advance(self._moving_table, h, min(left, every - self._since_update))
+            else:
+                status, done, fault = self._go_outside(h, min(left, every - self._since_update))
             self.steps_done += done
             self.time += done * h
             self._since_update += done
-            self._cost.add_steps(done, int(self._reduced.counts[PIECES]))
+            self._cost.add_steps(done, self._reduced.counts.item(PIECES))
             left -= done
-            self._acted_at = self.steps_done if status in (mv.OK, mv.CONTACTS_CHANGED) else -1
+            self._acted_at = self.steps_done
+            if status == mv.OK:
+                continue
+            if status == mv.CONTACTS_CHANGED:
+                self._since_update = every
+                continue
+            self._acted_at = -1
             if status == mv.CONTACTS_GROW:
                 self._make_room()
-            elif status == mv.CONTACTS_CHANGED:
-                self._since_update = every
-            elif status != mv.OK:
-                body = self._reduced.joint[status] if status >= 0 else -1
-                self._fail(status, body, " Take a smaller step.", fault)
+                continue
+            body = self._reduced.joint[status] if status >= 0 else -1
+            self._fail(status, body, " Take a smaller step.", fault)
         if self._touching is not None:
             self._touching.warn_of_turns(h, self._reduced.joint)
 
-    def _go(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
-        """Up to n steps of the linkage that moves: OK or why it stopped, the steps that were made, an error on the way."""
-        if self._field is None and self._thermostat is None:
-            return (*self._advance(self._moving_table, h, n), None)
+    def _go_outside(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
+        """Up to n steps with a field or a thermostat: OK or why it stopped, the steps made, an error on the way."""
         go_on = steps.go_on_closed if self.model.loops else steps.go_on
         found = advance_outside(self._moving_table, h, n, go_on, self._refresh, self._after_step)
         note_last_step(self._moving_table, h)

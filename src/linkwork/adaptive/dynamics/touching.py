@@ -29,7 +29,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.simulation.accelerate import place_and_move
-from linkwork.simulation.moving import moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, moving_of
 from linkwork.simulation.touching.arrays import (
     ROWS_OF_OPEN_NODES,
     STEP,
@@ -68,8 +68,9 @@ def place_velocities(table, moving):
 def note_travel(moving):
     """Before a change of the region: how far its rigid parts have gone since the last search. Cost: O(active joints)."""
     s = moving_of(moving)
-    for i in range(s.tree.shape[0]):
-        place_and_move(s, i)
+    if s.counts[COMPOSITES_READY] == 0:  # otherwise the end of the last step has placed all bodies
+        for i in range(s.tree.shape[0]):
+            place_and_move(s, i)
     measure_travel(moving, volumes_of(moving))
 
 

@@ -1,5 +1,5 @@
-"""Distances that need no search: between points, segments, planes, from a point to a box or a cylinder, and from a segment to
-a box or to the side of a cylinder.
+"""Distances that need no search: between points, segments, planes, from a point to a box or a cylinder, and from a segment
+to a box or to the side of a cylinder.
 
 Each function gives `(gap, normal, a, b)`: signed distance [m], unit normal from B to A, nearest points of both surfaces,
 all in the world. A negative gap is the depth of penetration.
@@ -213,7 +213,7 @@ def capsule_outside_box(A, B):
 
 @inlined
 def between_faces(c, d, size, way, speed, ends):
-    """Two places on an axis and the slopes there, the first < 0, narrowed at where `way` = t `speed`: the plane of a face."""
+    """Two places on an axis and the slopes there, the first < 0, narrowed at the plane of a face: `way` = t `speed`."""
     low, below, high, above = ends
     if low * abs(speed) < (way if speed > 0.0 else -way) < high * abs(speed):
         t = way / speed

@@ -11,7 +11,7 @@ from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.responses import mark_paths, pull_down, unit6
-from linkwork.simulation.touching.arrays import EFFORTS, FIRST_MARK, SLOTS, WIDE, touch_of
+from linkwork.simulation.touching.arrays import EFFORTS, FIRST_MARK, RATES, SLOTS, WIDE, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, wrench_to_parent
@@ -107,11 +107,13 @@ def answer_along_path(s, t, members, path, b, base):
             t.own[a, c] = 0.0
     for e in range(path):
         i = members[e]
+        goes_on = s.tree[i, PARENT] >= 0  # the world answers nothing
         if s.tree[i, KIND] == HELICAL:
             pass_hinge(s, i, X, t.own)
         else:
-            pass_joint(s, i, X, t.own)
-        rotate_wrenches(load9(s.work, i, R_), load3(s.work, i, P_), X)
+            pass_joint(s, i, X, t.own, goes_on)
+        if goes_on:
+            rotate_wrenches(load9(s.work, i, R_), load3(s.work, i, P_), X)
     if base >= 0:
         for c in range(6):
             f = (-X[0, c], -X[1, c], -X[2, c], -X[3, c], -X[4, c], -X[5, c])
@@ -141,8 +143,8 @@ def pass_hinge(s, i, X, own):
 
 
 @routine
-def pass_joint(s, i, X, own):
-    """The same for any joint."""
+def pass_joint(s, i, X, own, goes_on):
+    """The same for any joint. Where nothing `goes_on` above it, X stays as it is."""
     j, n = s.tree[i, V], s.tree[i, DOF]
     for d in range(n):
         S = load6(s.dof_work, j + d, S_D)
@@ -150,16 +152,20 @@ def pass_joint(s, i, X, own):
             u = S[0] * X[0, c] + S[1] * X[1, c] + S[2] * X[2, c]
             X[EFFORTS + d, c] = -(u + (S[3] * X[3, c] + S[4] * X[4, c] + S[5] * X[5, c]))
     for d in range(n):
-        U = load6(s.dof_work, j + d, U_D)
         for c in range(WIDE):
-            x = 0.0
-            for e in range(n):
-                x += s.dof_work[j + d, D_D + e] * X[EFFORTS + e, c]
-            for e in range(6):
-                X[e, c] += x * U[e]
-            if c < 6:
-                for a in range(6):
-                    own[a, c] += X[EFFORTS + d, a] * x
+            X[RATES, c] = s.dof_work[j + d, D_D] * X[EFFORTS, c]
+        for e in range(1, n):
+            for c in range(WIDE):
+                X[RATES, c] += s.dof_work[j + d, D_D + e] * X[EFFORTS + e, c]
+        for a in range(6):
+            u = X[EFFORTS + d, a]
+            for c in range(6):
+                own[a, c] += u * X[RATES, c]
+        if goes_on:
+            for a in range(6):
+                u = s.dof_work[j + d, U_D + a]
+                for c in range(WIDE):
+                    X[a, c] += u * X[RATES, c]
 
 
 @inlined
@@ -278,9 +284,15 @@ def answer(table, limits, impulse, out):
         t.drive[t.bound[k, 1]] += impulse[6 * m + k]
     for e in range(count - 1, -1, -1):
         i = x.members[e]
-        p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, load6(x.bias_up, i, 0), t.drive, x.effort)
+        p = load6(x.bias_up, i, 0)
         if s.tree[i, PARENT] >= 0:
+            p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, p, t.drive, x.effort)
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
+        elif s.tree[i, KIND] == HELICAL:
+            x.effort[s.tree[i, V]] = t.drive[s.tree[i, V]] - dot6(helical_twist(s.body, i), p)
+        else:
+            for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+                x.effort[d] = t.drive[d] - dot6(load6(s.dof_work, d, S_D), p)
     for i in range(s.tree.shape[0]):
         parent = s.tree[i, PARENT]
         above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6

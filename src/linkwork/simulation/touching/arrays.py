@@ -36,6 +36,7 @@ TURNED = 14  # 1 + the moving body that turned most in the last step, where that
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
 WIDE, EFFORTS = 8, 6  # columns of `columns`, six rounded up to whole registers; its first row of efforts
+RATES = 12  # its row of scratch: velocities of a freedom
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
@@ -68,7 +69,7 @@ class Touch(NamedTuple):
         Float2  # (6, 6) velocity of a touched body per velocity of the next one above, world axes; scratch of `answers`
     )
     own: Float2  # (6, 6) and per impulse on it, were the one above held
-    columns: Float2  # (12, 8) six wrenches side by side on their way up, and what they leave on a joint; two are idle
+    columns: Float2  # (13, 8) six wrenches side by side on their way up, and what they leave on a joint; two are idle
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
@@ -180,7 +181,7 @@ def allocate_touch(
         known_at=np.zeros((MOST_KNOWN, 4)),
         carry=np.zeros((6, 6)),
         own=np.zeros((6, 6)),
-        columns=np.zeros((2 * EFFORTS, WIDE)),
+        columns=np.zeros((RATES + 1, WIDE)),
         joint=np.zeros((12, 6)),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
