@@ -155,6 +155,22 @@ def direction_step(contacts, count, problem, system, rows, x):
     singular.
     """
     n = list_unknowns(contacts, count, problem, system, rows, x)
+    if not solve_members(system, n, count, x):
+        return -1.0
+    f, along = system.last_f, system.history_g
+    step, size = 0.0, 0.0
+    for a in range(n):
+        r = system.unknown[a]
+        step, size = max(step, abs(f[a] - x[r])), max(size, abs(f[a]))
+        x[r] = f[a]
+        if along[0, a] != 0.0 or along[1, a] != 0.0:
+            x[r + 1], x[r + 2] = along[0, a] * f[a], along[1, a] * f[a]
+    return step / max(size, 1e-300)
+
+
+@routine
+def solve_members(system, n, count, x):
+    """Impulses of the n unknowns (in last_f) with which the velocities of their rows vanish; False: a singular matrix."""
     G, M, f, along, unknown = system.G, system.matrix, system.last_f, system.history_g, system.unknown
     for a in range(n):
         ra = unknown[a]
@@ -168,16 +184,7 @@ def direction_step(contacts, count, problem, system, rows, x):
         soft = block_softness(G, ra - ra % 3) if ra < 3 * count else SOFT * G[ra, ra] + 1e-300
         M[a, a] += soft
         f[a] += soft * x[ra]
-    if not solve_dense(M, f, n, system.pivot):
-        return -1.0
-    step, size = 0.0, 0.0
-    for a in range(n):
-        r = unknown[a]
-        step, size = max(step, abs(f[a] - x[r])), max(size, abs(f[a]))
-        x[r] = f[a]
-        if along[0, a] != 0.0 or along[1, a] != 0.0:
-            x[r + 1], x[r + 2] = along[0, a] * f[a], along[1, a] * f[a]
-    return step / max(size, 1e-300)
+    return solve_dense(M, f, n, system.pivot)
 
 
 @routine
