@@ -34,6 +34,17 @@ from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT,
 from linkwork.simulation.accelerate import HALF_WAY, accelerate, world_poses_root_to_leaf
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, momentum_at_end, way_of
+from linkwork.simulation.integrators.discrete_equations import (
+    CARRIED,
+    LARGEST_DEBT,
+    LARGEST_GAP,
+    SUB_Q,
+    guess_by_acceleration,
+    impulses_at_end,
+    outside_wrenches,
+    part_given_back,
+    solve,
+)
 from linkwork.simulation.integrators.discrete_newton import (
     FORCE,
     GIVEN,
@@ -56,17 +67,6 @@ from linkwork.simulation.integrators.past import (
     remember_end,
     remember_mean,
     remembers,
-)
-from linkwork.simulation.integrators.variational import (
-    CARRIED,
-    LARGEST_DEBT,
-    LARGEST_GAP,
-    SUB_Q,
-    guess_by_acceleration,
-    has_floating_tree,
-    impulses_at_end,
-    outside_wrenches,
-    solve,
 )
 from linkwork.simulation.moving import (
     CARRIED_MOMENTUM,
@@ -173,12 +173,15 @@ def one_substep(table, h):
     span = s.numbers[SUBSTEP]
     is_alike = has_past(table) and s.stages[MEAN_V, s.q.shape[0]] == span
     begun = 0.0
-    if not is_alike:
-        velocities(table, CARRIED_MOMENTUM, CARRIED)
-        begun = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
     if has_past(table):
+        if not is_alike:
+            velocities(table, CARRIED_MOMENTUM, CARRIED)
+            begun = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
         guess_from_past(table, span)
     else:
+        begun = s.numbers[COUNTED_KINETIC]
+        for k in range(s.v.shape[0]):
+            s.v[k] = s.start_v[k]
         bad = accelerate(table, HALF_WAY, span)
         if bad != OK:
             return bad
@@ -201,6 +204,8 @@ def one_substep(table, h):
     s.numbers[ENERGY_WITHIN] = kinetic + after
     s.numbers[WORK] += before + after
     s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    if abs(gap) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
+        s.numbers[UNCOUNTED_STEPS] = STEPS_PER_COUNT  # the energy is counted after this step
     carry_on(table)
     remember_mean(table, span)
     if not math.isfinite(kinetic):
@@ -363,25 +368,19 @@ def kinetic_energy(table, column, row):
 
 @routine
 def count_energy(table):
-    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part.
-
-    Momentum of floating trees would change with them: there nothing is settled.
-    """
+    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
     velocities(table, CARRIED_MOMENTUM, CARRIED)
     kinetic = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
     debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
-    s.numbers[UNCOUNTED_STEPS] = 0.0
-    s.numbers[WORK] = 0.0
-    if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
-        part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
+    part = part_given_back(table, debt, kinetic)
+    if part != 0.0:
         scale = math.sqrt(1.0 - part)
         for i in range(s.tree.shape[0]):
             store6(s.change, i, CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, CARRIED_MOMENTUM)))
         for j in range(s.v.shape[0]):
             s.stages[CARRIED, j] *= scale
-        debt -= part * kinetic
         s.numbers[ENERGY_WITHIN] -= part * kinetic
-        kinetic -= part * kinetic
-    s.numbers[COUNTED_KINETIC] = kinetic
-    s.numbers[ENERGY_DEBT] = debt
+    s.numbers[COUNTED_KINETIC] = kinetic - part * kinetic
+    s.numbers[WORK] = 0.0
+    s.numbers[UNCOUNTED_STEPS] = 0.0
