@@ -49,8 +49,9 @@ SMALL_MATRIX = 16  # 30 numbers
 # last, work since then, and steps; energy within the last step with half of its work.
 ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, ENERGY_WITHIN = range(46, 52)
 FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(52, 56)  # of `integrators.lengths`
-STEP_PAST = slice(ENERGY_DEBT, SINCE_FAILURE + 1)  # what a run needs of all these to go on
-ENERGY_GAP = 56  # [J] made by the last variational step
+GUESS_TERMS = 56  # of `integrators.past`
+STEP_PAST = slice(ENERGY_DEBT, GUESS_TERMS + 1)  # what a run needs of all these to go on
+ENERGY_GAP = 57  # [J] made by the last variational step
 NUMBERS = 60
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.

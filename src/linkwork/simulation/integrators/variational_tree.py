@@ -97,6 +97,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_c
 CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
 JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 16, 4  # steps from one count of the energy to the next
+WITHIN = 3.0  # the energy within steps swings by so much more than that at their ends
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
@@ -195,11 +196,13 @@ def one_substep(table, h):
     impulses_at_end(table, span)
     kinetic, before, after, involved = end_root_to_leaf(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
+    allowed = WITHIN * LARGEST_GAP * (2.0 * kinetic + involved)
     if not is_alike:
+        allowed /= WITHIN
         velocities(table, MISSING, IMPULSE)
         gap = kinetic_energy(table, MISSING, IMPULSE) - begun - before - after
     s.numbers[ENERGY_GAP] = gap
-    if not abs(gap) <= LARGEST_GAP * (2.0 * kinetic + involved) and span > h * SHORTEST:
+    if not abs(gap) <= allowed and span > h * SHORTEST:
         return halve(table, h)
     s.numbers[ENERGY_WITHIN] = kinetic + after
     s.numbers[WORK] += before + after
