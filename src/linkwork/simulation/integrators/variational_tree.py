@@ -85,6 +85,7 @@ from linkwork.simulation.moving import (
     PAST_ROWS,
     SUBSTEP,
     TOP_KINETIC,
+    UNCOUNTED_GAP,
     UNCOUNTED_STEPS,
     WORK,
     moving_of,
@@ -97,7 +98,6 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_c
 CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
 JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 16, 4  # steps from one count of the energy to the next
-WITHIN = 3.0  # the energy within steps swings by so much more than that at their ends
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
@@ -124,6 +124,7 @@ def begin_steps(table, h):
     s.numbers[COUNTED_KINETIC] = kinetic
     s.numbers[WORK] = 0.0
     s.numbers[UNCOUNTED_STEPS] = 0.0
+    s.numbers[UNCOUNTED_GAP] = 0.0
 
 
 @routine
@@ -137,9 +138,9 @@ def end_steps(table, status, made):
                 store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
             for j in range(s.v.shape[0]):
                 s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
-            velocities(table, CARRIED_MOMENTUM, CARRIED)
+            velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
         return
-    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
     for j in range(s.v.shape[0]):
         s.qdd[j] = 2.0 * (s.v[j] - s.u[j] / s.numbers[SUBSTEP]) / s.numbers[SUBSTEP]
     remember_end(table)
@@ -163,7 +164,8 @@ def step_tree(table, h):
         lengthen(table, h)
         s.numbers[UNCOUNTED_STEPS] += 1.0
         in_parts = s.numbers[SUBSTEP] < h
-        if s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT):
+        is_due = s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
+        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
             count_energy(table)
     return status
 
@@ -173,14 +175,9 @@ def one_substep(table, h):
     s = moving_of(table)
     span = s.numbers[SUBSTEP]
     is_alike = has_past(table) and s.stages[MEAN_V, s.q.shape[0]] == span
-    begun = 0.0
     if has_past(table):
-        if not is_alike:
-            velocities(table, CARRIED_MOMENTUM, CARRIED)
-            begun = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
         guess_from_past(table, span)
     else:
-        begun = s.numbers[COUNTED_KINETIC]
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
         bad = accelerate(table, HALF_WAY, span)
@@ -196,19 +193,16 @@ def one_substep(table, h):
     impulses_at_end(table, span)
     kinetic, before, after, involved = end_root_to_leaf(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
-    allowed = WITHIN * LARGEST_GAP * (2.0 * kinetic + involved)
-    if not is_alike:
-        allowed /= WITHIN
-        velocities(table, MISSING, IMPULSE)
-        gap = kinetic_energy(table, MISSING, IMPULSE) - begun - before - after
+    allowed = LARGEST_GAP * (2.0 * kinetic + involved)
+    if not is_alike or not abs(gap) <= allowed:  # the energies within two steps compare badly: those at the ends count
+        gap = energy_made(table) - before - after
     s.numbers[ENERGY_GAP] = gap
     if not abs(gap) <= allowed and span > h * SHORTEST:
         return halve(table, h)
     s.numbers[ENERGY_WITHIN] = kinetic + after
     s.numbers[WORK] += before + after
     s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
-    if abs(gap) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
-        s.numbers[UNCOUNTED_STEPS] = STEPS_PER_COUNT  # the energy is counted after this step
+    s.numbers[UNCOUNTED_GAP] += gap
     carry_on(table)
     remember_mean(table, span)
     if not math.isfinite(kinetic):
@@ -330,13 +324,13 @@ def carry_on(table):
 
 
 @routine
-def velocities(table, column, row):
-    """v at q of the momenta in a column of `change` and a row of `stages`: `aba` from rest; returns as that."""
+def velocities(table, column, row, q):
+    """v of the momenta in a column of `change` and a row of `stages`, at q: `aba` from rest; returns as that."""
     s = moving_of(table)
     s.counts[EVALUATIONS] += 1
     S = s.dof_work[:, S_D : S_D + 6]
     for i in range(s.tree.shape[0]):
-        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
         store6(s.work, i, BIAS, ZERO6)
@@ -370,10 +364,20 @@ def kinetic_energy(table, column, row):
 
 
 @routine
+def energy_made(table):
+    """Kinetic energy at the end of the substep less that at its start [J]."""
+    s = moving_of(table)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.stages[SUB_Q])
+    before = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, MISSING, IMPULSE, s.q)
+    return kinetic_energy(table, MISSING, IMPULSE) - before
+
+
+@routine
 def count_energy(table):
     """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
-    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
     kinetic = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
     debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
     part = part_given_back(table, debt, kinetic)
@@ -387,3 +391,4 @@ def count_energy(table):
     s.numbers[COUNTED_KINETIC] = kinetic - part * kinetic
     s.numbers[WORK] = 0.0
     s.numbers[UNCOUNTED_STEPS] = 0.0
+    s.numbers[UNCOUNTED_GAP] = 0.0
