@@ -11,6 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.reference.plain_variational import plain_variational_step
+from linkwork.simulation.integrators.past import ahead
 
 EPS = np.finfo(float).eps
 
@@ -45,6 +46,73 @@ def test_a_step_is_that_of_the_discrete_lagrangian(joint):
     q_error = np.abs(model.difference(plain.q, sim.state.q)).max()
     assert q_error <= 2e-7
     assert np.abs(plain.v - sim.state.v).max() <= 2e-7 / h
+
+
+def test_steps_that_carry_momenta_are_those_of_the_discrete_lagrangian():
+    """Five steps in one call and one of another length, against plain steps that begin with velocities each time."""
+    model = lw.library.chain(3, joint=lw.Revolute((0.6, 0.8, 0.0), stiffness=0.3, damping=0.01, armature=1e-3)).compile()
+    state, h = model.random_state(3, speed=5.0), 0.002
+    sim = lw.FullDynamics(model, state, integrator="variational")
+    assert sim.step(h, 5).halvings == 0
+    assert sim.step(0.7 * h).halvings == 0
+    for span in (h, h, h, h, h, 0.7 * h):
+        state = plain_variational_step(model, state, span)
+    # The plain step by itself is right to 2e-7 (see above); errors of six add up.
+    assert np.abs(state.q - sim.state.q).max() <= 6 * 2e-7
+    assert np.abs(state.v - sim.state.v).max() <= 6 * 2e-7 / h
+
+
+def test_fast_ends_that_are_eliminated_again_solve_the_same_equations():
+    """A molecule whose side chains turn by more than 0.2 rad per step, against the plain equations."""
+    model = lw.library.molecule(12).compile()
+    state, h = model.random_state(5, speed=200.0), 1e-3
+    sim = lw.FullDynamics(model, state, integrator="variational")
+    sim.step(h, 3)
+    before = sim.state
+    report = sim.step(h)
+    assert report.halvings == 0
+    assert np.abs(sim.state.q - before.q).max() > 0.2
+    assert sim._moving.counts[9] > 2  # corrections were needed
+    plain = plain_variational_step(model, before, h)
+    # As above; the lightest torsions have 1e-5 of the inertia of the whole, ten times less than the chains there.
+    assert np.abs(plain.q - sim.state.q).max() <= 2e-6
+    assert np.abs(plain.v - sim.state.v).max() <= 2e-6 / h
+
+
+@pytest.mark.parametrize("lengths", [(1.0, 1.0, 1.0, 1.0), (0.5, 0.5, 1.0, 2.0), (1.0, 1e-3, 0.0, 0.0)])
+def test_guesses_continue_polynomials(lengths):
+    """With k steps of any lengths behind, polynomials of degree k are continued exactly."""
+    terms = sum(length > 0.0 for length in lengths)
+    nodes = -np.concatenate([[0.0], np.cumsum(lengths[:terms])])
+    for degree in range(1, terms + 1):
+        values = nodes**degree
+        means = (values[:-1] - values[1:]) / np.array(lengths[:terms])
+        guess = sum(ahead(lengths, k, 0.8) * means[k] for k in range(terms))
+        # Weights reach 10 over the shortest length, and cancel: rounding of each, ten times over.
+        assert guess == pytest.approx(0.8**degree, abs=100.0 * EPS / min(lengths[:terms]))
+
+
+def test_steps_before_one_that_fails_stay():
+    """Turned ever faster until no part of a step is short enough: velocities are those of the last good step."""
+    model = lw.library.chain(2).compile()
+
+    def begin():
+        sim = lw.FullDynamics(model, model.neutral(), integrator="variational")
+        sim.set_effort("link_1", 3e4)
+        return sim
+
+    sim = begin()
+    with pytest.raises(StateError, match=r"did not converge|overflow"):
+        sim.step(1e-3, 10_000)
+    assert 0 < sim.steps_done < 10_000
+    other = begin()
+    other.advance(1e-3, sim.steps_done)
+    assert np.array_equal(sim.state.q, other.state.q)
+    # The same momenta at the same coordinates; a mass matrix of condition 1e3 at most.
+    assert np.abs(sim.state.v - other.state.v).max() <= 10.0 * EPS * 1e3 * np.abs(other.state.v).max()
+    with pytest.raises(StateError):
+        sim.step(1e-3)
+    assert np.array_equal(sim.state.q, other.state.q)
 
 
 def test_momentum_of_a_floating_tree_is_kept():

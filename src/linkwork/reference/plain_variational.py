@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 
 from linkwork.dynamics.front import body_poses, mass_matrix
-from linkwork.model.layout import DAMPING, INERTIA, STIFFNESS
+from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -23,8 +23,8 @@ DIFFERENCE = (
 
 
 def kinetic_action(model: Model, q: FloatArray, q_next: FloatArray, h: float) -> float:
-    """Σ ½ (m |Δc|² + xᵀ J x) / h over all bodies."""
-    total = 0.0
+    """Σ ½ (m |Δc|² + xᵀ J x) / h over all bodies, and ½ a u² / h over joints with armature a that move by u."""
+    total = 0.5 * float(model.arrays.dof[:, ARMATURE] @ model.difference(q, q_next) ** 2) / h
     rest = np.zeros(model.nv)
     poses = body_poses(model, State(q, rest)), body_poses(model, State(q_next, rest))
     for i in range(model.n_bodies):

@@ -21,8 +21,8 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import joint_passive_effort
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.integrators.discrete_equations import MIDDLE, SUB_Q
 from linkwork.simulation.integrators.implicit_midpoint import BASIS
-from linkwork.simulation.integrators.variational import MIDDLE, SUB_Q
 from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     EFFORT_PARTS,

@@ -46,11 +46,12 @@ MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 1
 WISH_BEFORE = 15  # [s] the substep that was wished for when the step began
 SMALL_MATRIX = 16  # 30 numbers
 # Of variational steps. [J] made and not given back yet; largest kinetic energy so far; kinetic energy when that was counted
-# last, work since then, and steps; energy within the last step with half of its work.
-ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, ENERGY_WITHIN = range(46, 52)
-FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(52, 56)  # of `integrators.lengths`
-STEP_PAST = slice(ENERGY_DEBT, SINCE_FAILURE + 1)  # what a run needs of all these to go on
-ENERGY_GAP = 56  # [J] made by the last variational step
+# last, work since then, steps, and what they seem to have made; energy within the last step with half of its work.
+ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, UNCOUNTED_GAP, ENERGY_WITHIN = range(46, 53)
+FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators.lengths`
+GUESS_TERMS = 57  # of `integrators.past`
+STEP_PAST = slice(ENERGY_DEBT, GUESS_TERMS + 1)  # what a run needs of all these to go on
+ENERGY_GAP = 58  # [J] made by the last variational step
 NUMBERS = 60
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.

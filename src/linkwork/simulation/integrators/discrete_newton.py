@@ -6,8 +6,6 @@ with K, which is not symmetric, in the place of the inertia:
 
     D = S₀ᵀ K S₁ + joint,   ρ = S₀ᵀ r + joint,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁,   r_λ += X₀ᵀ (r - K S₁ D⁻¹ ρ)
     η' = X₁ η_λ,   δ = D⁻¹ (ρ - S₀ᵀ K η'),   η = η' + S₁ δ                                              (8)
-
-A correction takes K S₁, S₀ᵀK, D⁻¹ and X₁ as the last elimination left them, with what is missing now: half the work of (8).
 """
 
 import math
@@ -63,7 +61,7 @@ R_0, P_0, R_1, P_1, TURN, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
-# CARRIED_MOMENTUM of `moving`, and what it was when the step began: see `variational_tree`.
+# 104 to 115: of `variational_tree`; 116 and 117: of `discrete_corrections`
 COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
@@ -144,13 +142,17 @@ def miss(s, i, S, h):
     return turn, R0, joint, p1
 
 
-@routine
-def misses_root_to_leaf(table, h):
-    """Displacements from the poses at the start to those at q, and what is missing of each momentum, without K."""
-    s = moving_of(table)
-    S = s.change_dof[:, S_1 : S_1 + 6]
-    for i in range(s.tree.shape[0]):
-        miss(s, i, S, h)
+@inlined
+def miss_with_matrix(s, i, S, h):
+    """The same, with K."""
+    turn, R0, joint, p1 = miss(s, i, S, h)
+    store9(s.change, i, R_1, end_rotation(R0, joint))
+    store3(s.change, i, P_1, p1)
+    A, B, C, D = change_of_momentum(s.body, i, turn, h)
+    store9(s.change, i, K_A, A)
+    store9(s.change, i, K_B, B)
+    store9(s.change, i, K_C, C)
+    store9(s.change, i, K_D, D)
 
 
 @routine
@@ -159,19 +161,12 @@ def displacements_root_to_leaf(table, h):
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        turn, R0, joint, p1 = miss(s, i, S, h)
-        store9(s.change, i, R_1, end_rotation(R0, joint))
-        store3(s.change, i, P_1, p1)
-        A, B, C, D = change_of_momentum(s.body, i, turn, h)
-        store9(s.change, i, K_A, A)
-        store9(s.change, i, K_B, B)
-        store9(s.change, i, K_C, C)
-        store9(s.change, i, K_D, D)
+        miss_with_matrix(s, i, S, h)
 
 
 @inlined
-def pass_on(s, i, parent, A, B, C, D, r):
-    """X₀ᵀ K X₁ and X₀ᵀ r to the parent."""
+def pass_on(s, i, parent, A, B, C, D):
+    """X₀ᵀ K X₁ to the parent."""
     R0 = load9(s.change, i, R_0)
     p0 = load3(s.change, i, P_0)
     R1t = transpose3(load9(s.change, i, R_1))
@@ -186,40 +181,53 @@ def pass_on(s, i, parent, A, B, C, D, r):
     add_to9(s.change, parent, K_B, add9(B, hat_times(p0, D)))
     add_to9(s.change, parent, K_C, C)
     add_to9(s.change, parent, K_D, D)
-    add_to6(s.change, parent, MISSING, wrench_to_parent(R0, p0, r))
+
+
+@inlined
+def pass_missing(s, i, parent, r):
+    """X₀ᵀ r to the parent."""
+    add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
 
 
 @routine
 def eliminate_leaf_to_root(table):
     """(8), first half; False where a joint resists with nothing."""
     s = moving_of(table)
-    for i in range(s.tree.shape[0] - 1, -1, -1):
-        if s.tree[i, KIND] != HELICAL:
-            if not eliminate_general(table, i):
-                return False
-            continue
-        A = load9(s.change, i, K_A)
-        B = load9(s.change, i, K_B)
-        C = load9(s.change, i, K_C)
-        D = load9(s.change, i, K_D)
-        r = load6(s.change, i, MISSING)
-        t = helical_twist(s.body, i)
-        j = s.tree[i, V]
-        column = k_times(A, B, C, D, t)
-        row = times_k(t, A, B, C, D)
-        whole = dot6(t, column) + s.resistance[j, ARMATURE]
-        scale = dot3(angular(t), angular(t)) * (abs(A[0]) + abs(A[4]) + abs(A[8]))
-        scale += dot3(linear(t), linear(t)) * (abs(D[0]) + abs(D[4]) + abs(D[8]))
-        if not whole > SINGULAR * scale:
-            return False
-        d = 1.0 / whole
-        rho = dot6(t, r) + s.drive[j]
-        store6(s.change, i, ROW, row)
-        store6(s.change, i, COLUMN, column)
-        s.change[i, D_INVERSE] = d
-        s.change[i, RHO] = rho
-        parent = s.tree[i, PARENT]
-        if parent >= 0:
+    i = s.tree.shape[0] - 1
+    while i >= 0 and eliminate_body(table, i, True):
+        i -= 1
+    return i < 0
+
+
+@inlined
+def eliminate_body(table, i, passes):
+    """(8) for body i; what is left of K goes to the parent where that is wanted, and what is missing always."""
+    s = moving_of(table)
+    if s.tree[i, KIND] != HELICAL:
+        return eliminate_general(table, i, passes)
+    A = load9(s.change, i, K_A)
+    B = load9(s.change, i, K_B)
+    C = load9(s.change, i, K_C)
+    D = load9(s.change, i, K_D)
+    r = load6(s.change, i, MISSING)
+    t = helical_twist(s.body, i)
+    j = s.tree[i, V]
+    column = k_times(A, B, C, D, t)
+    row = times_k(t, A, B, C, D)
+    whole = dot6(t, column) + s.resistance[j, ARMATURE]
+    scale = dot3(angular(t), angular(t)) * (abs(A[0]) + abs(A[4]) + abs(A[8]))
+    scale += dot3(linear(t), linear(t)) * (abs(D[0]) + abs(D[4]) + abs(D[8]))
+    if not whole > SINGULAR * scale:
+        return False
+    d = 1.0 / whole
+    rho = dot6(t, r) + s.drive[j]
+    store6(s.change, i, ROW, row)
+    store6(s.change, i, COLUMN, column)
+    s.change[i, D_INVERSE] = d
+    s.change[i, RHO] = rho
+    parent = s.tree[i, PARENT]
+    if parent >= 0:
+        if passes:
             n = angular(column)
             f = linear(column)
             w = angular(row)
@@ -228,12 +236,13 @@ def eliminate_leaf_to_root(table):
             B = less_outer(B, d, n, v)
             C = less_outer(C, d, f, w)
             D = less_outer(D, d, f, v)
-            pass_on(s, i, parent, A, B, C, D, sub6(r, scale6(d * rho, column)))
+            pass_on(s, i, parent, A, B, C, D)
+        pass_missing(s, i, parent, sub6(r, scale6(d * rho, column)))
     return True
 
 
 @routine
-def eliminate_general(table, i):
+def eliminate_general(table, i, passes):
     """The same for a joint of any number of freedoms."""
     s = moving_of(table)
     A = load9(s.change, i, K_A)
@@ -268,33 +277,10 @@ def eliminate_general(table, i):
         C = less_outer(C, 1.0, linear(column), angular(row))
         D = less_outer(D, 1.0, linear(column), linear(row))
         r = sub6(r, scale6(x, column))
-    pass_on(s, i, parent, A, B, C, D, r)
+    if passes:
+        pass_on(s, i, parent, A, B, C, D)
+    pass_missing(s, i, parent, r)
     return True
-
-
-@routine
-def gather_leaf_to_root(table):
-    """The first half of (8) for what is missing now, with the matrices of the last elimination."""
-    s = moving_of(table)
-    for i in range(s.tree.shape[0] - 1, -1, -1):
-        parent = s.tree[i, PARENT]
-        r = load6(s.change, i, MISSING)
-        j = s.tree[i, V]
-        if s.tree[i, KIND] == HELICAL:
-            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
-            s.change[i, RHO] = rho
-            r = sub6(r, scale6(s.change[i, D_INVERSE] * rho, load6(s.change, i, COLUMN)))
-        else:
-            nd = s.tree[i, DOF]
-            for d in range(nd):
-                s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
-            for d in range(nd):
-                x = 0.0
-                for e in range(nd):
-                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
-                r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
-        if parent >= 0:
-            add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
 
 
 @inlined

@@ -20,7 +20,7 @@ from linkwork.simulation.moving import (
 
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 FEW = 4.0  # steps within which a length that fails twice is too long for now
-FIRST_WAIT, LONGEST_WAIT = 2.0, 64.0  # steps until it is tried again
+FIRST_WAIT, LONGEST_WAIT = 2.0, 16.0  # steps until it is tried again
 
 
 @inlined

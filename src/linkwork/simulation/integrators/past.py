@@ -5,12 +5,16 @@ to the end of the next step, is its guess, whatever the lengths of all these ste
 
     U(0) = 0,   U(-h₁) = -h₁ w₁,   U(-h₁ - h₂) = -h₁ w₁ - h₂ w₂, ...      u ≈ U(h) = Σ aₖ wₖ        (9)  docs/integrators.md
 
-In the beginning a step of almost no length with the velocities there stands for the past. What is remembered holds as long
-as coordinates and velocities are those that the last step left, on the same linkage.
+With how many terms is decided by how well each number of them would have done in the last step: smooth motion is continued
+by the cubic of four, waves that the steps hardly resolve by the line of two. In the beginning a step of almost no length
+with the velocities there stands for the past. What is remembered holds as long as coordinates and velocities are those that
+the last step left, on the same linkage.
 """
 
+import math
+
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import PAST, moving_of
+from linkwork.simulation.moving import GUESS_TERMS, PAST, moving_of
 
 # Rows of `stages`, with one more number each: coordinates and velocities at the end (the linkage that they belong to;
 # nothing); mean velocities of the last substeps, the latest first (their lengths).
@@ -63,6 +67,7 @@ def begin_past(table, h):
     for row in range(MEAN_V, MEAN_V + REMEMBERED):
         s.stages[row, last] = 0.0
     s.stages[MEAN_V, last] = NO_LENGTH * h
+    s.numbers[GUESS_TERMS] = 2.0
     for k in range(s.v.shape[0]):
         s.stages[MEAN_V, k] = s.v[k]
 
@@ -78,6 +83,7 @@ def has_past(table):
 def remember_mean(table, span):
     """The displacements u of a substep of `span` [s] that was just made."""
     s = moving_of(table)
+    choose_terms(table, span)
     last = s.q.shape[0]
     for row in range(MEAN_V + REMEMBERED - 1, MEAN_V, -1):
         s.stages[row, last] = s.stages[row - 1, last]
@@ -107,25 +113,48 @@ def ahead(lengths, k, h):
     return found * lengths[k]
 
 
-@routine
-def guess_from_past(table, h):
-    """(9): displacements in the step of h [s] into u."""
+@inlined
+def weights(table, terms, h):
+    """a₁ to a₄ of (9), of which as many count as there are terms."""
     s = moving_of(table)
     last = s.q.shape[0]
     lengths = (
         s.stages[MEAN_V, last],
-        s.stages[MEAN_V + 1, last],
-        s.stages[MEAN_V + 2, last],
-        s.stages[MEAN_V + 3, last],
+        s.stages[MEAN_V + 1, last] if terms > 1 else 0.0,
+        s.stages[MEAN_V + 2, last] if terms > 2 else 0.0,
+        s.stages[MEAN_V + 3, last] if terms > 3 else 0.0,
     )
-    a = ahead(lengths, 0, h)
-    b = ahead(lengths, 1, h)
-    c = ahead(lengths, 2, h)
-    d = ahead(lengths, 3, h)
+    return ahead(lengths, 0, h), ahead(lengths, 1, h), ahead(lengths, 2, h), ahead(lengths, 3, h)
+
+
+@inlined
+def continued(s, a, k):
+    """The guess for degree of freedom k."""
+    u = a[0] * s.stages[MEAN_V, k] + a[1] * s.stages[MEAN_V + 1, k]
+    return u + a[2] * s.stages[MEAN_V + 2, k] + a[3] * s.stages[MEAN_V + 3, k]
+
+
+@routine
+def guess_from_past(table, h):
+    """(9): displacements in the step of h [s] into u."""
+    s = moving_of(table)
+    a = weights(table, s.numbers[GUESS_TERMS], h)
     for k in range(s.v.shape[0]):
-        s.u[k] = (
-            a * s.stages[MEAN_V, k]
-            + b * s.stages[MEAN_V + 1, k]
-            + c * s.stages[MEAN_V + 2, k]
-            + d * s.stages[MEAN_V + 3, k]
-        )
+        s.u[k] = continued(s, a, k)
+
+
+@routine
+def choose_terms(table, h):
+    """As many terms for the next guess as would have been best for the displacements u of the last step."""
+    s = moving_of(table)
+    best = math.inf
+    for terms in range(2, REMEMBERED + 1):
+        if s.stages[MEAN_V + terms - 1, s.q.shape[0]] > 0.0:
+            a = weights(table, terms, h)
+            error = 0.0
+            for k in range(s.v.shape[0]):
+                off = s.u[k] - continued(s, a, k)
+                error += off * off
+            if error <= best:
+                best = error
+                s.numbers[GUESS_TERMS] = terms

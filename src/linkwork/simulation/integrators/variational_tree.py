@@ -34,6 +34,17 @@ from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT,
 from linkwork.simulation.accelerate import HALF_WAY, accelerate, world_poses_root_to_leaf
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, momentum_at_end, way_of
+from linkwork.simulation.integrators.discrete_equations import (
+    CARRIED,
+    LARGEST_DEBT,
+    LARGEST_GAP,
+    SUB_Q,
+    guess_by_acceleration,
+    impulses_at_end,
+    outside_wrenches,
+    part_given_back,
+    solve,
+)
 from linkwork.simulation.integrators.discrete_newton import (
     FORCE,
     GIVEN,
@@ -57,17 +68,6 @@ from linkwork.simulation.integrators.past import (
     remember_mean,
     remembers,
 )
-from linkwork.simulation.integrators.variational import (
-    CARRIED,
-    LARGEST_DEBT,
-    LARGEST_GAP,
-    SUB_Q,
-    guess_by_acceleration,
-    has_floating_tree,
-    impulses_at_end,
-    outside_wrenches,
-    solve,
-)
 from linkwork.simulation.moving import (
     CARRIED_MOMENTUM,
     COUNTED_KINETIC,
@@ -85,6 +85,7 @@ from linkwork.simulation.moving import (
     PAST_ROWS,
     SUBSTEP,
     TOP_KINETIC,
+    UNCOUNTED_GAP,
     UNCOUNTED_STEPS,
     WORK,
     moving_of,
@@ -123,6 +124,7 @@ def begin_steps(table, h):
     s.numbers[COUNTED_KINETIC] = kinetic
     s.numbers[WORK] = 0.0
     s.numbers[UNCOUNTED_STEPS] = 0.0
+    s.numbers[UNCOUNTED_GAP] = 0.0
 
 
 @routine
@@ -136,9 +138,9 @@ def end_steps(table, status, made):
                 store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
             for j in range(s.v.shape[0]):
                 s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
-            velocities(table, CARRIED_MOMENTUM, CARRIED)
+            velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
         return
-    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
     for j in range(s.v.shape[0]):
         s.qdd[j] = 2.0 * (s.v[j] - s.u[j] / s.numbers[SUBSTEP]) / s.numbers[SUBSTEP]
     remember_end(table)
@@ -162,7 +164,8 @@ def step_tree(table, h):
         lengthen(table, h)
         s.numbers[UNCOUNTED_STEPS] += 1.0
         in_parts = s.numbers[SUBSTEP] < h
-        if s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT):
+        is_due = s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
+        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
             count_energy(table)
     return status
 
@@ -172,13 +175,11 @@ def one_substep(table, h):
     s = moving_of(table)
     span = s.numbers[SUBSTEP]
     is_alike = has_past(table) and s.stages[MEAN_V, s.q.shape[0]] == span
-    begun = 0.0
-    if not is_alike:
-        velocities(table, CARRIED_MOMENTUM, CARRIED)
-        begun = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
     if has_past(table):
         guess_from_past(table, span)
     else:
+        for k in range(s.v.shape[0]):
+            s.v[k] = s.start_v[k]
         bad = accelerate(table, HALF_WAY, span)
         if bad != OK:
             return bad
@@ -192,15 +193,16 @@ def one_substep(table, h):
     impulses_at_end(table, span)
     kinetic, before, after, involved = end_root_to_leaf(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
-    if not is_alike:
-        velocities(table, MISSING, IMPULSE)
-        gap = kinetic_energy(table, MISSING, IMPULSE) - begun - before - after
+    allowed = LARGEST_GAP * (2.0 * kinetic + involved)
+    if not is_alike or not abs(gap) <= allowed:  # the energies within two steps compare badly: those at the ends count
+        gap = energy_made(table) - before - after
     s.numbers[ENERGY_GAP] = gap
-    if not abs(gap) <= LARGEST_GAP * (2.0 * kinetic + involved) and span > h * SHORTEST:
+    if not abs(gap) <= allowed and span > h * SHORTEST:
         return halve(table, h)
     s.numbers[ENERGY_WITHIN] = kinetic + after
     s.numbers[WORK] += before + after
     s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    s.numbers[UNCOUNTED_GAP] += gap
     carry_on(table)
     remember_mean(table, span)
     if not math.isfinite(kinetic):
@@ -322,13 +324,13 @@ def carry_on(table):
 
 
 @routine
-def velocities(table, column, row):
-    """v at q of the momenta in a column of `change` and a row of `stages`: `aba` from rest; returns as that."""
+def velocities(table, column, row, q):
+    """v of the momenta in a column of `change` and a row of `stages`, at q: `aba` from rest; returns as that."""
     s = moving_of(table)
     s.counts[EVALUATIONS] += 1
     S = s.dof_work[:, S_D : S_D + 6]
     for i in range(s.tree.shape[0]):
-        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
+        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
         store6(s.work, i, BIAS, ZERO6)
@@ -362,26 +364,31 @@ def kinetic_energy(table, column, row):
 
 
 @routine
-def count_energy(table):
-    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part.
-
-    Momentum of floating trees would change with them: there nothing is settled.
-    """
+def energy_made(table):
+    """Kinetic energy at the end of the substep less that at its start [J]."""
     s = moving_of(table)
-    velocities(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.stages[SUB_Q])
+    before = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
+    velocities(table, MISSING, IMPULSE, s.q)
+    return kinetic_energy(table, MISSING, IMPULSE) - before
+
+
+@routine
+def count_energy(table):
+    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
+    s = moving_of(table)
+    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
     kinetic = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
     debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
-    s.numbers[UNCOUNTED_STEPS] = 0.0
-    s.numbers[WORK] = 0.0
-    if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
-        part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
+    part = part_given_back(table, debt, kinetic)
+    if part != 0.0:
         scale = math.sqrt(1.0 - part)
         for i in range(s.tree.shape[0]):
             store6(s.change, i, CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, CARRIED_MOMENTUM)))
         for j in range(s.v.shape[0]):
             s.stages[CARRIED, j] *= scale
-        debt -= part * kinetic
         s.numbers[ENERGY_WITHIN] -= part * kinetic
-        kinetic -= part * kinetic
-    s.numbers[COUNTED_KINETIC] = kinetic
-    s.numbers[ENERGY_DEBT] = debt
+    s.numbers[COUNTED_KINETIC] = kinetic - part * kinetic
+    s.numbers[WORK] = 0.0
+    s.numbers[UNCOUNTED_STEPS] = 0.0
+    s.numbers[UNCOUNTED_GAP] = 0.0

@@ -1,0 +1,97 @@
+"""Corrections after an elimination of `discrete_newton`: what is missing is found anew, most of the matrices stay.
+
+A correction takes K S₁, S₀ᵀK, D⁻¹ and X₁ as the last elimination left them: half the work of (8). Only ends of branches in
+which a joint just changed by much are eliminated again, and what they pass on of K is left as it was. Any matrices will do,
+as long as what is missing is right: they decide how fast corrections shrink, not where they end.
+"""
+
+from linkwork.core.jit import routine
+from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.simulation.integrators.discrete_newton import (
+    COLUMN,
+    COLUMN_D,
+    D_D,
+    D_INVERSE,
+    MISSING,
+    RHO,
+    RHO_D,
+    S_0,
+    S_1,
+    eliminate_body,
+    miss,
+    miss_with_matrix,
+    pass_missing,
+)
+from linkwork.simulation.moving import moving_of
+from linkwork.spatial.memory import load6
+from linkwork.spatial.vectors import dot6, scale6, sub6
+
+MARKED, BEYOND = 116, 117  # ends of branches that are eliminated again; bodies in the branch that begins with this one
+MUCH, LARGEST_END = 0.005, 8.0  # [rad or m] of change, and bodies of a branch, that ask for another elimination there
+
+
+@routine
+def mark_fast_ends(table, changes):
+    """Marks the ends of branches in which a joint just changed by much, to be eliminated again in the next correction.
+
+    Backbones converge with matrices that are a little old; light ends that turn fast do not, and cost little.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        s.change[i, BEYOND] = 1.0
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        if s.tree[i, PARENT] >= 0:
+            s.change[s.tree[i, PARENT], BEYOND] += s.change[i, BEYOND]
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        marked = parent >= 0 and s.change[parent, MARKED] != 0.0
+        if s.change[i, BEYOND] <= LARGEST_END:
+            for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+                marked = marked or abs(changes[j]) > MUCH
+        s.change[i, MARKED] = 1.0 if marked else 0.0
+
+
+@routine
+def misses_root_to_leaf(table, h):
+    """Displacements from the poses at the start to those at q, and what is missing of each momentum; K where marked."""
+    s = moving_of(table)
+    S = s.change_dof[:, S_1 : S_1 + 6]
+    for i in range(s.tree.shape[0]):
+        if s.change[i, MARKED] != 0.0:
+            miss_with_matrix(s, i, S, h)
+        else:
+            miss(s, i, S, h)
+
+
+@routine
+def gather_leaf_to_root(table):
+    """The first half of (8) for what is missing now, with the matrices of the last elimination, but where marked.
+
+    False where a joint resists with nothing.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        if s.change[i, MARKED] != 0.0:
+            if not eliminate_body(table, i, parent >= 0 and s.change[parent, MARKED] != 0.0):
+                return False
+            continue
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.change[i, RHO] = rho
+            r = sub6(r, scale6(s.change[i, D_INVERSE] * rho, load6(s.change, i, COLUMN)))
+        else:
+            nd = s.tree[i, DOF]
+            for d in range(nd):
+                s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+            for d in range(nd):
+                x = 0.0
+                for e in range(nd):
+                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
+                r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
+        if parent >= 0:
+            pass_missing(s, i, parent, r)
+    return True
