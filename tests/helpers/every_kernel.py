@@ -386,6 +386,21 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     for sim in (lw.FullDynamics(m, state), lw.AdaptiveDynamics(m, state, active_joints=2)):
         sim.step(H, STEPS)
         yield f"{type(sim).__name__} within limits", sim.state.q
+    strong = lw.Revolute((0, 1, 0), limits=(-0.4, 0.4), effort_limit=0.5, velocity_limit=2.0)
+    weak = lw.library.chain(4, joint=strong, radius=0.03).compile()
+    driven = lw.FullDynamics(weak, weak.state([0.395, 0.2, -0.39, 0.1]))
+    driven.motors.stiffness, driven.motors.damping, driven.motors.position = 50.0, 1.0, [1.0, 0.0, -1.0, 0.3]
+    driven.step(H, STEPS)
+    yield "motors and joints at their limits", driven.state.q
+    balls = lw.Linkage("balls", gravity=(0, 0, 0))
+    for name in ("a", "b"):
+        balls.add_body(name, joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Sphere(0.1)])
+    m2 = balls.compile()
+    apart, fast = m2.neutral(), np.zeros(12)
+    apart.q[:2], fast[3] = (-0.4, 0.05), 0.35 / H
+    shot = lw.FullDynamics(m2, lw.State(apart.q, fast), contact=lw.Contact())
+    shot.step(H)
+    yield "fast bodies that meet", shot.state.v
     for settings in (None, lw.Contact(friction=0.4)):
         other = lw.FullDynamics(m, state, integrator="rk4", contact=settings)
         other.step(H, STEPS)

@@ -309,11 +309,11 @@ def test_queries_take_a_simulation_as_it_is_now(simulation):
     assert lw.clearance(sim).names == ("ball", "floor")
     assert lw.clearance(model, sim.state).names == ("ball", "post")
     assert not lw.in_collision(sim)
-    for wrong in (("ball", "floor"), (sim.state, "ball"), (sim.state, "ball", "floor", "post")):
+    for subject, *wrong in ((model, "ball", "floor"), (model, sim.state, "ball"), (sim, sim.state, "ball", "floor")):
         with pytest.raises(lw.StateError, match=r"closest\(sim, a, b\)"):
-            lw.closest(model, *wrong)
-    with pytest.raises(lw.StateError, match=r"closest\(sim, a, b\)"):
-        lw.closest(sim, sim.state, "ball", "floor")
+            lw.closest(subject, *wrong)
+    with pytest.raises(lw.StateError, match="named by a text"):
+        lw.closest(sim, sim.state, "ball")
     with pytest.raises(lw.StateError, match="its own state"):
         lw.clearance(sim, sim.state)
     with pytest.raises(lw.StateError, match="needs a state"):

@@ -195,40 +195,41 @@ def _of(subject: Model | Placed, state: State | None) -> tuple[Collisions, State
 
 
 @overload
-def closest(subject: Model, state: State, a: str, b: str, /) -> Closest: ...
+def closest(model: Model, state: State, a: str, b: str) -> Closest: ...
 @overload
-def closest(subject: Placed, a: str, b: str, /) -> Closest: ...
-def closest(subject: Model | Placed, *which: Any) -> Closest:
+def closest(model: Placed, state: str, a: str) -> Closest: ...
+def closest(model: Model | Placed, state: Any, a: str, b: str | None = None) -> Closest:
     """The nearest points of two bodies or obstacles, by name: `closest(model, state, a, b)`, or of a simulation as it is
     now, `closest(sim, a, b)`.
 
     Cost: O(n) for the poses, then one distance per pair of shapes.
     """
-    wanted = 3 if isinstance(subject, Model) else 2
-    if len(which) != wanted:
+    if (b is None) == isinstance(model, Model):
         raise StateError(
-            "give closest(model, state, a, b) or closest(sim, a, b), with the names of two bodies or obstacles."
+            "give closest(model, state, a, b) or closest(sim, a, b), a and b names of bodies or obstacles."
         )
-    answerer, state = _of(subject, which[0] if wanted == 3 else None)
-    return answerer.closest(state, *which[-2:])
+    if b is None:
+        state, a, b = None, state, a
+    answerer, now = _of(model, state)
+    return answerer.closest(now, a, b)
 
 
-def clearance(subject: Model | Placed, state: State | None = None) -> Closest | None:
+def clearance(model: Model | Placed, state: State | None = None) -> Closest | None:
     """The smallest distance between anything that may touch: bodies and obstacles, and bodies with each other.
 
     Of a model in a state, or of a simulation as it is now: `clearance(model, state)`, `clearance(sim)`.
     Bodies joined to each other and pairs in `ignore_contact` do not count. None where there is nothing to touch.
     """
-    answerer, now = _of(subject, state)
+    answerer, now = _of(model, state)
     return answerer.clearance(now)
 
 
-def in_collision(subject: Model | Placed, state: State | None = None) -> bool:
+def in_collision(model: Model | Placed, state: State | None = None) -> bool:
     """Whether anything overlaps, in a state of a model or in a simulation as it is now.
 
     For many states, `Collisions(model).collide(q)` asks once.
     """
-    answerer, now = _of(subject, state)
+    answerer, now = _of(model, state)
     q, _ = as_finite_state(answerer.model, now)
     return bool(answerer.collide(q[None])[0])
 
