@@ -131,7 +131,7 @@ class RegionSimulation(Touched, PieceForces):
         flags: NDArray[np.uint8] = NO_FLAGS,
         settings: FloatArray | None = None,
     ) -> None:
-        if task not in (region.RENEW_REGION, region.REFRESH):
+        if task != region.RENEW_REGION and task != region.REFRESH:
             self._acted_at = -1  # other joints may move from now on
         self._changes_are_few = False
         self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None

@@ -149,6 +149,7 @@ class AdaptiveDynamics(RegionSimulation):
         self._counted = self._count_joints()
         self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
+        self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
         self._energy_watch = EnergyWatch()
@@ -364,7 +365,9 @@ class AdaptiveDynamics(RegionSimulation):
             if self._touching is not None:
                 self._touching.watch(patience)
             return  # nothing is hidden, and nothing could change
-        self._choice[:] = MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience
+        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience)
+        if chosen != self._chosen:
+            self._choice[:] = self._chosen = chosen
         if self._pieces is not None and not wants_all:
             self._load_metric()
         self._perform(region.UPDATE, settings=self._choice)
