@@ -39,6 +39,8 @@ def finite(value: Any, what: str) -> float:
 
 def not_negative(value: Any, what: str, finite: bool = False) -> float:
     """A number ≥ 0; infinity is one unless `finite`."""
+    if type(value) is float and 0.0 <= value < math.inf:
+        return value
     number = float_or_nan(value)
     if math.isnan(number) or number < 0.0 or (finite and math.isinf(number)):
         raise StateError(f"{what} is {shown(value)}; it must be a {'finite ' if finite else ''}number ≥ 0.")

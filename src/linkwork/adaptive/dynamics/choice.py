@@ -40,9 +40,9 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 
 
 # Entries of `settings`, by which an update chooses, in this order.
-# PASSES: another update follows before anyone can ask for the bound of this one.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES = range(6)
-SETTINGS = 6
+# PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE = range(7)
+SETTINGS = 7
 
 
 @inlined

@@ -54,7 +54,14 @@ def perform(table, moving, task, joint, opened, flags, settings):
     chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
     `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
     fully articulated linkage at the present state, wherever it is open.
+    With contact `touching.perform_touching` takes its place.
     """
+    return perform_task(table, moving, task, joint, opened, flags, settings)
+
+
+@routine
+def perform_task(table, moving, task, joint, opened, flags, settings):
+    """`perform` as a piece of kernels."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     c = coefficients_of(table)

@@ -131,26 +131,27 @@ class RegionSimulation(Touched, PieceForces):
         flags: NDArray[np.uint8] = NO_FLAGS,
         settings: FloatArray | None = None,
     ) -> None:
-        if task not in (region.RENEW_REGION, region.REFRESH):
+        if task != region.RENEW_REGION and task != region.REFRESH:
             self._acted_at = -1  # other joints may move from now on
         self._changes_are_few = False
         self._reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._field is not None
         given = np.zeros(choice.SETTINGS) if settings is None else settings
-        goes_on = task in (region.UPDATE, region.FREEZE)  # from where the linkage that moves is
-        if goes_on and self.contact is not None:
-            self._pieces_in_contact.note_travel(self._moving_table)
-        status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
+        if self.contact is None:
+            status = region.perform(self._table, self._moving_table, task, joint, opened, flags, given)
+        else:
+            first = 2 * len(self.model.loops)  # row of contact forces, behind those of loops
+            status = self._pieces_in_contact.perform_touching(
+                self._table, self._moving_table, task, joint, opened, flags, given, first
+            )
         if status != mv.OK:
             self._fail(status, status, "")
-        if task != region.PREPARE:
-            self._follow_pieces()
-        if self._touching is not None and task not in (region.PREPARE, region.RENEW_REGION, region.REFRESH):
-            if self._run.counts[KEPT]:
-                pass
-            elif self.contact is not None:
-                self._pieces_in_contact.follow_region(self._table, self._moving_table, not goes_on)
-            else:
-                self._pieces_in_contact.follow_limits(self._table, self._moving_table)
+        if task == region.PREPARE:
+            return
+        self._follow_pieces()
+        if self._touching is None or self.contact is not None or task in (region.RENEW_REGION, region.REFRESH):
+            return
+        if not self._run.counts[KEPT]:
+            self._pieces_in_contact.follow_limits(self._table, self._moving_table)
 
     def _renew(self, whole: bool = False) -> None:
         """What acts on the linkage that moves, if it is other than at the last step.
@@ -207,12 +208,6 @@ class RegionSimulation(Touched, PieceForces):
             from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
 
             self._moving_table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
-
-    def _renew_contact_forces(self) -> None:
-        """The forces of the last step's contacts act on the metrics; the paths of their bodies are held open."""
-        if self.contact is None:
-            return
-        self._pieces_in_contact.renew_contact_forces(self._table, self._moving_table, 2 * len(self.model.loops), STALE)
 
     # --------------------------------------------------------------------------------------------------- what users want
 

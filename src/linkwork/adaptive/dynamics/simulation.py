@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.dynamics import region
+from linkwork.adaptive.dynamics.choice import SETTINGS
 from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_simulation import RegionSimulation
@@ -18,6 +19,7 @@ from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     CHANGE_COUNT,
     JOINT_COUNT,
+    TOUCHED,
     allocate,
 )
 from linkwork.contact.settings import Contact
@@ -145,7 +147,9 @@ class AdaptiveDynamics(RegionSimulation):
         self._prepare_outside()
         self._pins = {}
         self._counted = self._count_joints()
-        self._cost = Cost()
+        self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
+        self._choice = np.zeros(SETTINGS)  # by which updates choose
+        self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
         self._is_proven = False  # before the first update nothing is
         self._energy_watch = EnergyWatch()
@@ -302,21 +306,24 @@ class AdaptiveDynamics(RegionSimulation):
         every = whole(self.update_every, 1, "update_every")
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        self._renew()
+        if self._run.counts.item(TOUCHED):
+            self._renew()
         is_alone = self._field is None and self._thermostat is None
         while left > 0:
             if self._since_update >= every:
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
                 self._update(horizon, passes=left > every)
-            fault = None
+            count, fault = every - self._since_update, None
+            if count > left:
+                count = left
             if is_alone:
-                status, done = self._advance(self._moving_table, h, min(left, every - self._since_update))
+                status, done = self._advance(self._moving_table, h, count)
             else:
-                status, done, fault = self._go_outside(h, min(left, every - self._since_update))
+                status, done, fault = self._go_outside(h, count)
             self.steps_done += done
             self.time += done * h
             self._since_update += done
-            self._cost.add_steps(done, self._reduced.counts.item(PIECES))
+            self._uncounted += done
             left -= done
             self._acted_at = self.steps_done
             if status == mv.OK:
@@ -353,19 +360,27 @@ class AdaptiveDynamics(RegionSimulation):
         most = NO_LIMIT if self.max_active is None else whole(self.max_active, 0, "max_active")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
+        patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)
         self._since_update = 0
-        if self._touching is not None:
-            self._touching.watch(-(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE))
+        self._count_steps()
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
+            if self._touching is not None:
+                self._touching.watch(patience)
             return  # nothing is hidden, and nothing could change
-        self._renew_contact_forces()
-        settings = np.array((MEASURES[self.measure], tolerance, most, horizon, wants_all, passes), dtype=np.float64)
+        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience)
+        if chosen != self._chosen:
+            self._choice[:] = self._chosen = chosen
         if self._pieces is not None and not wants_all:
             self._load_metric()
-        self._perform(region.UPDATE, settings=settings)
+        self._perform(region.UPDATE, settings=self._choice)
         self._is_proven = wants_all or not passes
         if not wants_all:
-            self._cost.add_update(int(self._run.counts[JOINT_COUNT]))
+            self._cost.add_update(self._run.counts.item(JOINT_COUNT))
+
+    def _count_steps(self) -> None:
+        """Counts the steps since the last update, with the joints that move."""
+        self._cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
+        self._uncounted = 0
 
     def advice_on_cost(self) -> str:
         """What would make it faster, where its steps so far cost more than full ones, by counts of joints; else nothing.
@@ -374,6 +389,7 @@ class AdaptiveDynamics(RegionSimulation):
         """
         if self._field is not None:
             return ""
+        self._count_steps()
         return self._cost.advice(self._counted) if self._cost.updates else ""
 
 

@@ -4,13 +4,17 @@ The search has volumes on the same assembly tree as the region. Active nodes are
 volumes and places that stay as they were when it became so.
 """
 
+from linkwork.adaptive.dynamics.choice import PATIENCE as CHOSEN_PATIENCE
 from linkwork.adaptive.dynamics.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced import PIECES, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.region import FREEZE, PREPARE, REFRESH, RENEW_REGION, UPDATE, perform_task
 from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
+    KEPT,
     P_P,
     P_R,
+    STALE,
     Coefficients,
     Mechanism,
     Plan,
@@ -29,8 +33,11 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.simulation.accelerate import place_and_move
-from linkwork.simulation.moving import COMPOSITES_READY, moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, OK, moving_of
 from linkwork.simulation.touching.arrays import (
+    CHANGED,
+    PATIENCE,
+    QUIET,
     ROWS_OF_OPEN_NODES,
     STEP,
     contacts_of,
@@ -65,6 +72,25 @@ def place_velocities(table, moving):
 
 
 @kernel
+def perform_touching(table, moving, task, joint, opened, flags, settings, first):
+    """`region.perform` of a linkage with contact: before an update the forces of contacts act on the metrics, and after a
+    change of the region the search follows it. first: row of contact forces, see `renew_contact_forces`."""
+    goes_on = task == UPDATE or task == FREEZE  # from where the linkage that moves is
+    if task == UPDATE:
+        counts = touch_of(moving).counts
+        counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
+        counts[QUIET] = counts[PATIENCE]
+        renew_contact_forces(table, moving, first)
+    if goes_on:
+        note_travel(moving)
+    status = perform_task(table, moving, task, joint, opened, flags, settings)
+    has_moved = task != PREPARE and task != RENEW_REGION and task != REFRESH
+    if status == OK and has_moved and run_of(table).counts[KEPT] == 0:
+        follow_region(table, moving, not goes_on)
+    return status
+
+
+@routine
 def note_travel(moving):
     """Before a change of the region: how far its rigid parts have gone since the last search. Cost: O(active joints)."""
     s = moving_of(moving)
@@ -74,7 +100,7 @@ def note_travel(moving):
     measure_travel(moving, volumes_of(moving))
 
 
-@kernel
+@routine
 def follow_region(table, moving, forget):
     """After a change of the region: nodes that left it become rigid with their present volumes, those in it are open.
 
@@ -132,16 +158,16 @@ def place_inside(plan, c, volumes, node):
         store3(volumes.place, child, 9, p)
 
 
-@kernel
-def renew_contact_forces(table, moving, first, marks):
+@routine
+def renew_contact_forces(table, moving, first):
     """The forces of contacts in the last step act on the metrics; the paths of their bodies are held open.
 
     They stand behind those of loops in `loop_body` and `loop_wrench`, from row `first` on, two per contact; body -1 is the
     world, or nothing. The table shows as many rows as there are contacts; those behind them are empty. Needs the region in
-    which that step was made. marks: flags of nodes in which something changed. Cost: O(contacts log n).
+    which that step was made. Cost: O(contacts log n).
     """
     run = run_of(table)
-    hold_paths(table, first, -1, marks)
+    hold_paths(table, first, -1)
     for k in range(first, run.loop_body.shape[0]):
         if run.loop_body[k] >= 0:
             run.loop_body[k] = -1
@@ -150,7 +176,7 @@ def renew_contact_forces(table, moving, first, marks):
     for k in range(len(ROWS_OF_FORCES)):
         set_rows(table, ROWS_OF_FORCES[k], first + 2 * count)
     express_contact_forces(table, moving, first)
-    hold_paths(table, first, 1, marks)
+    hold_paths(table, first, 1)
 
 
 def show_all_forces(table, rows):
@@ -160,7 +186,7 @@ def show_all_forces(table, rows):
 
 
 @routine
-def hold_paths(table, first, loads, marks):
+def hold_paths(table, first, loads):
     """Contact forces begin (loads 1) or end (-1) to act on their bodies."""
     plan = plan_of(table)
     c = coefficients_of(table)
@@ -169,7 +195,7 @@ def hold_paths(table, first, loads, marks):
         body = run.loop_body[k]
         if body >= 0:
             store6(c.joint_data, body, H_F, load6(run.wrench, body, 0))
-            touch_path(plan, run, plan.leaf[body], loads, marks)
+            touch_path(plan, run, plan.leaf[body], loads, STALE)
 
 
 @routine
