@@ -8,7 +8,8 @@ Given u = K λ + b in the axes (normal, tangent, tangent), K symmetric positive 
 
 Sliding has one unknown: with λ_n eliminated, (S + κ) λ_t = -c, S = K_tt - K_tn K_nt / K_nn; κ is the root of
 |λ_t(κ)| - μ λ_n(κ), which is positive at κ = 0 and negative for large κ. Newton's method finds it in a bracket, from the
-difference of the reciprocals, which is nearly a straight line.
+difference of the reciprocals, which is nearly a straight line. It begins at the κ of the impulse so far: while sweeps
+converge that is almost the root.
 """
 
 import math
@@ -21,8 +22,8 @@ ROOT = 1e-14  # relative: how near the rim of the cone the root is
 
 
 @routine
-def solve_cone(K, b, mu):
-    """(λ_n, λ_1, λ_2, state) of one contact. K: (nn, n1, n2, 11, 12, 22)."""
+def solve_cone(K, b, mu, guess):
+    """(λ_n, λ_1, λ_2, state) of one contact. K: (nn, n1, n2, 11, 12, 22). guess: of κ, from 0 on."""
     nn, n1, n2, k11, k12, k22 = K
     bn, b1, b2 = b
     if bn >= 0.0:
@@ -35,7 +36,7 @@ def solve_cone(K, b, mu):
         return ln, l1, l2, STICK
     if mu == 0.0:
         return -bn / nn, 0.0, 0.0, SLIDE
-    low, high, kappa = 0.0, math.inf, 0.0
+    low, high, kappa = 0.0, math.inf, guess
     for _ in range(MAX_ROUNDS):
         l1, l2 = solve_two(s11, s12, s22, kappa, c1, c2)
         ln = -(bn + n1 * l1 + n2 * l2) / nn

@@ -37,6 +37,7 @@ WAIT = 4  # sweeps until it is tried again with directions held; twice as many a
 ROWS_PER_SWEEP = 4  # rows / this: sweeps until it is tried in full, which costs about as much; twice as many after each
 EARLY_ROWS = 120  # more rows than this cost more to eliminate than the sweeps that a full step saves at the start
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
+SETTLE_ROWS = 1200  # of more rows sets are seldom found one change at a time: too many contacts are in doubt
 STALLED = (
     8  # sweeps without progress after which longer steps are tried: impulses of redundant contacts can drift for long
 )
@@ -140,7 +141,7 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
             depth, used, calm, next_try, wait = 0, 0, 0, sweeps + wait, 2 * wait
             if not is_held:
                 next_full, wait = 2 * sweeps, WAIT
-        if residual > tolerance and sweeps >= next_settle and rows <= NEWTON_ROWS:
+        if residual > tolerance and sweeps >= next_settle and rows <= SETTLE_ROWS:
             taken, residual = finish_settled(contacts, count, problem, system, rows, tolerance, residual)
             steps += taken
             sweeps += 1
@@ -204,7 +205,7 @@ def finish_settled(contacts, count, problem, system, rows, tolerance, residual):
     change, largest = sweep(contacts, count, problem, system, rows, system.y)
     new = relative(change, largest)
     if new < residual:
-        more, residual = newton(contacts, count, problem, system, rows, tolerance, new, False)
+        more, residual = newton(contacts, count, problem, system, rows, tolerance, new, rows > NEWTON_ROWS)
         steps += more
     else:
         copy(system.y, system.best, rows)

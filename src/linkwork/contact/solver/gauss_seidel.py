@@ -12,6 +12,7 @@ from linkwork.contact.solver.cone import solve_cone
 from linkwork.contact.solver.products import add_row, add_three_rows, times_delassus
 from linkwork.core.jit import inlined, routine
 
+TINY = 1e-200  # of squares: what can be divided by
 SOFT = 1e-7  # far above what rounding leaves of a response that is none, far below responses that matter
 
 
@@ -43,7 +44,7 @@ def sweep(contacts, count, problem, system, rows, x):
         b0 = u[r] - K[0] * x0 - K[1] * x1 - K[2] * x2
         b1 = u[r + 1] - K[1] * x0 - K[3] * x1 - K[4] * x2
         b2 = u[r + 2] - K[2] * x0 - K[4] * x1 - K[5] * x2
-        y0, y1, y2, state = solve_cone(K, (b0, b1, b2), contacts.data[i, FRICTION])
+        y0, y1, y2, state = solve_cone(K, (b0, b1, b2), contacts.data[i, FRICTION], slip_of(x1, x2, u[r + 1], u[r + 2]))
         x[r], x[r + 1], x[r + 2] = y0, y1, y2
         system.state[i] = state
         moved = (y0 - x0) ** 2 + (y1 - x1) ** 2 + (y2 - x2) ** 2
@@ -65,6 +66,13 @@ def sweep(contacts, count, problem, system, rows, x):
         moved, size = solve_loop(system, row + first, last - first, rows, x)
         change, largest = max(change, moved), max(largest, size)
     return math.sqrt(change), math.sqrt(largest)
+
+
+@inlined
+def slip_of(x1, x2, u1, u2):
+    """κ ≥ 0 with which u_t = -κ λ_t fits best."""
+    size = x1 * x1 + x2 * x2
+    return max(-(x1 * u1 + x2 * u2) / size, 0.0) if size > TINY else 0.0
 
 
 @routine

@@ -216,6 +216,26 @@ def solve_dense(M, f, n, pivot):
     return True
 
 
+@routine
+def solve_factored(M, n, row, pivot):
+    """Solves for the right side in row `row` of M, in place, with the factors that `solve_dense` left in n rows."""
+    for k in range(0, n, PANEL):
+        end = min(k + PANEL, n)
+        for q in range(k, end):
+            M[row, q], M[row, pivot[q]] = M[row, pivot[q]], M[row, q]
+        for q in range(k + 1, end):
+            for r in range(k, q):
+                M[row, q] -= M[q, r] * M[row, r]
+        a, b, c, d = M[row, k], M[row, min(k + 1, n - 1)], M[row, min(k + 2, n - 1)], M[row, min(k + 3, n - 1)]
+        for i in range(end, n):  # only behind whole panels
+            M[row, i] -= M[i, k] * a + M[i, k + 1] * b + M[i, k + 2] * c + M[i, k + 3] * d
+    for i in range(n - 1, -1, -1):
+        value = M[row, i]
+        for j in range(i + 1, n):
+            value -= M[i, j] * M[row, j]
+        M[row, i] = value / M[i, i]
+
+
 @inlined
 def eliminate_panel(M, f, k, end, n, pivot):
     """Columns k to end, below the diagonal: their factors stand there afterwards. f follows."""
