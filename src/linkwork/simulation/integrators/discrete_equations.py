@@ -68,7 +68,7 @@ SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
 LARGEST_GAP = 2e-3  # part of the energies involved that a step may make or lose before it is halved
-LARGEST_DEBT = 2e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
+LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 
 # Rows of `stages` beside IMPULSE: q half way; q before the substep; what rotors and joint forces give to the first of (5).
 MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
@@ -231,7 +231,7 @@ def part_given_back(table, debt, kinetic):
     s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
     part = 0.0
     if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
-        part = min(max(debt / kinetic, -2.0 * LARGEST_DEBT), 2.0 * LARGEST_DEBT)
+        part = min(max(debt / kinetic, -4.0 * LARGEST_DEBT), 4.0 * LARGEST_DEBT)
     s.numbers[ENERGY_DEBT] = debt - part * kinetic
     return part
 

@@ -165,7 +165,7 @@ def step_tree(table, h):
         s.numbers[UNCOUNTED_STEPS] += 1.0
         in_parts = s.numbers[SUBSTEP] < h
         is_due = s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
-        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
+        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > LARGEST_DEBT * s.numbers[TOP_KINETIC]:
             count_energy(table)
     return status
 
