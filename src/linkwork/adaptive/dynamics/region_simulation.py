@@ -273,7 +273,7 @@ class RegionSimulation(Touched, PieceForces):
 
     @property
     def _load_marks(self) -> int:
-        """Loads held by the world are no part of rigid nodes: the linkage that moves stays as it is."""
+        """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
         return self._marks if self._loads.has_fixed else self._joint_marks
 
     def _joints_changed(self, joints: IntArray) -> None:
