@@ -97,7 +97,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_c
 
 CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
 JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
-STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 16, 4  # steps from one count of the energy to the next
+STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the energy to the next
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
@@ -165,7 +165,7 @@ def step_tree(table, h):
         s.numbers[UNCOUNTED_STEPS] += 1.0
         in_parts = s.numbers[SUBSTEP] < h
         is_due = s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
-        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > LARGEST_DEBT * s.numbers[TOP_KINETIC]:
+        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
             count_energy(table)
     return status
 
