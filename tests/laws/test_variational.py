@@ -50,7 +50,9 @@ def test_a_step_is_that_of_the_discrete_lagrangian(joint):
 
 def test_steps_that_carry_momenta_are_those_of_the_discrete_lagrangian():
     """Five steps in one call and one of another length, against plain steps that begin with velocities each time."""
-    model = lw.library.chain(3, joint=lw.Revolute((0.6, 0.8, 0.0), stiffness=0.3, damping=0.01, armature=1e-3)).compile()
+    model = lw.library.chain(
+        3, joint=lw.Revolute((0.6, 0.8, 0.0), stiffness=0.3, damping=0.01, armature=1e-3)
+    ).compile()
     state, h = model.random_state(3, speed=5.0), 0.002
     sim = lw.FullDynamics(model, state, integrator="variational")
     assert sim.step(h, 5).halvings == 0
