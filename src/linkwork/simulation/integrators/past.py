@@ -17,7 +17,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import GUESS_TERMS, PAST, moving_of
 
 # Rows of `stages`, with one more number each: coordinates and velocities at the end (the linkage that they belong to;
-# nothing); mean velocities of the last substeps, the latest first (their lengths).
+# the present one); mean velocities of the last substeps, the latest first (their lengths).
 END_Q, END_V, MEAN_V = PAST + 1, PAST + 2, PAST + 3
 REMEMBERED = 4
 NO_LENGTH = 1e-3  # part of a step that stands for none
@@ -40,7 +40,8 @@ def linkage_mark(table):
 def remembers(table):
     """Whether the last step ended at the present state of the same linkage."""
     s = moving_of(table)
-    found = s.stages[END_Q, s.q.shape[0]] == linkage_mark(table)
+    s.stages[END_V, s.q.shape[0]] = linkage_mark(table)
+    found = s.stages[END_Q, s.q.shape[0]] == s.stages[END_V, s.q.shape[0]]
     for k in range(s.q.shape[0]):
         found = found and s.stages[END_Q, k] == s.q[k]
     for k in range(s.v.shape[0]):
@@ -52,7 +53,7 @@ def remembers(table):
 def remember_end(table):
     """The present state as the one that the last step left."""
     s = moving_of(table)
-    s.stages[END_Q, s.q.shape[0]] = linkage_mark(table)
+    s.stages[END_Q, s.q.shape[0]] = s.stages[END_V, s.q.shape[0]]
     for k in range(s.q.shape[0]):
         s.stages[END_Q, k] = s.q[k]
     for k in range(s.v.shape[0]):
