@@ -111,3 +111,24 @@ def test_a_cutoff_whose_powers_are_not_numbers_is_refused(cutoff):
 def test_a_skin_whose_square_is_not_a_number_is_refused():
     with pytest.raises(lw.ModelError, match=r"skin is .* must not be above"):
         molecule_calls.peptide().field(engine="numba", cutoff=1.0, skin=1e200)
+
+
+@pytest.mark.parametrize(("suffix", "far"), [(".pdb", 1e3), (".cif", 1e7), (".dcd", 1e300), (".xtc", 1e308)])
+def test_atoms_too_far_away_for_a_file_are_refused_and_the_file_is_kept(tmp_path, suffix, far):
+    molecule = molecule_calls.peptide()
+    q = molecule.state.q.copy()
+    q[2] = far
+    file = tmp_path / f"kept{suffix}"
+    file.write_text("kept")
+    with pytest.raises(lw.StateError, match=r"stands at .* files hold coordinates from"):
+        molecule.write(file, [molecule.state, lw.State(q, molecule.state.v)])
+    assert file.read_text() == "kept"
+
+
+def test_atoms_too_far_away_for_a_view_are_refused():
+    pytest.importorskip("py3Dmol")
+    molecule = molecule_calls.peptide()
+    q = molecule.state.q.copy()
+    q[2] = 1e308
+    with pytest.raises(lw.StateError, match="nearer to the origin"):
+        molecule.view(lw.State(q, molecule.state.v))

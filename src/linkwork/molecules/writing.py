@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 STYLES = ("cartoon", "stick")
+RANGES = {".pdb": (-99.9, 999.9)}  # [nm] what coordinates a file can hold: eight characters of Å in a PDB file
+OTHER_RANGE = (-1e6, 1e6)  # [nm] single precision, and integers of 1e-3 nm in XTC
 EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD and XTC know one spacing
 
 
@@ -35,7 +37,22 @@ def write_states(molecule: Molecule, path: str | Path, states: Any, times: Array
         raise StateError(f"'{file.name}' ends in '{file.suffix}'; molecules are written as {', '.join(writers)}.")
     if molecule.topology is None:
         raise StateError(f"molecule '{molecule.name}' has no topology to write.")
-    writer(molecule, file, (molecule.positions(state) for state in frames), _spacing(when))
+    spacing = _spacing(when)
+    for state in frames:  # all of them before the file is begun
+        _refuse_far_atoms(molecule, molecule.positions(state), file.suffix.lower())
+    writer(molecule, file, (molecule.positions(state) for state in frames), spacing)
+
+
+def _refuse_far_atoms(molecule: Molecule, positions: FloatArray, suffix: str) -> None:
+    """Refuses coordinates [nm], shape (a, 3), that files of this kind cannot hold."""
+    least, most = RANGES.get(suffix, OTHER_RANGE)
+    bad = np.flatnonzero(~((positions >= least) & (positions <= most)).all(axis=1))
+    if bad.size:
+        x, y, z = positions[bad[0]]
+        raise StateError(
+            f"{molecule.atoms.describe(int(bad[0]))} stands at ({x:.6g}, {y:.6g}, {z:.6g}) nm; {suffix} files hold "
+            f"coordinates from {least:g} to {most:g} nm. Move the molecule nearer to the origin."
+        )
 
 
 def _frames(molecule: Molecule, states: Any, times: ArrayLike | None) -> tuple[list[State], FloatArray]:
@@ -108,8 +125,11 @@ def notebook_view(molecule: Molecule, states: Any, style: str) -> Any:
     except ImportError as error:
         raise MissingExtraError("a view in a notebook needs the package py3Dmol: pip install py3Dmol.") from error
     frames, _ = _frames(molecule, states, None)
+    positions = [molecule.positions(state) for state in frames]
+    for frame in positions:
+        _refuse_far_atoms(molecule, frame, ".pdb")
     text = StringIO()
-    _stream_models(molecule, extras.app("a view").PDBFile, text, [molecule.positions(state) for state in frames])
+    _stream_models(molecule, extras.app("a view").PDBFile, text, positions)
     view = py3Dmol.view(width=640, height=420)
     view.addModelsAsFrames(text.getvalue(), "pdb")
     view.setStyle({style: {"color": "spectrum"} if style == "cartoon" else {}})
