@@ -24,7 +24,7 @@ IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
-STAGE_ROWS = (0, 3, 16, 19, 1, 12)
+STAGE_ROWS = (0, 3, 16, 19, 1, 16)
 CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
@@ -52,7 +52,8 @@ FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators
 GUESS_TERMS = 57  # of `integrators.past`
 STEP_PAST = slice(ENERGY_DEBT, GUESS_TERMS + 1)  # what a run needs of all these to go on
 ENERGY_GAP = 58  # [J] made by the last variational step
-NUMBERS = 60
+STEP_PAST_BEFORE = 60  # the 12 of STEP_PAST when the step began
+NUMBERS = 72
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

@@ -19,6 +19,8 @@ from linkwork.contact.solver.problem import (
     NEWTON_STEPS,
     PENETRATION,
     RESIDUAL,
+    SLIDE,
+    STICK,
     SWEEPS,
 )
 from linkwork.contact.solver.products import add_row, times_delassus
@@ -50,6 +52,7 @@ SETTLED = 1e-2  # of the largest impulse: a step that is smaller leaves the sets
 GAIN = 0.5  # of the residual: a step of Newton's that leaves more is the last
 FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; later four times as many after each time
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
+STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 PUSH_SWEEPS = 50
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
 
@@ -72,6 +75,7 @@ def solve_coupled(contacts, problem, system, h, settings):
     energy = energy_change(system, rows, system.y)
     if energy > 0.0 and has_restitution(contacts, count, problem, system):
         energy = blend(contacts, count, problem, system, rows, tolerance, most)
+    call_still_ones_sticking(system, count, tolerance)
     if energy > 0.0:  # only where the sweeps did not converge
         energy = shorten(system, rows, system.y)
     store_impulses(contacts, count, problem, system.y)
@@ -251,6 +255,19 @@ def energy_change(system, rows, x):
     for i in range(rows):
         total += x[i] * (system.u_free[i] + 0.5 * system.u[i])
     return total
+
+
+@inlined
+def call_still_ones_sticking(system, count, tolerance):
+    """Contacts on the rim of their cones slide only where bodies do: of redundant ones some may be there at rest."""
+    scale = 0.0
+    for i in range(count):
+        scale = max(scale, system.G[3 * i, 3 * i] * system.y[3 * i])
+    for i in range(count):
+        a, b = 3 * i + 1, 3 * i + 2
+        speed = math.hypot(system.u_free[a] + system.u[a], system.u_free[b] + system.u[b])
+        if system.state[i] == SLIDE and speed <= STILL * tolerance * scale:
+            system.state[i] = STICK
 
 
 @inlined

@@ -61,6 +61,7 @@ from linkwork.simulation.integrators.discrete_newton import (
 from linkwork.simulation.integrators.lengths import SHORTEST, first_length, lengthen, shorten
 from linkwork.simulation.integrators.past import (
     MEAN_V,
+    REMEMBERED,
     begin_past,
     guess_from_past,
     has_past,
@@ -79,10 +80,12 @@ from linkwork.simulation.moving import (
     IMPULSE,
     LOADS,
     NOT_CONVERGED,
+    NUMBERS,
     OK,
     PASSED,
     PAST,
     PAST_ROWS,
+    STEP_PAST_BEFORE,
     SUBSTEP,
     TOP_KINETIC,
     UNCOUNTED_GAP,
@@ -97,6 +100,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_c
 
 CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
 JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
+MEANS_BEFORE = JOINTS_BEFORE + 1  # rows of `stages`: mean velocities then
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the energy to the next
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
@@ -132,28 +136,51 @@ def end_steps(table, status, made):
     """After the last of some steps, of which `made` succeeded: velocities, and mean accelerations in the last step."""
     s = moving_of(table)
     if status != OK:
-        s.stages[PAST + 1, s.q.shape[0]] = 0.0  # what is remembered belongs to a step that was taken back
-        if made > 0:
-            for i in range(s.tree.shape[0]):
-                store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
-            for j in range(s.v.shape[0]):
-                s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
-            velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
-        return
+        restore_before(table)
+        if made == 0:
+            return
     velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
+    span = s.stages[MEAN_V, s.q.shape[0]]
     for j in range(s.v.shape[0]):
-        s.qdd[j] = 2.0 * (s.v[j] - s.u[j] / s.numbers[SUBSTEP]) / s.numbers[SUBSTEP]
+        s.qdd[j] = 2.0 * (s.v[j] - s.stages[MEAN_V, j]) / span
     remember_end(table)
+
+
+@routine
+def remember_before(table):
+    """All that a step changes of what is carried and remembered, to go back to, should it fail."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        store6(s.change, i, CARRIED_BEFORE, load6(s.change, i, CARRIED_MOMENTUM))
+    for j in range(s.v.shape[0]):
+        s.stages[JOINTS_BEFORE, j] = s.stages[CARRIED, j]
+    for row in range(REMEMBERED):
+        for k in range(s.stages.shape[1]):
+            s.stages[MEANS_BEFORE + row, k] = s.stages[MEAN_V + row, k]
+    for k in range(NUMBERS - STEP_PAST_BEFORE):
+        s.numbers[STEP_PAST_BEFORE + k] = s.numbers[ENERGY_DEBT + k]
+
+
+@routine
+def restore_before(table):
+    """As it was when the last step began."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
+    for j in range(s.v.shape[0]):
+        s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
+    for row in range(REMEMBERED):
+        for k in range(s.stages.shape[1]):
+            s.stages[MEAN_V + row, k] = s.stages[MEANS_BEFORE + row, k]
+    for k in range(NUMBERS - STEP_PAST_BEFORE):
+        s.numbers[ENERGY_DEBT + k] = s.numbers[STEP_PAST_BEFORE + k]
 
 
 @routine
 def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
-    for i in range(s.tree.shape[0]):
-        store6(s.change, i, CARRIED_BEFORE, load6(s.change, i, CARRIED_MOMENTUM))
-    for j in range(s.v.shape[0]):
-        s.stages[JOINTS_BEFORE, j] = s.stages[CARRIED, j]
+    remember_before(table)
     s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = first_length(table, h)
