@@ -10,6 +10,7 @@ the frame's origin. An articulated inertia is three blocks (A, B, C) of the symm
 from linkwork.core.jit import inlined
 from linkwork.spatial.rotations import (
     add3,
+    add9,
     cross3,
     matvec3,
     rotate_matrix,
@@ -111,17 +112,7 @@ def articulated_to_parent(R, p, A, B, C):
     Br = rotate_matrix(R, B)
     Cp = rotate_symmetric(R, C)
     K = skew_times_symmetric(p, Cp)
-    Bp = (
-        Br[0] + K[0],
-        Br[1] + K[1],
-        Br[2] + K[2],
-        Br[3] + K[3],
-        Br[4] + K[4],
-        Br[5] + K[5],
-        Br[6] + K[6],
-        Br[7] + K[7],
-        Br[8] + K[8],
-    )
+    Bp = add9(Br, K)
     # Ap = Ar - Br p̂ + p̂ Bpᵀ; only the upper half is formed.
     x, y, z = p
     Ap = (

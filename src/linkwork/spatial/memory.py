@@ -9,6 +9,11 @@ def load3(a, i, o):
 
 
 @inlined
+def load4(a, i, o):
+    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3])
+
+
+@inlined
 def load6(a, i, o):
     return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5])
 
@@ -49,6 +54,14 @@ def store3(a, i, o, x):
     a[i, o] = x[0]
     a[i, o + 1] = x[1]
     a[i, o + 2] = x[2]
+
+
+@inlined
+def store4(a, i, o, x):
+    a[i, o] = x[0]
+    a[i, o + 1] = x[1]
+    a[i, o + 2] = x[2]
+    a[i, o + 3] = x[3]
 
 
 @inlined

@@ -86,6 +86,26 @@ def matmul3(a, b):
 
 
 @inlined
+def add9(a, b):
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
+
+
+@inlined
+def scale9(s, a):
+    return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
+
+
+@inlined
 def transpose3(m):
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 

@@ -18,9 +18,7 @@ from linkwork.contact.solver.problem import FREE, SLIDE, STICK
 from linkwork.contact.solver.rows import NO_RESPONSE
 from linkwork.core.jit import inlined, routine
 
-WRONG = (
-    1e-11  # of the largest velocity that an impulse makes: what counts as overlapping, or as sliding along the friction
-)
+WRONG = 1e-11  # of the largest velocity that an impulse makes: what counts as overlapping, or sliding along friction
 RIM = 1e-12  # relative: how near its rim an impulse is on the cone
 TIES = 1e-12  # of the way: what stops it at the same place
 NEARLY_WORST = 0.3  # of the worst: what is changed together with it

@@ -40,9 +40,7 @@ ROWS_PER_SWEEP = 4  # rows / this: sweeps until it is tried in full, which costs
 EARLY_ROWS = 120  # more rows than this cost more to eliminate than the sweeps that a full step saves at the start
 NEWTON_ROWS = 600  # more rows than this cost more to eliminate than to sweep
 SETTLE_ROWS = 1200  # of more rows sets are seldom found one change at a time: too many contacts are in doubt
-STALLED = (
-    8  # sweeps without progress after which longer steps are tried: impulses of redundant contacts can drift for long
-)
+STALLED = 8  # sweeps without progress after which longer steps are tried: redundant contacts can drift for long
 PROGRESS = 0.9  # of the least residual: what counts as progress
 LONGEST = 1e4  # of the step of a sweep
 STRETCHED = 1.1  # and such a step is kept where the residual does not grow by more than this factor

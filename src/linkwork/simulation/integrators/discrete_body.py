@@ -21,11 +21,13 @@ from linkwork.spatial.rotations import (
     IDENTITY3,
     ZERO3,
     add3,
+    add9,
     cross3,
     dot3,
     matmul3,
     matvec3,
     scale3,
+    scale9,
     sub3,
     symvec3,
     tmatvec3,
@@ -176,26 +178,6 @@ def turning_block(J, x, h):
 
 
 @inlined
-def add9(a, b):
-    return (
-        a[0] + b[0],
-        a[1] + b[1],
-        a[2] + b[2],
-        a[3] + b[3],
-        a[4] + b[4],
-        a[5] + b[5],
-        a[6] + b[6],
-        a[7] + b[7],
-        a[8] + b[8],
-    )
-
-
-@inlined
-def scale9(s, a):
-    return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
-
-
-@inlined
 def times_hat(m, p):
     """m p^: each row crossed with p"""
     a = cross3((m[0], m[1], m[2]), p)
@@ -246,16 +228,3 @@ def times_k(s, A, B, C, D):
     n = angular(s)
     f = linear(s)
     return join(add3(tmatvec3(A, n), tmatvec3(C, f)), add3(tmatvec3(B, n), tmatvec3(D, f)))
-
-
-@inlined
-def load4(a, i, o):
-    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3])
-
-
-@inlined
-def store4(a, i, o, x):
-    a[i, o] = x[0]
-    a[i, o + 1] = x[1]
-    a[i, o + 2] = x[2]
-    a[i, o + 3] = x[3]

@@ -14,17 +14,13 @@ from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import body_motion, helical_twist
 from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, KIND, PARENT, SLIDE, V
 from linkwork.simulation.integrators.discrete_body import (
-    add9,
     change_of_momentum,
     hat_times,
     k_times,
     less_outer,
-    load4,
     momentum_at_end,
     momentum_at_start,
     one_after_other,
-    scale9,
-    store4,
     times_hat,
     times_k,
     turn_matrix_less_one,
@@ -32,17 +28,8 @@ from linkwork.simulation.integrators.discrete_body import (
     way_of,
 )
 from linkwork.simulation.moving import MOMENTUM, moving_of
-from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import (
-    add3,
-    dot3,
-    matmul3,
-    matvec3,
-    scale3,
-    sub3,
-    tmatvec3,
-    transpose3,
-)
+from linkwork.spatial.memory import add_to6, add_to9, load3, load4, load6, load9, store3, store4, store6, store9
+from linkwork.spatial.rotations import add3, add9, dot3, matmul3, matvec3, scale3, scale9, sub3, tmatvec3, transpose3
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,

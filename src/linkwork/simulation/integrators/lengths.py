@@ -7,9 +7,11 @@ within a few steps: that one is tried after four steps, and after twice as many 
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.moving import (
     FAILED_LENGTH,
     HALVINGS,
+    PASSED,
     SINCE_FAILURE,
     SUBSTEP,
     SUBSTEP_WISH,
@@ -71,3 +73,17 @@ def lengthen(table, h):
             s.numbers[FAILED_LENGTH] = 0.0
         s.numbers[WAIT_LEFT] = s.numbers[WAIT]
     s.numbers[SUBSTEP_WISH] = longer if longer < h else math.inf
+
+
+@inlined
+def next_part(table, h):
+    """After a part that succeeded: DONE where it was the last of the step of h [s], else EVALUATE, with the next length."""
+    s = moving_of(table)
+    span = s.numbers[SUBSTEP]
+    if span >= h - s.numbers[PASSED]:
+        return DONE
+    s.numbers[PASSED] += span
+    left = h - s.numbers[PASSED]
+    if left < 1.5 * span:
+        s.numbers[SUBSTEP] = left
+    return EVALUATE

@@ -151,7 +151,7 @@ def choose_terms(table, h):
     best = math.inf
     for terms in range(2, REMEMBERED + 1):
         if s.stages[MEAN_V + terms - 1, s.q.shape[0]] > 0.0:
-            a = weights(table, terms, h)
+            a = weights(table, float(terms), h)  # as it is kept: one form of `weights` to compile
             error = 0.0
             for k in range(s.v.shape[0]):
                 off = s.u[k] - continued(s, a, k)

@@ -16,8 +16,8 @@ from linkwork.dynamics.aba import P_, R_, S_D, TWIST
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, way_of
+from linkwork.simulation.integrators.chart import EVALUATE, integrate
+from linkwork.simulation.integrators.discrete_body import back, cayley_vector, way_of
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_GAP,
@@ -29,7 +29,7 @@ from linkwork.simulation.integrators.discrete_equations import (
     solve,
 )
 from linkwork.simulation.integrators.discrete_newton import FORCE, GIVEN, P_0, P_D, R_0, S_0, TURN, momenta_at_end
-from linkwork.simulation.integrators.lengths import SHORTEST, shorten
+from linkwork.simulation.integrators.lengths import SHORTEST, next_part, shorten
 from linkwork.simulation.moving import (
     ENERGY_DEBT,
     ENERGY_GAP,
@@ -44,7 +44,7 @@ from linkwork.simulation.moving import (
     moving_of,
 )
 from linkwork.spatial.inertia import rigid_times_twist
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import add3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
@@ -120,13 +120,7 @@ def end_substep(table, h):
     if span > h * SHORTEST and not is_balanced:
         return halve(table, h)
     settle_debt(table)
-    left = h - s.numbers[PASSED]
-    if span >= left:
-        return DONE
-    s.numbers[PASSED] += span
-    if h - s.numbers[PASSED] < 1.5 * span:
-        s.numbers[SUBSTEP] = h - s.numbers[PASSED]
-    return EVALUATE
+    return next_part(table, h)
 
 
 @routine

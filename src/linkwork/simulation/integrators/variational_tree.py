@@ -33,7 +33,7 @@ from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.accelerate import HALF_WAY, accelerate, world_poses_root_to_leaf
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.integrators.discrete_body import back, cayley_vector, load4, momentum_at_end, way_of
+from linkwork.simulation.integrators.discrete_body import back, cayley_vector, momentum_at_end, way_of
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_DEBT,
@@ -58,7 +58,7 @@ from linkwork.simulation.integrators.discrete_newton import (
     displace,
     end_rotation,
 )
-from linkwork.simulation.integrators.lengths import SHORTEST, first_length, lengthen, shorten
+from linkwork.simulation.integrators.lengths import SHORTEST, first_length, lengthen, next_part, shorten
 from linkwork.simulation.integrators.past import (
     MEAN_V,
     REMEMBERED,
@@ -94,15 +94,15 @@ from linkwork.simulation.moving import (
     moving_of,
 )
 from linkwork.spatial.inertia import rigid_as_articulated, rigid_times_twist
-from linkwork.spatial.memory import load3, load6, load10, store3, store6, store9
-from linkwork.spatial.rotations import add3
+from linkwork.spatial.memory import load3, load4, load6, load10, store3, store6, store9
+from linkwork.spatial.rotations import ZERO3, add3
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
 
-CARRIED_BEFORE = CARRIED_MOMENTUM + 6  # column of `change` and ...
-JOINTS_BEFORE = PAST + PAST_ROWS  # ... row of `stages`: what bodies and joints carried when the step began
-MEANS_BEFORE = JOINTS_BEFORE + 1  # rows of `stages`: mean velocities then
+# What a step carries on and remembers, and the same when it began, to go back to should it fail: column of `change`, row of
+# `stages`, first row of mean velocities there, first of `numbers`.
+NOW = (CARRIED_MOMENTUM, CARRIED, MEAN_V, ENERGY_DEBT)
+BEFORE = (CARRIED_MOMENTUM + 6, PAST + PAST_ROWS, PAST + PAST_ROWS + 1, STEP_PAST_BEFORE)
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the energy to the next
-NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 @routine
@@ -136,7 +136,7 @@ def end_steps(table, status, made):
     """After the last of some steps, of which `made` succeeded: velocities, and mean accelerations in the last step."""
     s = moving_of(table)
     if status != OK:
-        restore_before(table)
+        copy_carried(table, NOW, BEFORE)
         if made == 0:
             return
     velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
@@ -147,40 +147,25 @@ def end_steps(table, status, made):
 
 
 @routine
-def remember_before(table):
-    """All that a step changes of what is carried and remembered, to go back to, should it fail."""
+def copy_carried(table, to, source):
+    """Copies all that a step changes of what is carried and remembered: between NOW and BEFORE, where they are listed."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        store6(s.change, i, CARRIED_BEFORE, load6(s.change, i, CARRIED_MOMENTUM))
+        store6(s.change, i, to[0], load6(s.change, i, source[0]))
     for j in range(s.v.shape[0]):
-        s.stages[JOINTS_BEFORE, j] = s.stages[CARRIED, j]
+        s.stages[to[1], j] = s.stages[source[1], j]
     for row in range(REMEMBERED):
         for k in range(s.stages.shape[1]):
-            s.stages[MEANS_BEFORE + row, k] = s.stages[MEAN_V + row, k]
+            s.stages[to[2] + row, k] = s.stages[source[2] + row, k]
     for k in range(NUMBERS - STEP_PAST_BEFORE):
-        s.numbers[STEP_PAST_BEFORE + k] = s.numbers[ENERGY_DEBT + k]
-
-
-@routine
-def restore_before(table):
-    """As it was when the last step began."""
-    s = moving_of(table)
-    for i in range(s.tree.shape[0]):
-        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, CARRIED_BEFORE))
-    for j in range(s.v.shape[0]):
-        s.stages[CARRIED, j] = s.stages[JOINTS_BEFORE, j]
-    for row in range(REMEMBERED):
-        for k in range(s.stages.shape[1]):
-            s.stages[MEAN_V + row, k] = s.stages[MEANS_BEFORE + row, k]
-    for k in range(NUMBERS - STEP_PAST_BEFORE):
-        s.numbers[ENERGY_DEBT + k] = s.numbers[STEP_PAST_BEFORE + k]
+        s.numbers[to[3] + k] = s.numbers[source[3] + k]
 
 
 @routine
 def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
-    remember_before(table)
+    copy_carried(table, BEFORE, NOW)
     s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = first_length(table, h)
@@ -234,13 +219,7 @@ def one_substep(table, h):
     remember_mean(table, span)
     if not math.isfinite(kinetic):
         return NOT_CONVERGED
-    left = h - s.numbers[PASSED]
-    if span >= left:
-        return DONE
-    s.numbers[PASSED] += span
-    if h - s.numbers[PASSED] < 1.5 * span:
-        s.numbers[SUBSTEP] = h - s.numbers[PASSED]
-    return EVALUATE
+    return next_part(table, h)
 
 
 @routine
@@ -374,7 +353,7 @@ def velocities(table, column, row, q):
             s.work[i, U_SMALL] = s.stages[row, j]
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad < 0:
-        accelerations_root_to_leaf(s.tree, s.body, NO_GRAVITY, s.work, s.dof_work, s.v)
+        accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.v)
     return bad
 
 
