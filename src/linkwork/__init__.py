@@ -38,7 +38,8 @@ from linkwork.errors import (
     ModelError,
     StateError,
 )
-from linkwork.full.simulation import FullDynamics, FullReport
+from linkwork.full.report import FullReport
+from linkwork.full.simulation import FullDynamics
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library

@@ -52,7 +52,7 @@ def test_force_replaces_when_the_new_one_stands(tmp_path, model, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.record.recorder.write_model", fail)
+        patch.setattr("linkwork.record.beginning.write_model", fail)
         with pytest.raises(lw.LinkworkError, match="No space left"):
             recorder.begin(model)
     assert contents(path) == before
@@ -181,14 +181,14 @@ def test_a_refused_write_names_the_place(tmp_path, model, monkeypatch):
     assert "resume" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("where", ["write_bundle", "write_model"])
+@pytest.mark.parametrize("where", ["recorder.write_bundle", "beginning.write_model"])
 def test_a_run_that_cannot_begin_is_not_told_to_resume(tmp_path, model, monkeypatch, where):
     """Also when the disk is full at its first frame or checkpoint, before the recording stands."""
 
     def refuse(*anything, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(f"linkwork.record.recorder.{where}", refuse)
+    monkeypatch.setattr(f"linkwork.record.{where}", refuse)
     with pytest.raises(lw.LinkworkError, match=r"cannot begin .*No space left.*Nothing was recorded") as refusal:
         simulation(model).run(1e-3, 10, record=tmp_path / "run")
     assert "resume" not in str(refusal.value)

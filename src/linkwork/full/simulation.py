@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,30 +15,26 @@ from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler
+from linkwork.full.report import FullReport
+from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
 from linkwork.simulation import step as steps
-from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, present_efforts
 from linkwork.simulation.advance import ADVANCE
-from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment, fastest
 from linkwork.simulation.failures import explain_step
-from linkwork.simulation.fields import Field, OutsideForces, advance_outside
+from linkwork.simulation.fields import Field, advance_outside
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.loaded import IntArray
 from linkwork.simulation.momentum import read_momentum, total_momentum
-from linkwork.simulation.protocol import Report
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import Touched, advance_of, choose_limits, has_limits
-
-if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactReport
 
 FloatArray = NDArray[np.float64]
 
@@ -48,32 +43,7 @@ IMPLICIT_EULER = "implicit_euler"
 FULL_INTEGRATORS = (*INTEGRATORS, IMPLICIT_EULER)
 
 
-@dataclass(frozen=True, slots=True)
-class FullReport(Report):
-    """What a call of `step` did.
-
-    steps_taken: steps, or substeps where the integrator controls its error.
-    evaluations: of the accelerations.
-    error_estimate: sum of the estimated errors of the substeps, in the worst coordinate or velocity [rad, m, rad/s or m/s];
-    NaN for integrators without an estimate.
-    energy: kinetic and potential (gravity, joint springs, field) at the end [J].
-    field_energy: that of the field alone [J]; zero without one.
-    contact: what contact and joint limits did; None where neither acts.
-    halvings: times a step or substep of "variational" was halved, since it could not be solved or its energy jumped.
-    unbalanced: steps of "implicit_midpoint" that could only be made without the balance of energy.
-    """
-
-    steps_taken: int
-    evaluations: int
-    error_estimate: float
-    energy: float
-    field_energy: float = 0.0
-    contact: ContactReport | None = None
-    halvings: int = 0
-    unbalanced: int = 0
-
-
-class FullDynamics(Touched, OutsideForces, LinkageSimulation):
+class FullDynamics(Touched, WholeForces):
     """Dynamics of a whole linkage in time.
 
     algorithm: of the accelerations, as in `forward_dynamics`; "aba" runs many steps without leaving compiled code.
@@ -363,60 +333,6 @@ class FullDynamics(Touched, OutsideForces, LinkageSimulation):
     def _count(self, h: float, done: int) -> None:
         self.steps_done += done
         self.time += done * h
-
-    # ----------------------------------------------------------------------------------------- forces that Python finds
-
-    def _prepare_outside(self) -> None:
-        """Arrays of their own for what acts, where a field or a thermostat adds to it."""
-        if self._field is not None:
-            self._moving = self._moving._replace(wrench=np.zeros((self.model.n_bodies, 6)))
-            self._field_wrenches = np.zeros((self.model.n_bodies, 6))
-        if self._thermostat is not None and self._thermostat.has_forces:
-            self._moving = self._moving._replace(effort=self._effort.copy())
-            self._fixman_efforts = np.zeros(self.model.nv)
-        self._refreshed_q = np.full(self.model.nq, np.nan)
-        self._is_stepped_outside = self.algorithm != "aba" or self._field is not None or self._thermostat is not None
-        closed = steps.go_on_closed if self.model.loops else steps.go_on
-        self._accelerate_outside = closed if self.algorithm == "aba" else self._go_on
-
-    def _refresh(self) -> None:
-        """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
-        moving = self._moving
-        if not self._has_outside_forces:
-            return
-        if not np.array_equal(moving.q, self._refreshed_q):
-            self._refreshed_q[:] = np.nan  # what fails below is not there
-            if self._field is not None:
-                steps.place_bodies(self._table)
-                self._field_energy = float(self._field.wrenches(moving.world, self._field_wrenches))
-            if self._thermostat is not None and self._thermostat.has_forces:
-                self._fixman_efforts[:] = self._thermostat.efforts(moving, self.model.n_bodies, self.model.nv)
-            self._refreshed_q[:] = moving.q
-        if self._field is not None:
-            np.add(self._loads.wrench, self._field_wrenches, out=moving.wrench)
-        if moving.effort is not self._effort:
-            np.add(self._effort, self._fixman_efforts, out=moving.effort)
-
-    def _after_step(self, h: float) -> None:
-        if self._thermostat is None:
-            return
-        self._thermostat.relax(self._table, self.model.n_bodies, self.model.nv, h)
-        if self._moving.base.size:
-            read_momentum(self._table)
-
-    def _go_on(self, table: IntArray, h: float) -> int:
-        """One evaluation by another algorithm than `aba`, and on to the next stage."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
-            self._accelerate()
-        return int(steps.resume_step(table, h, mv.OK))
-
-    def _accelerate(self) -> None:
-        moving = self._moving
-        all_efforts(self._table, self._outside_effort)
-        all_wrenches(self._table, self._outside_wrenches)
-        solve = ALGORITHMS[self.algorithm]
-        moving.qdd[:] = solve(self.model, moving.q, moving.v, self._outside_effort, self._outside_wrenches)
-        moving.counts[mv.EVALUATIONS] += 1
 
     def _failure(self, h: float, error: LinkworkError) -> StateError:
         return StateError(

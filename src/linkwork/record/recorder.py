@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,22 @@ import numpy as np
 
 from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import as_path, flag, shown, whole
+from linkwork.core.checks import as_path, flag, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
+from linkwork.record.beginning import what_it_is_about, write_beginning
 from linkwork.record.bundles import write_bundle
 from linkwork.record.checksums import description_sum, description_sums
 from linkwork.record.contacts import ContactLines
 from linkwork.record.container import (
-    FORMAT,
     MARK,
     ROOT,
     UNCHECKED,
     GrowingArray,
-    create_array,
     disk_errors,
     read_root,
     remove_partial_files,
@@ -42,8 +40,7 @@ from linkwork.record.container import (
 from linkwork.record.efforts import EffortLines
 from linkwork.record.layout import GROUPS, GROWING
 from linkwork.record.lock import WriterLock
-from linkwork.record.made_by import versions, warn_of_other_kernels
-from linkwork.record.model_store import write_model
+from linkwork.record.made_by import warn_of_other_kernels
 from linkwork.record.place import (
     partial_folder,
     put_in_place,
@@ -82,11 +79,7 @@ class Recorder(Uncopied):
         self.path = as_path(path, "a recording")
         self.every = whole(every, 0, "every")
         self.force = flag(force, "force")
-        self._about: dict[str, Any] = {
-            "metadata": _table(metadata, "metadata"),
-            "scene": _text(scene, "scene"),
-            "settings": _table(settings, "settings"),
-        }
+        self._about = what_it_is_about(metadata, scene, settings)
         self._root: dict[str, Any] | None = None
         self._lock: WriterLock | None = None
         with disk_errors(self.path, "begin"):
@@ -116,7 +109,7 @@ class Recorder(Uncopied):
                 refuse_existing(self.path, self.force)
                 remove_stale(self.path)
                 partial.mkdir()
-                self._open(partial, model, self._write_beginning(partial, model), lock)
+                self._open(partial, model, write_beginning(partial, model, self._about), lock)
                 if first is not None:
                     first(self)
                 self._write_frames()
@@ -129,44 +122,6 @@ class Recorder(Uncopied):
                 raise
             assert self._root is not None
             self._open(self.path, model, self._root, lock)
-
-    def _write_beginning(self, folder: Path, model: Model) -> dict[str, Any]:
-        group = zarr_library().create_group(folder)
-        tables = write_model(group.create_group("model"), model)
-        width = model.nq + model.nv
-        rows = (layout.FRAME_ROWS,)
-        for name, kind, unit in (("time", "f8", "s"), ("step", "i8", "1"), ("changes_end", "i8", "index")):
-            create_array(group, f"frames/{name}", (), kind, rows, unit)
-        create_array(group, "changes/index", (), "u4", (layout.CHANGE_ROWS,), "index into q followed by v")
-        create_array(group, "changes/value", (), "f8", (layout.CHANGE_ROWS,), "rad, m, rad/s or m/s")
-        create_array(group, "keys/frame", (), "i8", rows, "index")
-        create_array(group, "keys/state", (width,), "f8", layout.key_chunk(width), "rad, m; rad/s, m/s: q, then v")
-        for name in ("scalars", "reports", "checkpoints"):
-            group.create_group(name)
-        written_once = {f"model/{name}": checksum for name, checksum in tables.items()}
-        root: dict[str, Any] = {
-            MARK: FORMAT,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "model": model.name,
-            "versions": versions(),
-            **self._about,
-            "descriptions": description_sums(folder, (*GROUPS, *GROWING, *written_once)),
-            "contents": written_once,
-            "committed": {
-                "frames": 0,
-                "changes": 0,
-                "keys": 0,
-                "contacts": 0,
-                "scalars": [],
-                "reports": [],
-                "checkpoint": None,
-                "earlier": None,
-                "sums": {},
-                "status": "running",
-            },
-        }
-        write_root(folder, root)
-        return root
 
     def _open(self, folder: Path, model: Model, root: dict[str, Any], lock: WriterLock) -> None:
         """Everything a writer keeps, at the lengths that were committed."""
@@ -433,16 +388,3 @@ class Recorder(Uncopied):
     def __repr__(self) -> str:
         state = "not begun" if self._root is None else "open" if self._lock else "closed"
         return f"Recorder('{self.path}', {len(self)} frames, {state})"
-
-
-def _table(value: Any, what: str) -> dict[str, Any]:
-    """A dict of its own, of names that JSON can hold."""
-    if value is not None and not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
-        raise StateError(f"{what} of a recording must be a table by name, not {shown(value)}.")
-    return dict(value or {})
-
-
-def _text(value: Any, what: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise StateError(f"{what} of a recording must be a text, not {shown(value)}.")
-    return value
