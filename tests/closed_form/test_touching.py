@@ -80,15 +80,15 @@ def test_bounces_fall_as_e_to_the_2n(kind, law):
     contact = lw.Contact(restitution=0.8, law=law)
     sim = simulate(kind, model, lw.State(np.array([0.6]), np.zeros(1)), contact)
     heights, last = [], [0.5, 0.5]
-    for _ in range(3600):
-        sim.advance(5e-4)
+    for _ in range(18_000):
+        sim.advance(1e-4)
         now = sim.state.q[0] - 0.1
         if last[1] > last[0] and last[1] >= now:
             heights.append(last[1])
         last = [last[1], now]
     assert len(heights) >= 3
-    # a bounce happens up to a step early or late: h v / height, doubled by every bounce before
-    assert heights[:3] == pytest.approx([0.5 * 0.64**n for n in (1, 2, 3)], rel=0.02)
+    # a bounce happens up to a step early or late, and errs in speed by h g: h v / height + 2 h g / v, 0.5 % in all
+    assert heights[:3] == pytest.approx([0.5 * 0.64**n for n in (1, 2, 3)], rel=0.04)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -194,8 +194,8 @@ def test_motors_are_as_strong_as_their_joints(kind):
         sim.set_motor("rod", position=-math.pi / 2, stiffness=1e5, damping=1e2)
         sim.advance(1e-3, 8000)
         torque = G * 0.5 * math.sin(-sim.state.q[0])
-        if holds:
-            assert sim.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-4)
+        if holds:  # but for what the weight bends the spring of the motor by
+            assert sim.state.q[0] == pytest.approx(-math.pi / 2 + G * 0.5 / 1e5, abs=1e-9)
         else:
             assert torque == pytest.approx(2.0, rel=1e-3)
 
@@ -228,11 +228,14 @@ def test_few_active_joints_rest_on_a_table(active):
     start = model.neutral()
     start.q[2] = 0.02
     sim = lw.AdaptiveDynamics(model, start, active_joints=active, contact=lw.Contact(friction=0.5))
-    lost = 0.0
+    h, height, mass, lost = 1e-3, 0.02, 10 * 0.1, 0.0
     for _ in range(40):
-        report = sim.step(1e-3, 10)
+        report = sim.step(h, 10)
         assert report.n_active <= active
         lost += report.contact.energy_lost
-    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(10 * 0.1 * G, rel=1e-3)
-    assert lost == pytest.approx(10 * 0.1 * G * 0.02, rel=0.1)  # what it fell; O(h) of the time of impact
+    assert sum(point.force[2] for point in sim.contacts) == pytest.approx(mass * G, rel=1e-3)
+    landed = math.sqrt(2 * height / G)
+    held = 0.5 * mass * (G * h) ** 2 * (0.4 - landed) / h  # impulses stop in each step what gravity began in it
+    early = mass * G * h * math.sqrt(2 * G * height)  # [J] a step more or less of the fall; half of it is seen
+    assert lost == pytest.approx(mass * G * height + held, abs=5 * early)
     assert np.abs(sim.state.v).max() < 1e-3

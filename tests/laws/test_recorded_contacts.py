@@ -14,7 +14,7 @@ from linkwork.record import layout
 from linkwork.simulation.run import resume_run, run_simulation
 from linkwork.viewer.playback import events_of
 
-from ..helpers.contact_setups import chain
+from ..helpers.contact_setups import G, chain
 
 pytest.importorskip("zarr", reason="recordings need the extra record")
 
@@ -91,9 +91,11 @@ def test_scalars_follow_contacts_and_the_energy_they_take(run):
     assert recording.scalars["contacts"].tolist() == pressing
     lost = recording.scalars["contact_energy_lost"]
     assert (np.diff(lost) >= 0.0).all()
-    # all that fell is lost at the end; first order in h of semi-implicit Euler
+    # all that fell is lost at the end, and what impulses stop in each step of rest that gravity began in it
     fallen = recording.scalars["energy"][0] - recording.scalars["energy"][-1]
-    assert lost[-1] == pytest.approx(fallen, rel=0.1)
+    held = 0.5 * float(MODEL.mass.sum()) * (G * H) ** 2 * EVERY * np.count_nonzero(pressing)
+    # first order in h: a step more or less of the fall from 3 cm, 6 mm; a tenth of that is seen
+    assert lost[-1] == pytest.approx(fallen + held, rel=0.2)
     assert recording.reports["contact.sweeps"][-1] >= 0.0
 
 
