@@ -14,27 +14,7 @@ from linkwork.contact.mesh_files import closed_faults, read_triangles
 from linkwork.contact.shape_table import shape_table
 from linkwork.reference.plain_contact import PlainContact
 
-CUBE = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-FACES = [
-    (0, 1, 3),
-    (0, 3, 2),
-    (4, 6, 7),
-    (4, 7, 5),
-    (0, 4, 5),
-    (0, 5, 1),
-    (2, 3, 7),
-    (2, 7, 6),
-    (0, 2, 6),
-    (0, 6, 4),
-    (1, 5, 7),
-    (1, 7, 3),
-]
-
-
-def write_obj(path, points=CUBE, faces=FACES):
-    lines = [f"v {x} {y} {z}" for x, y, z in points] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
+from ..helpers.meshes import FACES, write_obj
 
 
 def ball(*obstacles, shape=None, **options):
@@ -280,12 +260,14 @@ def test_clearance_is_the_least_of_all_pairs(rng):
 
 def test_queries_refuse_what_is_not_there():
     model = ball(("floor", lw.Plane())).compile()
-    with pytest.raises(lw.ModelError, match="no body 'bell'"):
+    with pytest.raises(lw.ModelError, match="no body or obstacle 'bell'; did you mean 'ball'"):
         lw.closest(model, model.neutral(), "bell", "floor")
     with pytest.raises(lw.ModelError, match="planes"):
         lw.closest(model, model.neutral(), "floor", "floor")
-    with pytest.raises(lw.StateError, match="shape"):
+    with pytest.raises(lw.StateError, match="one row per state"):
         lw.Collisions(model).collide(np.zeros(7))
+    with pytest.raises(lw.StateError, match=r"q\[1, 2\] is nan"):
+        lw.Collisions(model).collide([[0.0] * 7, [0.0, 0.0, math.nan, 1.0, 0.0, 0.0, 0.0]])
     bare = lw.Linkage("bare")
     bare.add_body("b", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
     bare_model = bare.compile()

@@ -47,6 +47,56 @@ def scene(tmp_path, text):
     return Scene.read(path)
 
 
+GROUND = """
+[[obstacle]]
+name = "hills"
+shape = "height_field"
+heights = [[0.0, 0.0, 0.2], [0.1, 0.0, 0.2]]
+size = [4.0, 3.0]
+xyz = [0, 0, -1]
+
+[[obstacle]]
+name = "rock"
+shape = "mesh"
+file = "rock.obj"
+
+[[obstacle]]
+name = "crate"
+shape = "box"
+size = [0.2, 0.3, 0.4]
+"""
+
+
+def test_every_shape_of_an_obstacle(tmp_path):
+    (tmp_path / "rock.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    found = dict(scene(tmp_path, DROP + GROUND).build().model.obstacles)
+    hills = found["hills"]
+    assert isinstance(hills, lw.HeightField)
+    assert hills.heights == ((0.0, 0.0, 0.2), (0.1, 0.0, 0.2))
+    assert hills.size == (4.0, 3.0)
+    assert isinstance(found["rock"], lw.Mesh)
+    assert found["crate"].size == (0.2, 0.3, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("[0.1, 0.0, 0.2]]", "[0.1, 0.0]]", "heights is"),
+        ("[[0.0, 0.0, 0.2], [0.1, 0.0, 0.2]]", "[[0.0, 0.0, 0.2]]", "at least two rows"),
+        ("[0.1, 0.0, 0.2]]", '[0.1, 0.0, "high"]]', "heights is"),
+        ("heights = [[0.0, 0.0, 0.2], [0.1, 0.0, 0.2]]\n", "", "a height_field needs 'heights'"),
+        ("size = [4.0, 3.0]", "size = [4.0, 3.0, 1.0]", "the size of a height_field is 2 numbers, not 3"),
+        ("size = [0.2, 0.3, 0.4]", "size = [0.2, 0.3]", "the size of a box is 3 numbers, not 2"),
+        ("size = [0.2, 0.3, 0.4]", "size = [0.2]", "3 or 2 finite numbers"),
+    ],
+)
+def test_faults_of_shapes_are_told(tmp_path, old, new, fault):
+    (tmp_path / "rock.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    assert old in GROUND
+    with pytest.raises(lw.FormatError, match=fault):
+        scene(tmp_path, DROP + GROUND.replace(old, new)).build()
+
+
 def test_contact_and_obstacles_of_a_scene(tmp_path):
     built = scene(tmp_path, DROP).build()
     assert [name for name, _ in built.model.obstacles] == ["floor", "post_0", "post_1", "post_2"]

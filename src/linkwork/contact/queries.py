@@ -29,6 +29,7 @@ from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.names import did_you_mean
 from linkwork.dynamics.inputs import as_finite_state, as_model
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import body_pose
@@ -104,8 +105,14 @@ class Collisions:
             states = np.ascontiguousarray(q, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise StateError(f"q must be numbers of shape (m, {self.model.nq}), not {shown(q)}.") from None
-        if states.ndim != 2 or states.shape[1] != self.model.nq or not np.isfinite(states).all():
-            raise StateError(f"q must be finite numbers of shape (m, {self.model.nq}), not {states.shape}.")
+        if states.ndim != 2 or states.shape[1] != self.model.nq:
+            raise StateError(
+                f"q has shape {states.shape}; {self.model!r} needs (m, {self.model.nq}), one row per state."
+            )
+        odd = np.argwhere(~np.isfinite(states))
+        if odd.size:
+            row, column = odd[0].tolist()
+            raise StateError(f"q[{row}, {column}] is {states[row, column]}; give finite numbers.")
         return states
 
     def closest(self, state: State, a: str, b: str) -> Closest:
@@ -153,6 +160,10 @@ class Collisions:
         if name in obstacles:
             entity = n + obstacles.index(name)
         else:
+            model = self.model
+            if name not in {*model.body_names, *model.frames, *model.merged_into, "world"}:
+                near = did_you_mean(name, [*model.body_names, *obstacles]) or "."
+                raise ModelError(f"model '{model.name}' has no body or obstacle '{name}'{near}")
             body = self.model.body(name)
             entity = body if body >= 0 else n + len(obstacles)
         found = np.flatnonzero(self.table.entity == entity).tolist()

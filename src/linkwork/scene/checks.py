@@ -88,16 +88,29 @@ def choice(*names: str) -> Check:
     return check
 
 
-def vector(size: int) -> Check:
-    """`size` finite numbers."""
+def vector(*sizes: int) -> Check:
+    """As many finite numbers as one of `sizes`."""
 
     def check(value: Any, path: KeyPath, faults: Faults) -> list[float] | None:
-        if isinstance(value, list) and len(value) == size and all(map(is_number, value)):
+        if isinstance(value, list) and len(value) in sizes and all(map(is_number, value)):
             return [float(x) for x in value]
-        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {size} finite numbers in a list.")
+        wanted = " or ".join(map(str, sizes))
+        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {wanted} finite numbers in a list.")
         return None
 
     return check
+
+
+def grid(value: Any, path: KeyPath, faults: Faults) -> list[list[float]] | None:
+    """Rows of finite numbers, all of one length; at least two of both."""
+    rows = value if isinstance(value, list) else []
+    if len(rows) > 1 and all(isinstance(row, list) and all(map(is_number, row)) for row in rows):
+        lengths = {len(row) for row in rows}
+        if len(lengths) == 1 and min(lengths) > 1:
+            return [[float(x) for x in row] for row in rows]
+    wanted = "a list of at least two rows of at least two finite numbers, all rows of one length"
+    faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {wanted}.")
+    return None
 
 
 def numbers(low: float = -math.inf, *, above: bool = False) -> Check:

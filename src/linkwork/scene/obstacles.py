@@ -9,22 +9,23 @@ from typing import Any
 from linkwork.contact.settings import LAWS, Contact
 from linkwork.errors import LinkworkError
 from linkwork.model.linkage import Linkage
-from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
+from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.scene import checks as must_be
 from linkwork.scene.faults import Faults
 from linkwork.scene.keys import Key, Keys
 from linkwork.spatial.pose import Pose
 
-# The lengths that each shape needs.
 MOST_COPIES = 1_000_000  # of an obstacle: more take minutes to place
-SHAPES: dict[str, tuple[str, ...]] = {
+SHAPES: dict[str, tuple[str, ...]] = {  # and the keys that each needs
     "plane": (),
     "box": ("size",),
     "sphere": ("radius",),
     "capsule": ("radius", "length"),
     "cylinder": ("radius", "length"),
     "mesh": ("file",),
+    "height_field": ("heights", "size"),
 }
+EDGES = {"box": 3, "height_field": 2}  # numbers in the size of a shape
 
 CONTACT: Keys = {
     "friction": Key(must_be.number(0.0), "Coulomb's coefficient, of shapes without their own"),
@@ -44,10 +45,11 @@ CONTACT: Keys = {
 OBSTACLE: Keys = {
     "name": Key(must_be.text, "of the obstacle; copies get a number behind it", required=True),
     "shape": Key(must_be.choice(*SHAPES), "what stands there", required=True),
-    "size": Key(must_be.vector(3), "edges of a box", "m"),
+    "size": Key(must_be.vector(3, 2), "edges of a box, or extent of a height field along x and y", "m"),
     "radius": Key(must_be.number(0.0, above=True), "of a sphere, capsule or cylinder", "m"),
     "length": Key(must_be.number(0.0, above=True), "of a capsule's or cylinder's straight part, along z", "m"),
     "file": Key(must_be.text, "of a mesh, from the scene's folder"),
+    "heights": Key(must_be.grid, "of a height field: rows along y, of columns along x", "m"),
     "xyz": Key(must_be.vector(3), "where it stands", "m", default=[0.0, 0.0, 0.0]),
     "rpy": Key(must_be.vector(3), "how it is turned: roll, pitch, yaw", "rad", default=[0.0, 0.0, 0.0]),
     "copies": Key(must_be.whole(1, MOST_COPIES), "how many of it stand in a row", default=1),
@@ -88,6 +90,9 @@ def _shape(table: Mapping[str, Any], folder: Path, path: tuple[str, int], faults
     if missing:
         faults.add(path, f"a {kind} needs '{missing[0]}': {OBSTACLE[missing[0]].meaning}.")
         return None
+    if kind in EDGES and len(table["size"]) != EDGES[kind]:
+        faults.add((*path, "size"), f"the size of a {kind} is {EDGES[kind]} numbers, not {len(table['size'])}.")
+        return None
     more = {key: table[key] for key in ("friction", "restitution") if key in table}
     if kind == "plane":
         return Plane(**more)
@@ -97,4 +102,6 @@ def _shape(table: Mapping[str, Any], folder: Path, path: tuple[str, int], faults
         return Sphere(table["radius"], **more)
     if kind == "mesh":
         return Mesh(str(folder / table["file"]), **more)
+    if kind == "height_field":
+        return HeightField(table["heights"], tuple(table["size"]), **more)
     return (Capsule if kind == "capsule" else Cylinder)(table["radius"], table["length"], **more)
