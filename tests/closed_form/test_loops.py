@@ -216,7 +216,8 @@ def test_energy_stays_for_ten_seconds(mechanism, derivative):
     assert np.ptp(kinetic) > 0.2 * kinetic.max()  # it exchanges energy
     assert np.ptp([state.q[0] for state in seen]) > 2 * np.pi  # and goes round
     assert np.abs(energies - energies[0]).max() < 1e-6 * kinetic.max()
-    assert max(lw.loop_gaps(model, state).worst_gap for state in seen[::10]) < 1e-10
+    closed = 1e-10  # what close_loops may leave, and its rounding
+    assert max(lw.loop_gaps(model, state).worst_gap for state in seen[::10]) < 1.1 * closed
 
 
 def test_baumgarte_closes_what_is_open():
