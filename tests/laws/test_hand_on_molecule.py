@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers import proteins
-from tests.laws.test_haptics import felt_by_reactions
+from tests.helpers.hands import felt_by_reactions
 
 import linkwork as lw
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.hands import FIRM, at_point, felt_by_reactions
 from tests.helpers.rounding import rounding
-from tests.laws.test_haptics import FIRM, at_point, felt_by_reactions
 
 import linkwork as lw
 from linkwork.model.layout import INERTIA
