@@ -11,7 +11,7 @@ from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.choice import SETTINGS
 from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
-from linkwork.adaptive.dynamics.region_simulation import RegionSimulation
+from linkwork.adaptive.dynamics.region_history import RegionHistory
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
 from linkwork.adaptive.tree_simulation import IntArray, metric_weights
@@ -49,7 +49,7 @@ FloatArray = NDArray[np.float64]
 PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 
 
-class AdaptiveDynamics(RegionSimulation):
+class AdaptiveDynamics(RegionHistory):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
