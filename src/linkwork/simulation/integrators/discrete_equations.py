@@ -31,18 +31,8 @@ from linkwork.model.layout import (
 )
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.integrators.discrete_corrections import (
-    gather_leaf_to_root,
-    mark_fast_ends,
-    misses_root_to_leaf,
-)
-from linkwork.simulation.integrators.discrete_newton import (
-    FORCE,
-    WEIGHT,
-    displacements_root_to_leaf,
-    eliminate_leaf_to_root,
-    substitute_root_to_leaf,
-)
+from linkwork.simulation.integrators.discrete_corrections import eliminate_leaf_to_root, mark_all, mark_fast_ends
+from linkwork.simulation.integrators.discrete_newton import FORCE, WEIGHT, misses_root_to_leaf, substitute_root_to_leaf
 from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
@@ -52,6 +42,8 @@ from linkwork.simulation.moving import (
     ITERATIONS,
     LOADS,
     MOTORS,
+    NOT_CONVERGED,
+    OK,
     PAST,
     RESIDUAL,
     TOP_KINETIC,
@@ -74,17 +66,9 @@ LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may 
 MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
 
 
-@inlined
-def guess_by_acceleration(table, h):
-    """Displacements in the step into u, from velocities and accelerations at its start."""
-    s = moving_of(table)
-    for k in range(s.v.shape[0]):
-        s.u[k] = h * (s.v[k] + 0.5 * h * s.qdd[k])
-
-
 @routine
 def solve(table, h):
-    """Newton's method for q⁺ from the guess in q; whether it converged.
+    """Newton's method for q⁺ from the guess in q: OK, NOT_CONVERGED, or a body whose joint resists with nothing.
 
     The matrix is eliminated once; corrections with it follow, and another elimination where they gain little.
     """
@@ -101,14 +85,13 @@ def solve(table, h):
         impulses_at_start(table, h)
         if eliminates:
             s.counts[EVALUATIONS] += 1
-            displacements_root_to_leaf(table, h)
-            if not eliminate_leaf_to_root(table):
-                return False
+            mark_all(table)
         else:
             mark_fast_ends(table, s.qdd)
-            misses_root_to_leaf(table, h)
-            if not gather_leaf_to_root(table):
-                return False
+        misses_root_to_leaf(table, h)
+        bad = eliminate_leaf_to_root(table)
+        if bad != OK:
+            return bad
         substitute_root_to_leaf(table, s.qdd)
         change = 0.0
         size = 0.0
@@ -117,7 +100,7 @@ def solve(table, h):
                 change = abs(s.qdd[k])
             size = max(size, abs(s.u[k]))
         if not math.isfinite(change):
-            return False
+            return NOT_CONVERGED
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
         # After an elimination changes shrink as squares: the next one is smaller by the last ratio squared. Corrections
         # with an older matrix shrink by one ratio.
@@ -129,12 +112,12 @@ def solve(table, h):
         allowed = tolerance * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
         if after <= allowed:
-            return True
+            return OK
         if eliminates and change > 0.5 * before:
-            return change <= ROUNDING_FLOOR * size
+            return OK if change <= ROUNDING_FLOOR * size else NOT_CONVERGED
         eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
         before = change
-    return False
+    return NOT_CONVERGED
 
 
 # ------------------------------------------------------------------------------------------------------------- forces
