@@ -54,7 +54,8 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import add6, join
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
+# Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees (momentum is kept to this).
+SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-6, 1e-14
 MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
@@ -67,17 +68,19 @@ MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
 
 
 @routine
-def solve(table, h):
+def solve(table, h, tolerance):
     """Newton's method for q⁺ from the guess in q: OK, NOT_CONVERGED, or a body whose joint resists with nothing.
 
-    The matrix is eliminated once; corrections with it follow, and another elimination where they gain little.
+    tolerance: of the displacements, but for floating trees, whose is FLOATING_TOLERANCE. The matrix is eliminated once;
+    corrections with it follow, and another elimination where they gain little.
     """
     s = moving_of(table)
     before = math.inf
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
-    tolerance = FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE
+    if has_floating_tree(table):
+        tolerance = FLOATING_TOLERANCE
     s.counts[ITERATIONS] = 0
     eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:

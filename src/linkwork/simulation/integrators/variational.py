@@ -21,6 +21,7 @@ from linkwork.simulation.integrators.discrete_body import back, cayley_vector, w
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_GAP,
+    SOLVE_TOLERANCE,
     SUB_Q,
     impulses_at_end,
     outside_wrenches,
@@ -101,7 +102,7 @@ def find_end(table, h):
     s = moving_of(table)
     keep_start(table, h)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if solve(table, h) != OK:
+    if solve(table, h, SOLVE_TOLERANCE) != OK:
         return False
     impulses_at_end(table, h)
     return True

@@ -38,6 +38,8 @@ from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_DEBT,
     LARGEST_GAP,
+    PART_TOLERANCE,
+    SOLVE_TOLERANCE,
     SUB_Q,
     impulses_at_end,
     outside_wrenches,
@@ -194,7 +196,7 @@ def one_substep(table, h):
         s.stages[SUB_Q, k] = s.q[k]
     start_root_to_leaf(table, span)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    bad = solve(table, span)
+    bad = solve(table, span, PART_TOLERANCE if span < h else SOLVE_TOLERANCE)
     if bad != OK:
         return bad if bad >= 0 and is_first else halve(table, h)
     impulses_at_end(table, span)
