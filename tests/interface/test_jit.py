@@ -1,18 +1,20 @@
 """How kernels are compiled: pieces of them, the stamp of their cache, and what happens without Numba's private parts."""
 
 import importlib
+import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba.core import caching, codegen, config
 from tests.helpers.compiled_elsewhere import environment
 
 import linkwork
-from linkwork.core import jit, kernel_cache, linking
+from linkwork.core import jit, kernel_cache, linking, quick_front_end
 from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(linkwork.__file__).parent
@@ -159,6 +161,81 @@ def test_another_numba_compiles_pieces_its_own_way(change, monkeypatch, fresh_tr
     found, linked = compiled_pieces()
     assert found == EXPECTED
     assert linked == [False, False]
+
+
+# --------------------------------------------------------------------------------------------------------------- front end
+
+
+def larger_sum(a, limit):
+    total, last = 0.0, (0.0, 1)
+    for k in range(a.shape[0]):
+        if a[k] > limit:
+            last = (a[k], k)
+        elif a[k] < -limit:
+            break
+        total += max(a[k], limit) * last[0]
+    while total > 10.0 and last[1] > 0:
+        total *= 0.5
+    return total, last
+
+
+def caught(a, limit):
+    try:
+        if a[0] > limit:
+            raise ValueError("too large")
+    except Exception:
+        return -1.0
+    return a[0]
+
+
+def partial_sums(a, limit):
+    total = 0.0
+    for x in a:
+        total += x
+        if total < limit:
+            yield total
+
+
+@pytest.mark.parametrize("function", [larger_sum, caught, partial_sums])
+def test_a_quick_front_end_makes_the_same_code(function):
+    """Of branches, loops and tuples, and of what kernels never do: exceptions, generators."""
+    kinds = (numba.float64[::1], numba.float64)
+
+    def code():
+        compiled = numba.njit(function)
+        compiled.compile(kinds)
+        text = compiled.inspect_llvm(compiled.signatures[0])
+        return re.sub(r"0x[0-9a-f]+|\d{6,}", "", re.sub(r"B\d+v\d+|_\d+_[0-9a-f]{6,}", "", text))
+
+    expected = code()
+    with quick_front_end.quick_front_end():
+        assert code() == expected
+
+
+def test_numba_is_left_as_it_was_found():
+    """After kernels were compiled, and after a compilation that failed."""
+
+    def parts():
+        return [getattr(owner, name) for owner, name, _ in quick_front_end.PARTS]
+
+    def fail():
+        with quick_front_end.quick_front_end():
+            exchanged.extend(parts())
+            raise ValueError("stop")
+
+    before, exchanged = parts(), []
+    with pytest.raises(ValueError, match="stop"):
+        fail()
+    compiled_pieces()
+    assert all(a is b for a, b in zip(parts(), before, strict=True))
+    assert all(a is not b for a, b in zip(exchanged, before, strict=True))
+
+
+def test_parts_that_another_numba_does_not_have_are_left_out(monkeypatch):
+    monkeypatch.delattr("numba.core.base._has_loc")
+    with quick_front_end.quick_front_end():
+        assert not hasattr(quick_front_end.base, "_has_loc")
+    assert not hasattr(quick_front_end.base, "_has_loc")
 
 
 def test_kernels_count_no_references():

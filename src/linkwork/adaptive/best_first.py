@@ -24,7 +24,7 @@ from linkwork.adaptive.workspace import (
     UNIT,
 )
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT
-from linkwork.core.jit import inlined
+from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import IN_1, INPUT_COLUMNS
 from linkwork.dynamics.dca.sweeps import substitute_node
 from linkwork.model.layout import DOF, V
@@ -134,7 +134,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
             compute_node(plan, mechanism, c, run, node, qdd)
             queue_children(plan, c, run, node)
 
-    @inlined
+    @routine
     def solve_open(plan, mechanism, c, run, qdd):
         """Back-substitution over the open nodes, root to leaf; the frontier goes on the heap."""
         unit = 1.0
@@ -145,7 +145,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
             unit = SMALL_UNIT
         sum_frontier(run)
 
-    @inlined
+    @routine
     def expand(plan, mechanism, c, run, qdd, measure, tolerance, max_joints, max_opened):
         """Opens frontier nodes, largest A(C) first, until the bound holds or a budget is spent; True when it holds."""
         opened = 0

@@ -66,7 +66,7 @@ def refresh_joint(table, i):
     c = coefficients_of(table)
     run = run_of(table)
     tree = mechanism.whole_tree
-    R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S)
+    R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S[:, 0:6])
     store9(c.joint_data, i, H_R, R)
     store3(c.joint_data, i, H_P, p)
     j = tree[i, V]

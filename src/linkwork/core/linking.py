@@ -15,6 +15,7 @@ import gc
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, partial
 from types import CodeType
 from typing import Any
@@ -30,6 +31,7 @@ from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from linkwork.core.code_library import KernelLibrary, PieceLibrary
 from linkwork.core.notice import notice_of_compiling
 from linkwork.core.quick_calls import QuickContext, quick
+from linkwork.core.quick_front_end import quick_front_end
 from linkwork.core.typing_memo import remembering
 from linkwork.core.views import ReadOnce
 from linkwork.errors import LinkworkWarning
@@ -137,7 +139,7 @@ class KernelCompiler(CompilerBase):
         collects = gc.isenabled()
         gc.disable()
         try:
-            with notice_of_compiling():
+            with notice_of_compiling(), quick_front_end() if linking_wanted() and linking_works() else nullcontext():
                 return super().compile_extra(func)
         finally:
             if collects:
@@ -188,7 +190,8 @@ def linking_works() -> bool:
 
     reason = ""
     try:
-        linked = _run_trial(partial(as_piece, forceinline=True), as_piece, as_kernel)
+        with quick_front_end():
+            linked = _run_trial(partial(as_piece, forceinline=True), as_piece, as_kernel)
         expected = _run_trial(as_written, as_written, as_written)
         if linked != expected:
             reason = f"a trial gave {linked} instead of {expected}"

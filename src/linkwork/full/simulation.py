@@ -160,7 +160,7 @@ class FullDynamics(Touched, WholeForces):
             self._advance = advance_of(contact, integrator)
         self._load_table_grew()
         self._energy_watch = EnergyWatch()
-        read_momentum(self._table)
+        self._read_momentum()
         if self._touching is not None:
             self._touching.warn_of_overlaps(self._moving.world)
 
@@ -176,7 +176,12 @@ class FullDynamics(Touched, WholeForces):
         if self._touching is not None:
             self._touching.forget()
         self._refreshed_q[:] = np.nan
-        read_momentum(self._table)
+        self._read_momentum()
+
+    def _read_momentum(self) -> None:
+        """Takes the present momentum of floating trees as what is to be kept from now on."""
+        if self._moving.base.size or self._touching is not None:  # contact asks for the poses that this leaves behind
+            read_momentum(self._table)
 
     def _forget_outside(self) -> None:
         self._set_outside(self._field, self.thermostat)

@@ -24,7 +24,7 @@ from linkwork.simulation.moving import (
     SEMI_IMPLICIT_EULER,
     VARIATIONAL,
 )
-from linkwork.simulation.step import accelerate_driven, finish, remember_start, where_joints_act
+from linkwork.simulation.step import accelerate_driven, finish, keep_or_take_back, remember_start, where_joints_act
 
 
 @kernel
@@ -60,7 +60,7 @@ def advance_by_variational(table, h, n):
     begin_steps(table, h)
     while made < n and status == OK:
         remember_start(table)
-        status = finish(table, step_tree(table, h))
+        status = keep_or_take_back(table, step_tree(table, h))
         made += status == OK
     end_steps(table, status, made)
     if status == OK:

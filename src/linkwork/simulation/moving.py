@@ -50,10 +50,11 @@ SMALL_MATRIX = 16  # 30 numbers
 ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, UNCOUNTED_GAP, ENERGY_WITHIN = range(46, 53)
 FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators.lengths`
 GUESS_TERMS = 57  # of `integrators.past`
-STEP_PAST = slice(ENERGY_DEBT, GUESS_TERMS + 1)  # what a run needs of all these to go on
-ENERGY_GAP = 58  # [J] made by the last variational step
-STEP_PAST_BEFORE = 60  # the 12 of STEP_PAST when the step began
-NUMBERS = 72
+KINETIC_NOW = 58  # [J] kinetic energy at the end of the last variational step, where it was found; or negative
+STEP_PAST = slice(ENERGY_DEBT, KINETIC_NOW + 1)  # what a run needs of all these to go on
+ENERGY_GAP = 59  # [J] made by the last variational step
+STEP_PAST_BEFORE = 60  # the 13 of STEP_PAST when the step began
+NUMBERS = 73
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

@@ -196,13 +196,20 @@ def resume(table, h, bad):
 def finish(table, status):
     """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
     s = moving_of(table)
+    if status == DONE and s.counts[KEEPS_MOMENTUM] != 0:
+        correct_bases(table)
+    else:
+        s.counts[COMPOSITES_READY] = 0
+    return keep_or_take_back(table, status)
+
+
+@routine
+def keep_or_take_back(table, status):
+    """The end of a step whose integrator keeps momentum by itself, or nobody does: as `finish`."""
+    s = moving_of(table)
     if s.counts[METHOD] != DORMAND_PRINCE:
         s.counts[SUBSTEPS] += 1
     if status == DONE:
-        if s.counts[KEEPS_MOMENTUM] != 0:
-            correct_bases(table)
-        else:
-            s.counts[COMPOSITES_READY] = 0
         if is_finite(table):
             return OK
         status = OVERFLOW

@@ -182,7 +182,8 @@ class RegionSimulation(Touched, PieceForces):
     def _keep_present_momentum(self) -> None:
         """Takes the present momentum of floating trees as what is to be kept from now on."""
         self._renew()
-        read_momentum(self._moving_table)
+        if self._bases.size or self._touching is not None:  # contact asks for the poses that this leaves behind
+            read_momentum(self._moving_table)
 
     def _fail(self, status: int, body: int, advice: str, fault: LinkworkError | None = None) -> None:
         self._collect()

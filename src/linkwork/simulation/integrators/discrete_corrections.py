@@ -5,7 +5,7 @@ which a joint just changed by much are eliminated again, and what they pass on o
 as long as what is missing is right: they decide how fast corrections shrink, not where they end.
 """
 
-from linkwork.core.jit import routine
+from linkwork.core.jit import inlined, routine
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.integrators.discrete_newton import (
@@ -13,22 +13,28 @@ from linkwork.simulation.integrators.discrete_newton import (
     COLUMN_D,
     D_D,
     D_INVERSE,
+    MARKED,
     MISSING,
     RHO,
     RHO_D,
     S_0,
-    S_1,
     eliminate_body,
-    miss,
-    miss_with_matrix,
     pass_missing,
 )
-from linkwork.simulation.moving import moving_of
+from linkwork.simulation.moving import OK, moving_of
 from linkwork.spatial.memory import load6
 from linkwork.spatial.vectors import dot6, scale6, sub6
 
-MARKED, BEYOND = 116, 117  # ends of branches that are eliminated again; bodies in the branch that begins with this one
+BEYOND = 117  # bodies in the branch that begins with this one
 MUCH, LARGEST_END = 0.005, 8.0  # [rad or m] of change, and bodies of a branch, that ask for another elimination there
+
+
+@inlined
+def mark_all(table):
+    """Every body is to be eliminated."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        s.change[i, MARKED] = 1.0
 
 
 @routine
@@ -53,29 +59,17 @@ def mark_fast_ends(table, changes):
 
 
 @routine
-def misses_root_to_leaf(table, h):
-    """Displacements from the poses at the start to those at q, and what is missing of each momentum; K where marked."""
-    s = moving_of(table)
-    S = s.change_dof[:, S_1 : S_1 + 6]
-    for i in range(s.tree.shape[0]):
-        if s.change[i, MARKED] != 0.0:
-            miss_with_matrix(s, i, S, h)
-        else:
-            miss(s, i, S, h)
+def eliminate_leaf_to_root(table):
+    """The first half of (8) where marked; elsewhere for what is missing now, with the matrices of the last elimination.
 
-
-@routine
-def gather_leaf_to_root(table):
-    """The first half of (8) for what is missing now, with the matrices of the last elimination, but where marked.
-
-    False where a joint resists with nothing.
+    Returns OK, or a body whose joint resists with nothing.
     """
     s = moving_of(table)
     for i in range(s.tree.shape[0] - 1, -1, -1):
         parent = s.tree[i, PARENT]
         if s.change[i, MARKED] != 0.0:
             if not eliminate_body(table, i, parent >= 0 and s.change[parent, MARKED] != 0.0):
-                return False
+                return i
             continue
         r = load6(s.change, i, MISSING)
         j = s.tree[i, V]
@@ -94,4 +88,4 @@ def gather_leaf_to_root(table):
                 r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
         if parent >= 0:
             pass_missing(s, i, parent, r)
-    return True
+    return OK

@@ -31,18 +31,8 @@ from linkwork.model.layout import (
 )
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.integrators.discrete_corrections import (
-    gather_leaf_to_root,
-    mark_fast_ends,
-    misses_root_to_leaf,
-)
-from linkwork.simulation.integrators.discrete_newton import (
-    FORCE,
-    WEIGHT,
-    displacements_root_to_leaf,
-    eliminate_leaf_to_root,
-    substitute_root_to_leaf,
-)
+from linkwork.simulation.integrators.discrete_corrections import eliminate_leaf_to_root, mark_all, mark_fast_ends
+from linkwork.simulation.integrators.discrete_newton import FORCE, WEIGHT, misses_root_to_leaf, substitute_root_to_leaf
 from linkwork.simulation.motors import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
@@ -52,6 +42,8 @@ from linkwork.simulation.moving import (
     ITERATIONS,
     LOADS,
     MOTORS,
+    NOT_CONVERGED,
+    OK,
     PAST,
     RESIDUAL,
     TOP_KINETIC,
@@ -62,7 +54,8 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import add6, join
 
 EPS = float(np.finfo(float).eps)
-SOLVE_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-14  # of the displacements in a step; momentum is kept to the latter
+# Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees (momentum is kept to this).
+SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-6, 1e-14
 MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
@@ -74,26 +67,20 @@ LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may 
 MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
 
 
-@inlined
-def guess_by_acceleration(table, h):
-    """Displacements in the step into u, from velocities and accelerations at its start."""
-    s = moving_of(table)
-    for k in range(s.v.shape[0]):
-        s.u[k] = h * (s.v[k] + 0.5 * h * s.qdd[k])
-
-
 @routine
-def solve(table, h):
-    """Newton's method for q⁺ from the guess in q; whether it converged.
+def solve(table, h, tolerance):
+    """Newton's method for q⁺ from the guess in q: OK, NOT_CONVERGED, or a body whose joint resists with nothing.
 
-    The matrix is eliminated once; corrections with it follow, and another elimination where they gain little.
+    tolerance: of the displacements, but for floating trees, whose is FLOATING_TOLERANCE. The matrix is eliminated once;
+    corrections with it follow, and another elimination where they gain little.
     """
     s = moving_of(table)
     before = math.inf
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
-    tolerance = FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE
+    if has_floating_tree(table):
+        tolerance = FLOATING_TOLERANCE
     s.counts[ITERATIONS] = 0
     eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
@@ -101,14 +88,13 @@ def solve(table, h):
         impulses_at_start(table, h)
         if eliminates:
             s.counts[EVALUATIONS] += 1
-            displacements_root_to_leaf(table, h)
-            if not eliminate_leaf_to_root(table):
-                return False
+            mark_all(table)
         else:
             mark_fast_ends(table, s.qdd)
-            misses_root_to_leaf(table, h)
-            if not gather_leaf_to_root(table):
-                return False
+        misses_root_to_leaf(table, h)
+        bad = eliminate_leaf_to_root(table)
+        if bad != OK:
+            return bad
         substitute_root_to_leaf(table, s.qdd)
         change = 0.0
         size = 0.0
@@ -117,7 +103,7 @@ def solve(table, h):
                 change = abs(s.qdd[k])
             size = max(size, abs(s.u[k]))
         if not math.isfinite(change):
-            return False
+            return NOT_CONVERGED
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
         # After an elimination changes shrink as squares: the next one is smaller by the last ratio squared. Corrections
         # with an older matrix shrink by one ratio.
@@ -129,12 +115,12 @@ def solve(table, h):
         allowed = tolerance * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
         if after <= allowed:
-            return True
+            return OK
         if eliminates and change > 0.5 * before:
-            return change <= ROUNDING_FLOOR * size
+            return OK if change <= ROUNDING_FLOOR * size else NOT_CONVERGED
         eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
         before = change
-    return False
+    return NOT_CONVERGED
 
 
 # ------------------------------------------------------------------------------------------------------------- forces

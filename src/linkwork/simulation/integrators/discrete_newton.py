@@ -48,7 +48,8 @@ R_0, P_0, R_1, P_1, TURN, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
-# 104 to 115: of `variational_tree`; 116 and 117: of `discrete_corrections`
+# 104 to 115: of `variational_tree`
+MARKED = 116  # whether the body is eliminated, or stays as the last elimination left it; 117: of `discrete_corrections`
 COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
@@ -121,34 +122,22 @@ def end_rotation(R0, joint):
     return add9(R0, matmul3(R0, turn_matrix_less_one(joint)))
 
 
-@inlined
-def miss(s, i, S, h):
-    """What is missing of the momentum of body i; its displacement and pose as `displace` gives them."""
-    turn, d, R0, joint, p1 = displace(s, i, S)
-    store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, turn, d, h)))
-    return turn, R0, joint, p1
-
-
-@inlined
-def miss_with_matrix(s, i, S, h):
-    """The same, with K."""
-    turn, R0, joint, p1 = miss(s, i, S, h)
-    store9(s.change, i, R_1, end_rotation(R0, joint))
-    store3(s.change, i, P_1, p1)
-    A, B, C, D = change_of_momentum(s.body, i, turn, h)
-    store9(s.change, i, K_A, A)
-    store9(s.change, i, K_B, B)
-    store9(s.change, i, K_C, C)
-    store9(s.change, i, K_D, D)
-
-
 @routine
-def displacements_root_to_leaf(table, h):
-    """Displacements from the poses at the start to those at q; K of each body and what is missing of its momentum."""
+def misses_root_to_leaf(table, h):
+    """Displacements from the poses at the start to those at q, and what is missing of each momentum; K where marked."""
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
-        miss_with_matrix(s, i, S, h)
+        turn, d, R0, joint, p1 = displace(s, i, S)
+        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, turn, d, h)))
+        if s.change[i, MARKED] != 0.0:
+            store9(s.change, i, R_1, end_rotation(R0, joint))
+            store3(s.change, i, P_1, p1)
+            A, B, C, D = change_of_momentum(s.body, i, turn, h)
+            store9(s.change, i, K_A, A)
+            store9(s.change, i, K_B, B)
+            store9(s.change, i, K_C, C)
+            store9(s.change, i, K_D, D)
 
 
 @inlined
@@ -174,16 +163,6 @@ def pass_on(s, i, parent, A, B, C, D):
 def pass_missing(s, i, parent, r):
     """X₀ᵀ r to the parent."""
     add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
-
-
-@routine
-def eliminate_leaf_to_root(table):
-    """(8), first half; False where a joint resists with nothing."""
-    s = moving_of(table)
-    i = s.tree.shape[0] - 1
-    while i >= 0 and eliminate_body(table, i, True):
-        i -= 1
-    return i < 0
 
 
 @inlined

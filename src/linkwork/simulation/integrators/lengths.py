@@ -8,9 +8,11 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.integrators.discrete_equations import SUB_Q
 from linkwork.simulation.moving import (
     FAILED_LENGTH,
     HALVINGS,
+    NOT_CONVERGED,
     PASSED,
     SINCE_FAILURE,
     SUBSTEP,
@@ -36,13 +38,13 @@ def first_length(table, h):
 
 
 @routine
-def shorten(table, h):
-    """Half the present length from here on; False where it is the shortest already."""
+def halve(table, h):
+    """Back to where the part began, and on with one of half the length: EVALUATE, or NOT_CONVERGED after the shortest."""
     s = moving_of(table)
     s.counts[HALVINGS] += 1
     span = s.numbers[SUBSTEP]
     if span <= h * SHORTEST:
-        return False
+        return NOT_CONVERGED
     failed = s.numbers[FAILED_LENGTH]
     if failed > 0.0 and span > 0.9999 * failed:
         s.numbers[WAIT] = min(2.0 * s.numbers[WAIT], LONGEST_WAIT)
@@ -53,7 +55,9 @@ def shorten(table, h):
     s.numbers[SINCE_FAILURE] = FEW
     s.numbers[SUBSTEP] = 0.5 * span
     s.numbers[SUBSTEP_WISH] = 0.5 * span
-    return True
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.stages[SUB_Q, k]
+    return EVALUATE
 
 
 @routine

@@ -74,10 +74,10 @@ def begin_past(table, h):
 
 
 @inlined
-def has_past(table):
-    """Whether more is known than velocities."""
+def is_beginning(table):
+    """Whether nothing is known but velocities."""
     s = moving_of(table)
-    return s.stages[MEAN_V + 1, s.q.shape[0]] != 0.0
+    return s.stages[MEAN_V + 1, s.q.shape[0]] == 0.0
 
 
 @routine

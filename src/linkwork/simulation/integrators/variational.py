@@ -21,22 +21,21 @@ from linkwork.simulation.integrators.discrete_body import back, cayley_vector, w
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_GAP,
+    SOLVE_TOLERANCE,
     SUB_Q,
-    guess_by_acceleration,
     impulses_at_end,
     outside_wrenches,
     part_given_back,
     solve,
 )
 from linkwork.simulation.integrators.discrete_newton import FORCE, GIVEN, P_0, P_D, R_0, S_0, TURN, momenta_at_end
-from linkwork.simulation.integrators.lengths import SHORTEST, next_part, shorten
+from linkwork.simulation.integrators.lengths import SHORTEST, halve, next_part
 from linkwork.simulation.moving import (
     ENERGY_DEBT,
     ENERGY_GAP,
     ERROR_BEFORE,
     IMPULSE,
     KINETIC_START,
-    NOT_CONVERGED,
     OK,
     PASSED,
     STAGE,
@@ -76,12 +75,13 @@ def begin_substep(table):
 def resume(table, h, bad):
     s = moving_of(table)
     if bad != OK:
-        return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else halve(table, h)
+        return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else go_back(table, h)
     span = s.numbers[SUBSTEP]
     if s.counts[STAGE] == AT_START:
-        guess_by_acceleration(table, span)
+        for k in range(s.v.shape[0]):
+            s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
         if not find_end(table, span):
-            return halve(table, h)
+            return go_back(table, h)
         momenta_at_end(table, span)
         for k in range(s.v.shape[0]):
             s.v[k] = 0.0
@@ -102,7 +102,7 @@ def find_end(table, h):
     s = moving_of(table)
     keep_start(table, h)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if not solve(table, h):
+    if solve(table, h, SOLVE_TOLERANCE) != OK:
         return False
     impulses_at_end(table, h)
     return True
@@ -118,23 +118,19 @@ def end_substep(table, h):
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
     is_balanced = balances(table, span)
     if span > h * SHORTEST and not is_balanced:
-        return halve(table, h)
+        return go_back(table, h)
     settle_debt(table)
     return next_part(table, h)
 
 
 @routine
-def halve(table, h):
-    """Back to where the substep began, and on with one of half the length."""
+def go_back(table, h):
+    """`halve`, with the velocities before the substep."""
     s = moving_of(table)
-    if not shorten(table, h):
-        return NOT_CONVERGED
-    for k in range(s.q.shape[0]):
-        s.q[k] = s.stages[SUB_Q, k]
     for k in range(s.v.shape[0]):
         s.v[k] = s.stages[SUB_V, k]
     s.counts[STAGE] = AT_START
-    return EVALUATE
+    return halve(table, h)
 
 
 # --------------------------------------------------------------------------------------------------- what the ends give

@@ -31,15 +31,16 @@ from linkwork.dynamics.aba import (
 )
 from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
-from linkwork.simulation.accelerate import HALF_WAY, accelerate, world_poses_root_to_leaf
+from linkwork.simulation.accelerate import world_poses_root_to_leaf
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_body import back, cayley_vector, momentum_at_end, way_of
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_DEBT,
     LARGEST_GAP,
+    PART_TOLERANCE,
+    SOLVE_TOLERANCE,
     SUB_Q,
-    guess_by_acceleration,
     impulses_at_end,
     outside_wrenches,
     part_given_back,
@@ -58,13 +59,13 @@ from linkwork.simulation.integrators.discrete_newton import (
     displace,
     end_rotation,
 )
-from linkwork.simulation.integrators.lengths import SHORTEST, first_length, lengthen, next_part, shorten
+from linkwork.simulation.integrators.lengths import SHORTEST, first_length, halve, lengthen, next_part
 from linkwork.simulation.integrators.past import (
     MEAN_V,
     REMEMBERED,
     begin_past,
     guess_from_past,
-    has_past,
+    is_beginning,
     remember_end,
     remember_mean,
     remembers,
@@ -78,6 +79,7 @@ from linkwork.simulation.moving import (
     ERROR_BEFORE,
     EVALUATIONS,
     IMPULSE,
+    KINETIC_NOW,
     LOADS,
     NOT_CONVERGED,
     NUMBERS,
@@ -102,6 +104,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_c
 # `stages`, first row of mean velocities there, first of `numbers`.
 NOW = (CARRIED_MOMENTUM, CARRIED, MEAN_V, ENERGY_DEBT)
 BEFORE = (CARRIED_MOMENTUM + 6, PAST + PAST_ROWS, PAST + PAST_ROWS + 1, STEP_PAST_BEFORE)
+NOT_FOUND = -1.0  # in the place of a kinetic energy
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the energy to the next
 
 
@@ -125,10 +128,7 @@ def begin_steps(table, h):
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
         kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
-    s.numbers[COUNTED_KINETIC] = kinetic
-    s.numbers[WORK] = 0.0
-    s.numbers[UNCOUNTED_STEPS] = 0.0
-    s.numbers[UNCOUNTED_GAP] = 0.0
+    begin_count(table, kinetic)
 
 
 @routine
@@ -136,7 +136,7 @@ def end_steps(table, status, made):
     """After the last of some steps, of which `made` succeeded: velocities, and mean accelerations in the last step."""
     s = moving_of(table)
     if status != OK:
-        copy_carried(table, NOW, BEFORE)
+        copy_carried(table, True)
         if made == 0:
             return
     velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
@@ -147,9 +147,12 @@ def end_steps(table, status, made):
 
 
 @routine
-def copy_carried(table, to, source):
-    """Copies all that a step changes of what is carried and remembered: between NOW and BEFORE, where they are listed."""
+def copy_carried(table, back):
+    """Copies all that a step changes of what is carried and remembered, from NOW to BEFORE or back."""
     s = moving_of(table)
+    to, source = BEFORE, NOW
+    if back:
+        to, source = NOW, BEFORE
     for i in range(s.tree.shape[0]):
         store6(s.change, i, to[0], load6(s.change, i, source[0]))
     for j in range(s.v.shape[0]):
@@ -165,7 +168,7 @@ def copy_carried(table, to, source):
 def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
-    copy_carried(table, BEFORE, NOW)
+    copy_carried(table, False)
     s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = first_length(table, h)
@@ -186,33 +189,31 @@ def step_tree(table, h):
 def one_substep(table, h):
     s = moving_of(table)
     span = s.numbers[SUBSTEP]
-    is_alike = has_past(table) and s.stages[MEAN_V, s.q.shape[0]] == span
-    if has_past(table):
-        guess_from_past(table, span)
-    else:
-        for k in range(s.v.shape[0]):
-            s.v[k] = s.start_v[k]
-        bad = accelerate(table, HALF_WAY, span)
-        if bad != OK:
-            return bad
-        guess_by_acceleration(table, span)
+    is_first = is_beginning(table)
+    is_alike = s.stages[MEAN_V, s.q.shape[0]] == span
+    guess_from_past(table, span)
     for k in range(s.q.shape[0]):
         s.stages[SUB_Q, k] = s.q[k]
     start_root_to_leaf(table, span)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if not solve(table, span):
-        return halve(table, h)
+    bad = solve(table, span, PART_TOLERANCE if span < h else SOLVE_TOLERANCE)
+    if bad != OK:
+        return bad if bad >= 0 and is_first else halve(table, h)
     impulses_at_end(table, span)
     kinetic, before, after, involved = end_root_to_leaf(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
     allowed = LARGEST_GAP * (2.0 * kinetic + involved)
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
     # radian: in steps that are made in parts. There those at the ends count.
+    at_end = NOT_FOUND
     if not is_alike or span < h or not abs(gap) <= allowed:
-        gap = energy_made(table) - before - after
+        at_start = kinetic_energy_now(table, s.stages[SUB_Q])
+        at_end = kinetic_energy(table, MISSING, IMPULSE, s.q)
+        gap = at_end - at_start - before - after
     s.numbers[ENERGY_GAP] = gap
     if not abs(gap) <= allowed and span > h * SHORTEST:
         return halve(table, h)
+    s.numbers[KINETIC_NOW] = at_end
     s.numbers[ENERGY_WITHIN] = kinetic + after
     s.numbers[WORK] += before + after
     s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
@@ -222,17 +223,6 @@ def one_substep(table, h):
     if not math.isfinite(kinetic):
         return NOT_CONVERGED
     return next_part(table, h)
-
-
-@routine
-def halve(table, h):
-    """Back to where the substep began, and on with one of half the length."""
-    s = moving_of(table)
-    if not shorten(table, h):
-        return NOT_CONVERGED
-    for k in range(s.q.shape[0]):
-        s.q[k] = s.stages[SUB_Q, k]
-    return EVALUATE
 
 
 # ------------------------------------------------------------------------------------------------------------ both ends
@@ -360,9 +350,10 @@ def velocities(table, column, row, q):
 
 
 @routine
-def kinetic_energy(table, column, row):
-    """½ v·p, right after `velocities` [J]."""
+def kinetic_energy(table, column, row, q):
+    """½ v·p of the same [J], by `velocities`."""
     s = moving_of(table)
+    velocities(table, column, row, q)
     energy = 0.0
     for i in range(s.tree.shape[0]):
         energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, ACCELERATION))  # from rest: its twist
@@ -371,22 +362,20 @@ def kinetic_energy(table, column, row):
     return energy
 
 
-@routine
-def energy_made(table):
-    """Kinetic energy at the end of the substep less that at its start [J]."""
+@inlined
+def kinetic_energy_now(table, q):
+    """That of the momenta that are carried on, at q, where they are [J]; found once."""
     s = moving_of(table)
-    velocities(table, CARRIED_MOMENTUM, CARRIED, s.stages[SUB_Q])
-    before = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
-    velocities(table, MISSING, IMPULSE, s.q)
-    return kinetic_energy(table, MISSING, IMPULSE) - before
+    if s.numbers[KINETIC_NOW] < 0.0:
+        s.numbers[KINETIC_NOW] = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED, q)
+    return s.numbers[KINETIC_NOW]
 
 
 @routine
 def count_energy(table):
     """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
-    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
-    kinetic = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED)
+    kinetic = kinetic_energy_now(table, s.q)
     debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
     part = part_given_back(table, debt, kinetic)
     if part != 0.0:
@@ -396,7 +385,15 @@ def count_energy(table):
         for j in range(s.v.shape[0]):
             s.stages[CARRIED, j] *= scale
         s.numbers[ENERGY_WITHIN] -= part * kinetic
-    s.numbers[COUNTED_KINETIC] = kinetic - part * kinetic
+    begin_count(table, kinetic - part * kinetic)
+
+
+@inlined
+def begin_count(table, kinetic):
+    """What steps make of energy is counted from here on."""
+    s = moving_of(table)
+    s.numbers[COUNTED_KINETIC] = kinetic
+    s.numbers[KINETIC_NOW] = kinetic
     s.numbers[WORK] = 0.0
     s.numbers[UNCOUNTED_STEPS] = 0.0
     s.numbers[UNCOUNTED_GAP] = 0.0
