@@ -241,7 +241,7 @@ def planar_problem(rng, bodies=3, count=7):
 
 
 def test_planar_contacts_that_hang_together(rng):
-    """Seven contacts of three bodies: without Lemke's method one of fifteen takes hundreds of sweeps; at most 10 are seen."""
+    """Seven contacts of three bodies: at most 10 sweeps are seen; without Lemke's method one of fifteen takes hundreds."""
     for _ in range(100):
         problem, contacts = planar_problem(rng)
         _, system = solve("coupled", contacts, problem, 7, tolerance=1e-8, sweeps=100)
@@ -261,7 +261,7 @@ def filled_system(contacts, problem, count):
 
 
 def test_exchanges_solve_planar_contacts_exactly(rng):
-    """Lemke's method alone: all laws, but for the 1e-9 by which contacts give way, times the condition, some 1e3, times 10."""
+    """Lemke's method alone: all laws, up to the 1e-9 by which contacts give way, times the condition, 1e3, times 10."""
     for _ in range(30):
         problem, contacts = planar_problem(rng)
         system, rows = filled_system(contacts, problem, 7)
