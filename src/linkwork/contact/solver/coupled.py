@@ -54,7 +54,7 @@ FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; late
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 PUSH_SWEEPS = 50
-MOST_GUESSED, GUESSES = 40, 3  # overlaps whose pseudo impulses are solved for before the sweeps, and how often
+MOST_GUESSED, GUESSES = 40, 5  # contacts whose pseudo impulses are solved for before the sweeps; with so many sets
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
 
 
@@ -97,6 +97,13 @@ def solve_coupled_step(contacts, problem, system, h, settings):
 def iterate(contacts, count, problem, system, rows, tolerance, most):
     """From system.x to system.y; residual, sweeps and Newton steps in the report.   (10), (11), (12)"""
     x, y = system.x, system.y
+    has_loops = rows > 3 * count + problem.limit_at.shape[0]
+    if rows <= EARLY_ROWS and not has_loops and slides_along_lines(system, count):
+        steps, residual = go_on_with_sets(contacts, count, problem, system, rows, tolerance)
+        if residual <= tolerance:
+            system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, 0, steps
+            system.report[CONVERGED] = 1.0
+            return True
     copy(y, x, rows)
     change, largest = sweep(contacts, count, problem, system, rows, y)
     residual = relative(change, largest)
@@ -154,6 +161,23 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
     system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, sweeps, steps
     system.report[CONVERGED] = 1.0 if residual <= tolerance else 0.0
     return residual <= tolerance
+
+
+@routine
+def go_on_with_sets(contacts, count, problem, system, rows, tolerance):
+    """Newton's step from the impulses x of the step before to system.y: all there is to do where its sets still hold, and
+    contacts slide along lines. The second time with the sets that the first one shows.
+
+    Returns how many there were, and how far the last one is from the laws.
+    """
+    copy(system.y, system.x, rows)
+    steps, residual = 0, math.inf
+    while steps < 2 and residual > tolerance:
+        steps += 1
+        if direction_step(contacts, count, problem, system, rows, system.y) < 0.0:
+            return steps, math.inf
+        residual = breach_of_laws(contacts, count, problem, system, rows, system.y)
+    return steps, residual
 
 
 @routine
@@ -404,19 +428,22 @@ def push_apart(contacts, count, problem, system, rows, h, part, slack):
 
 @routine
 def guess_pushes(problem, system, count, rows):
-    """Where the sweeps of `push_apart` begin: all that overlaps is pushed as it is to be, and nothing is pulled.
+    """Where the sweeps of `push_apart` begin: Newton's method for the set of what is pushed.
 
-    system.best: what is wanted of each contact and limit. Few problems have another solution.
+    system.best: what is wanted of each contact and limit. A sweep then finds nothing left to do, but for rare sets.
     """
-    x, G, M, f, unknown = system.x, system.G, system.matrix, system.last_f, system.unknown
-    n = 0
-    for k in range(count + problem.limit_at.shape[0]):
-        if system.best[k] > 0.0:
-            unknown[n] = k
-            n += 1
-    if n > MOST_GUESSED:
-        return
+    x, u, G, M, f, unknown = system.x, system.u, system.G, system.matrix, system.last_f, system.unknown
+    n = -1
     for _ in range(GUESSES):
+        before, n, is_same = n, 0, True
+        for k in range(count + problem.limit_at.shape[0]):
+            r = row_of(k, count)
+            if x[r] - (u[r] - system.best[k]) / max(G[r, r], 1e-300) > 0.0:
+                is_same = is_same and n < before and unknown[n] == k
+                unknown[n] = k
+                n += 1
+        if (is_same and n == before) or n > MOST_GUESSED:
+            break
         for a in range(n):
             ra = row_of(unknown[a], count)
             f[a] = system.best[unknown[a]]
@@ -424,19 +451,24 @@ def guess_pushes(problem, system, count, rows):
                 M[a, b] = G[ra, row_of(unknown[b], count)]
             M[a, a] *= 1.0 + SOFT
         if not solve_dense(M, f, n, system.pivot):
-            return
-        kept = 0
-        for a in range(n):
-            if f[a] > 0.0:
-                unknown[kept], f[kept] = unknown[a], f[a]
-                kept += 1
-        if kept == n:
             break
-        n = kept
+        put_pushes(system, count, rows, n)
+    for k in range(count + problem.limit_at.shape[0]):
+        r = row_of(k, count)
+        if x[r] < 0.0:  # the set was not found: nothing is pulled
+            add_row(G, r, -x[r], rows, u)
+            x[r] = 0.0
+
+
+@inlined
+def put_pushes(system, count, rows, n):
+    """The n unknowns in last_f as pseudo impulses, the others zero, and the velocities that they give."""
+    for r in range(rows):
+        system.x[r], system.u[r] = 0.0, 0.0
     for a in range(n):
-        r = row_of(unknown[a], count)
-        x[r] = f[a]
-        add_row(G, r, x[r], rows, system.u)
+        r = row_of(system.unknown[a], count)
+        system.x[r] = system.last_f[a]
+        add_row(system.G, r, system.x[r], rows, system.u)
 
 
 @inlined
