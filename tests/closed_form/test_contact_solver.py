@@ -8,7 +8,9 @@ import pytest
 from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, make_contacts
 from linkwork.contact.solver.coupled import solve_coupled_step
 from linkwork.contact.solver.impacts import solve_impacts_step
+from linkwork.contact.solver.lemke import slides_along_lines, solve_by_exchanges
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL, make_problem, make_system
+from linkwork.contact.solver.rows import drop_directions_without_response, fill_delassus, fill_rows
 
 SOLVERS = {"coupled": solve_coupled_step, "impacts": solve_impacts_step}
 H = 1e-3
@@ -202,20 +204,99 @@ def test_coupled_solution_obeys_the_laws(rng):
         if system.report[CONVERGED] == 0:
             hard += 1
             continue
-        u = (system.u_free + system.G @ system.y).reshape(6, 3)
-        x = system.y.reshape(6, 3)
-        size = np.abs(x).max() * np.abs(np.diag(system.G)).max()
+        size = np.abs(system.y).max() * np.abs(np.diag(system.G)).max()
+        # residual 1e-11 times the condition of G, some 1e3, times 10
+        assert obeys_the_laws(system, contacts.data[:6, FRICTION], system.y, 1e-7 * size)
+    assert hard <= 15  # some random sets have slow sweeps; they say so
+
+
+def obeys_the_laws(system, mu, x, slack):
+    """Signorini and Coulomb at every contact, up to `slack` [m/s]."""
+    u = (system.u_free + system.bias + system.G @ x).reshape(-1, 3)
+    x = x.reshape(-1, 3)
+    small = slack * np.abs(x).max()
+    slip = np.linalg.norm(u[:, 1:], axis=1)
+    power = np.einsum("ij,ij->i", x[:, 1:], u[:, 1:])
+    return (
+        bool((x[:, 0] >= 0).all() and (u[:, 0] >= -slack).all())
+        and np.abs(x[:, 0] * u[:, 0]).max() <= small
+        and bool((np.linalg.norm(x[:, 1:], axis=1) <= mu * x[:, 0] * (1 + 1e-9) + 1e-12).all())
+        and np.abs(power + mu * x[:, 0] * slip).max() <= small
+    )
+
+
+def planar_problem(rng, bodies=3, count=7):
+    """Bodies in the plane y = 0 with hardly more freedoms than contacts: each moves all others."""
+    problem, contacts = make_problem(bodies, count), make_contacts(count)
+    rank = min(3 * bodies, count - rng.integers(0, 4))
+    A = rng.normal(size=(3 * bodies, rank))
+    place = np.concatenate([6 * b + np.array([1, 3, 5]) for b in range(bodies)])
+    problem.Lambda[np.ix_(place, place)] = A @ A.T
+    problem.v_free[place] = problem.v_before[place] = A @ rng.normal(size=rank)
+    for i in range(count):
+        angle = rng.uniform(0, 2 * np.pi)
+        slots, point = (rng.integers(bodies), -1), (rng.normal(), 0, rng.normal())
+        pose(contacts, i, slots, point, (np.cos(angle), 0, np.sin(angle)), problem, friction=0.3)
+    return problem, contacts
+
+
+def test_planar_contacts_that_hang_together(rng):
+    """Seven contacts of three bodies: at most 10 sweeps are seen; without Lemke's method one of fifteen takes hundreds."""
+    for _ in range(100):
+        problem, contacts = planar_problem(rng)
+        _, system = solve("coupled", contacts, problem, 7, tolerance=1e-8, sweeps=100)
+        assert system.report[CONVERGED] == 1
+        size = np.abs(system.y).max() * np.abs(np.diag(system.G)).max()
+        assert obeys_the_laws(system, 0.3, system.y, 1e-4 * size)  # tolerance times the condition, some 1e3, times 10
+
+
+def filled_system(contacts, problem, count):
+    """Rows and matrix of a problem, as the solvers fill them."""
+    rows = 3 * count + len(problem.limit_at) + len(problem.loop_row)
+    system = make_system(rows, len(problem.v_free))
+    fill_rows(contacts, count, problem, system, H, 0.0, 0.0)
+    fill_delassus(problem, system, count, rows)
+    drop_directions_without_response(system, count, rows, system.x)
+    return system, rows
+
+
+def test_exchanges_solve_planar_contacts_exactly(rng):
+    """Lemke's method alone: all laws, up to the 1e-9 by which contacts give way, times the condition, 1e3, times 10."""
+    for _ in range(30):
+        problem, contacts = planar_problem(rng)
+        system, rows = filled_system(contacts, problem, 7)
+        assert slides_along_lines(system, 7)
+        assert solve_by_exchanges(contacts, 7, problem, system, rows, system.x)
+        size = np.abs(system.x).max() * np.abs(np.diag(system.G)).max()
+        assert obeys_the_laws(system, 0.3, system.x, 1e-5 * size)
+
+
+def test_exchanges_stay_within_the_cone(rng):
+    """In space: eight directions of friction. Normals as by law, friction within its cone, never along the sliding."""
+    for _ in range(10):
+        problem, contacts = random_problem(rng, restitution=False)
+        system, rows = filled_system(contacts, problem, 6)
+        assert not slides_along_lines(system, 6)
+        assert solve_by_exchanges(contacts, 6, problem, system, rows, system.x)
+        x, u = system.x.reshape(6, 3), (system.u_free + system.G @ system.x).reshape(6, 3)
+        slack = 1e-5 * np.abs(x).max() * np.abs(np.diag(system.G)).max()  # as above
         mu = contacts.data[:6, FRICTION]
-        slack = 1e-7 * size  # residual 1e-11 times the condition of G, some 1e3, times 10
-        assert (x[:, 0] >= 0).all()
         assert (u[:, 0] >= -slack).all()
         assert np.abs(x[:, 0] * u[:, 0]).max() <= slack * np.abs(x).max()
-        friction = np.linalg.norm(x[:, 1:], axis=1)
-        assert (friction <= mu * x[:, 0] * (1 + 1e-9) + 1e-12).all()
-        slip = np.linalg.norm(u[:, 1:], axis=1)
-        power = np.einsum("ij,ij->i", x[:, 1:], u[:, 1:])
-        assert np.abs(power + mu * x[:, 0] * slip).max() <= slack * np.abs(x).max()
-    assert hard <= 15  # some random sets have slow sweeps; they say so
+        assert (np.linalg.norm(x[:, 1:], axis=1) <= mu * x[:, 0] * (1 + 1e-9) + 1e-12).all()
+        assert (np.einsum("ij,ij->i", x[:, 1:], u[:, 1:]) <= slack * np.abs(x).max()).all()
+
+
+def test_exchanges_leave_alone_what_they_cannot_solve(rng):
+    """Too many contacts, or loops: not solved, and impulses as they were."""
+    problem, contacts = random_problem(rng, count=13)
+    system, rows = filled_system(contacts, problem, 13)
+    system.x[:] = 1.0
+    assert not solve_by_exchanges(contacts, 13, problem, system, rows, system.x)
+    assert (system.x == 1.0).all()
+    problem, contacts = make_problem(1, 0, loops=1), make_contacts(1)
+    system, rows = filled_system(contacts, problem, 0)
+    assert not solve_by_exchanges(contacts, 0, problem, system, rows, system.x)
 
 
 def test_numbering_does_not_matter(rng):

@@ -50,7 +50,8 @@ REBUILD = 128  # its matrices are others although nothing moved: a joint in it w
 
 # Entries of `counts`.
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
-ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT = range(6, 10)  # KEPT: whether the last update left the region as it was
+# KEPT: whether the last update left the region as it was. JOINED: joints that became active then.
+ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT, JOINED = range(6, 11)
 COUNTS = 16
 
 # Entries of `metric_sums`: largest and sum of q̈ᵀAq̈ over frontier nodes and over computed joints, all times UNIT²; UNIT is

@@ -258,6 +258,12 @@ def sub_outer(m, x, v):
 
 
 @inlined
+def add_outer(m, x, v):
+    """Row i and x[i] v."""
+    return (m[0] + x[0] * v, m[1] + x[1] * v, m[2] + x[2] * v, m[3] + x[3] * v, m[4] + x[4] * v, m[5] + x[5] * v)
+
+
+@inlined
 def set_lane(m, k, x):
     """Lane k of row i becomes x[i]."""
     return (

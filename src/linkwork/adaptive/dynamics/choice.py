@@ -14,6 +14,7 @@ from linkwork.adaptive.workspace import (
     ACTIVE,
     CHOSEN,
     HEAP_COUNT,
+    JOINED,
     JOINT_COUNT,
     MAX_JOINT,
     MAX_QUEUE,
@@ -32,9 +33,11 @@ from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
 from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.motors import motor_law
 
-# With a number of joints given, this part of it is computed on top, so that the region can follow loads that move.
+# With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
+# joined it last time, but at most this part of the number. All of them where contacts have begun or broken since.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
+MANY = 1 << 30  # in the place of how many joined
 NOTHING = 0  # flags of no node
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
@@ -209,7 +212,8 @@ def choose(plan, mechanism, c, run, settings):
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            missing = max(most - count_opened(plan, mechanism, run), int(NEWCOMERS * most), LEAST_NEWCOMERS)
+            newcomers = max(min(2 * run.counts[JOINED], int(NEWCOMERS * most)), LEAST_NEWCOMERS)
+            missing = max(most - count_opened(plan, mechanism, run), newcomers)
         budget = run.counts[JOINT_COUNT] + missing
     # A sum over all parts needs room for the parts that are to close.
     goal = ROOM * tolerance if is_summed(measure) else tolerance

@@ -7,7 +7,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
-from linkwork.adaptive.dynamics.choice import PASSES, WANTS_ALL, choose, choose_all, is_counted, measure_again
+from linkwork.adaptive.dynamics.choice import MANY, PASSES, WANTS_ALL, choose, choose_all, is_counted, measure_again
 from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
@@ -22,6 +22,7 @@ from linkwork.adaptive.workspace import (
     CHOSEN,
     DIRTY,
     HEAP_COUNT,
+    JOINED,
     KEPT,
     OPEN,
     OPEN_COUNT,
@@ -79,6 +80,7 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
     elif task == BEGIN:
         apply_choice(table, plan, mechanism, c, run)
         run.counts[CHANGE_COUNT] = 0
+        run.counts[JOINED] = MANY
     elif task == UPDATE:
         bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
     elif task == FREEZE:
@@ -151,12 +153,15 @@ def apply_choice(table, plan, mechanism, c, run):
     differs = False
     kept = 0
     active = 0
+    run.counts[JOINED] = 0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
         if (flag & ACTIVE == 0) != (flag & CHOSEN == 0):
             differs = True
-            run.counts[CHANGE_COUNT] += 1 if is_counted(plan, mechanism, node) else 0
+            changes = 1 if is_counted(plan, mechanism, node) else 0
+            run.counts[CHANGE_COUNT] += changes
+            run.counts[JOINED] += changes if flag & CHOSEN else 0
         if flag & CHOSEN:
             run.flag[node] = OPEN | ACTIVE | STALE
             run.active[active] = node

@@ -4,6 +4,7 @@ The search has volumes on the same assembly tree as the region. Active nodes are
 volumes and places that stay as they were when it became so.
 """
 
+from linkwork.adaptive.dynamics.choice import MANY
 from linkwork.adaptive.dynamics.choice import PATIENCE as CHOSEN_PATIENCE
 from linkwork.adaptive.dynamics.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced import PIECES, joint_pose, reduced_of
@@ -11,6 +12,7 @@ from linkwork.adaptive.dynamics.region import FREEZE, PREPARE, REFRESH, RENEW_RE
 from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
+    JOINED,
     KEPT,
     P_P,
     P_R,
@@ -78,6 +80,8 @@ def perform_touching(table, moving, task, joint, opened, flags, settings, first)
     goes_on = task == UPDATE or task == FREEZE  # from where the linkage that moves is
     if task == UPDATE:
         counts = touch_of(moving).counts
+        if counts[CHANGED] != 0:
+            run_of(table).counts[JOINED] = MANY
         counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
         counts[QUIET] = counts[PATIENCE]
         renew_contact_forces(table, moving, first)

@@ -9,8 +9,10 @@ import math
 from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
 from linkwork.contact.solver.active_set import settle
 from linkwork.contact.solver.anderson import combine, push_history
-from linkwork.contact.solver.gauss_seidel import solve_loop, sweep
-from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step
+from linkwork.contact.solver.gauss_seidel import SOFT, solve_loop, sweep
+from linkwork.contact.solver.laws import breach_of_laws
+from linkwork.contact.solver.lemke import slides_along_lines, solve_by_exchanges
+from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step, solve_dense
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -52,6 +54,7 @@ FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; late
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 PUSH_SWEEPS = 50
+MOST_GUESSED, GUESSES = 40, 5  # contacts whose pseudo impulses are solved for before the sweeps; with so many sets
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
 
 
@@ -94,6 +97,13 @@ def solve_coupled_step(contacts, problem, system, h, settings):
 def iterate(contacts, count, problem, system, rows, tolerance, most):
     """From system.x to system.y; residual, sweeps and Newton steps in the report.   (10), (11), (12)"""
     x, y = system.x, system.y
+    has_loops = rows > 3 * count + problem.limit_at.shape[0]
+    if rows <= EARLY_ROWS and not has_loops and slides_along_lines(system, count):
+        steps, residual = go_on_with_sets(contacts, count, problem, system, rows, tolerance)
+        if residual <= tolerance:
+            system.report[RESIDUAL], system.report[SWEEPS], system.report[NEWTON_STEPS] = residual, 0, steps
+            system.report[CONVERGED] = 1.0
+            return True
     copy(y, x, rows)
     change, largest = sweep(contacts, count, problem, system, rows, y)
     residual = relative(change, largest)
@@ -154,6 +164,23 @@ def iterate(contacts, count, problem, system, rows, tolerance, most):
 
 
 @routine
+def go_on_with_sets(contacts, count, problem, system, rows, tolerance):
+    """Newton's step from the impulses x of the step before to system.y: all there is to do where its sets still hold, and
+    contacts slide along lines. The second time with the sets that the first one shows.
+
+    Returns how many there were, and how far the last one is from the laws.
+    """
+    copy(system.y, system.x, rows)
+    steps, residual = 0, math.inf
+    while steps < 2 and residual > tolerance:
+        steps += 1
+        if direction_step(contacts, count, problem, system, rows, system.y) < 0.0:
+            return steps, math.inf
+        residual = breach_of_laws(contacts, count, problem, system, rows, system.y)
+    return steps, residual
+
+
+@routine
 def finish(contacts, count, problem, system, rows, tolerance, residual, is_held_only):
     """Newton's finish from system.y: with the directions of sliding held and, where that is not enough and
     not excluded, in full.
@@ -200,17 +227,39 @@ def newton(contacts, count, problem, system, rows, tolerance, residual, is_held)
 
 @routine
 def finish_settled(contacts, count, problem, system, rows, tolerance, residual):
-    """The same from the sets that `settle` finds, one change at a time.   (20)"""
-    copy(system.best, system.y, rows)
-    most = LEAST_CHANGES + (count + problem.limit_at.shape[0]) // 2
-    steps, _ = settle(contacts, count, problem, system, rows, system.y, most)
-    change, largest = sweep(contacts, count, problem, system, rows, system.y)
-    new = relative(change, largest)
-    if new < residual:
-        more, residual = newton(contacts, count, problem, system, rows, tolerance, new, rows > NEWTON_ROWS)
-        steps += more
-    else:
-        copy(system.y, system.best, rows)
+    """The same from sets that are found in another way: `settle`, one change at a time, or Lemke's method.   (20), (22)
+
+    Lemke's comes first where it is exact.
+    """
+    is_exact = slides_along_lines(system, count)
+    steps, by_exchanges = 0, is_exact
+    for _ in range(2):
+        copy(system.best, system.y, rows)
+        if by_exchanges:
+            steps += 1
+            found = solve_by_exchanges(contacts, count, problem, system, rows, system.y)
+            if found:
+                new = breach_of_laws(contacts, count, problem, system, rows, system.y)
+                if new <= tolerance:
+                    residual = new
+                    break
+        else:
+            most = LEAST_CHANGES + (count + problem.limit_at.shape[0]) // 2
+            taken, _ = settle(contacts, count, problem, system, rows, system.y, most)
+            steps += taken
+            found = True
+        new = math.inf
+        if found:
+            change, largest = sweep(contacts, count, problem, system, rows, system.y)
+            new = relative(change, largest)
+        if new < residual:
+            taken, residual = newton(contacts, count, problem, system, rows, tolerance, new, rows > NEWTON_ROWS)
+            steps += taken
+        else:
+            copy(system.y, system.best, rows)
+        if residual <= tolerance or (not is_exact and by_exchanges):
+            break
+        by_exchanges = not by_exchanges
     copy(system.x, system.y, rows)
     return steps, residual
 
@@ -340,27 +389,29 @@ def push_apart(contacts, count, problem, system, rows, h, part, slack):
     u ≥ part · depth / h for what overlaps by more than `slack`, u ≥ -gap / h for the rest; loops stand still.
     """
     x, u, G = system.x, system.u, system.G
+    limits = problem.limit_at.shape[0]
     deepest = 0.0
     for i in range(count):
         deepest = max(deepest, -contacts.data[i, GAP])
     system.report[PENETRATION] = deepest
     deepest = max(deepest - slack, 0.0)
-    for i in range(problem.limit_at.shape[0]):
+    for i in range(limits):
         deepest = max(deepest, -problem.limit[i, LIMIT_GAP])
     for i in range(rows):
         x[i] = 0.0
         u[i] = 0.0
     if deepest > 0.0 and part > 0.0:
-        limits = problem.limit_at.shape[0]
+        for k in range(count + limits):
+            gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
+            if k < count and gap < 0.0:
+                gap = min(gap + slack, 0.0)
+            system.best[k] = -part * gap / h if gap < 0.0 else -gap / h
+        guess_pushes(problem, system, count, rows)
         for _ in range(PUSH_SWEEPS):
             moved = 0.0
             for k in range(count + limits):
-                r = 3 * k if k < count else 2 * count + k
-                gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
-                if k < count and gap < 0.0:
-                    gap = min(gap + slack, 0.0)
-                want = -part * gap / h if gap < 0.0 else -gap / h
-                y = max(x[r] - (u[r] - want) / max(G[r, r], 1e-300), 0.0)
+                r = row_of(k, count)
+                y = max(x[r] - (u[r] - system.best[k]) / max(G[r, r], 1e-300), 0.0)
                 if y != x[r]:
                     moved = max(moved, abs(y - x[r]) * G[r, r])
                     add_row(G, r, y - x[r], rows, u)
@@ -373,6 +424,57 @@ def push_apart(contacts, count, problem, system, rows, h, part, slack):
             if moved <= PUSH_TOLERANCE * part * deepest / h:
                 break
     gather_impulses(system, rows, x, problem.push)
+
+
+@routine
+def guess_pushes(problem, system, count, rows):
+    """Where the sweeps of `push_apart` begin: Newton's method for the set of what is pushed.
+
+    system.best: what is wanted of each contact and limit. A sweep then finds nothing left to do, but for rare sets.
+    """
+    x, u, G, M, f, unknown = system.x, system.u, system.G, system.matrix, system.last_f, system.unknown
+    n = -1
+    for _ in range(GUESSES):
+        before, n, is_same = n, 0, True
+        for k in range(count + problem.limit_at.shape[0]):
+            r = row_of(k, count)
+            if x[r] - (u[r] - system.best[k]) / max(G[r, r], 1e-300) > 0.0:
+                is_same = is_same and n < before and unknown[n] == k
+                unknown[n] = k
+                n += 1
+        if (is_same and n == before) or n > MOST_GUESSED:
+            break
+        for a in range(n):
+            ra = row_of(unknown[a], count)
+            f[a] = system.best[unknown[a]]
+            for b in range(n):
+                M[a, b] = G[ra, row_of(unknown[b], count)]
+            M[a, a] *= 1.0 + SOFT
+        if not solve_dense(M, f, n, system.pivot):
+            break
+        put_pushes(system, count, rows, n)
+    for k in range(count + problem.limit_at.shape[0]):
+        r = row_of(k, count)
+        if x[r] < 0.0:  # the set was not found: nothing is pulled
+            add_row(G, r, -x[r], rows, u)
+            x[r] = 0.0
+
+
+@inlined
+def put_pushes(system, count, rows, n):
+    """The n unknowns in last_f as pseudo impulses, the others zero, and the velocities that they give."""
+    for r in range(rows):
+        system.x[r], system.u[r] = 0.0, 0.0
+    for a in range(n):
+        r = row_of(system.unknown[a], count)
+        system.x[r] = system.last_f[a]
+        add_row(system.G, r, system.x[r], rows, system.u)
+
+
+@inlined
+def row_of(k, count):
+    """Row of the normal of contact k, or of limit k - count."""
+    return 3 * k if k < count else 2 * count + k
 
 
 @routine

@@ -25,6 +25,7 @@ SIGN, LIMIT_GAP, LIMIT_RESTITUTION, LIMIT_COLUMNS = 0, 1, 2, 3
 RESIDUAL, SWEEPS, NEWTON_STEPS, CONVERGED, ENERGY, PENETRATION, CONTACTS, REPORT = 0, 1, 2, 3, 4, 5, 6, 8
 
 FREE, STICK, SLIDE = 0, 1, 2  # states of a contact
+LARGEST_TABLEAU = 128  # unknowns of Lemke's method: 32 contacts of a planar linkage, 12 of others
 
 
 class Problem(NamedTuple):
@@ -71,6 +72,8 @@ class System(NamedTuple):
     pivot: Int1  # (R,)
     unknown: Int1  # (R,)    rows of the unknowns of a step with directions held
     small: Float2  # (9, 9)  normal equations; blocks of loops
+    tableau: Float2  # (128, 130) of Lemke's method
+    member: Int2  # (129, 4) and its unknowns
     report: Float1  # (8,)    see the names above
 
 
@@ -123,5 +126,7 @@ def make_system(rows: int, numbers: int) -> System:
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((9, 9)),
+        np.zeros((LARGEST_TABLEAU, LARGEST_TABLEAU + 2)),
+        np.zeros((LARGEST_TABLEAU + 1, 4), dtype=np.int64),
         np.zeros(REPORT),
     )

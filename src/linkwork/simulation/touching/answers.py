@@ -10,10 +10,23 @@ from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.responses import mark_paths, pull_down, unit6
-from linkwork.simulation.touching.arrays import EFFORTS, FIRST_MARK, RATES, SLOTS, WIDE, touch_of
+from linkwork.simulation.responses import mark_paths, pull_down
+from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3
+from linkwork.spatial.simd import (
+    add_outer,
+    combine,
+    lane_vector,
+    load_rows,
+    negate6,
+    six_lanes,
+    splat,
+    store_rows,
+    vload,
+    vstore,
+    wrench_rows_to_parent,
+)
 from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, wrench_to_parent
 
 
@@ -27,24 +40,34 @@ def to_body(R, a):
     return join(tmatvec3(R, (a[0], a[1], a[2])), tmatvec3(R, (a[3], a[4], a[5])))
 
 
-@routine
-def push_up_driven(tree, body, work, dof_work, i, p, drive, effort):
+@inlined
+def push_up_driven(table, i, p, effort):
     """`push_up` with an impulse on the joint itself."""
-    j = tree[i, V]
-    if tree[i, KIND] == HELICAL:
-        u = drive[j] - dot6(helical_twist(body, i), p)
+    s = moving_of(table)
+    if s.tree[i, KIND] == HELICAL:
+        j = s.tree[i, V]
+        u = touch_of(table).drive[j] - dot6(helical_twist(s.body, i), p)
         effort[j] = u
-        p = add6(p, scale6(work[i, DINV] * u, load6(work, i, U_)))
+        p = add6(p, scale6(s.work[i, DINV] * u, load6(s.work, i, U_)))
     else:
-        n = tree[i, DOF]
-        for d in range(n):
-            effort[j + d] = drive[j + d] - dot6(load6(dof_work, j + d, S_D), p)
-        for d in range(n):
-            x = 0.0
-            for e in range(n):
-                x += dof_work[j + d, D_D + e] * effort[j + e]
-            p = add6(p, scale6(x, load6(dof_work, j + d, U_D)))
-    return wrench_to_parent(load9(work, i, R_), load3(work, i, P_), p)
+        p = push_through_joint(table, i, p, effort)
+    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+
+
+@routine
+def push_through_joint(table, i, p, effort):
+    """The same for a joint of several coordinates, in the axes of its body."""
+    s = moving_of(table)
+    drive = touch_of(table).drive
+    j, n = s.tree[i, V], s.tree[i, DOF]
+    for d in range(n):
+        effort[j + d] = drive[j + d] - dot6(load6(s.dof_work, j + d, S_D), p)
+    for d in range(n):
+        x = 0.0
+        for e in range(n):
+            x += s.dof_work[j + d, D_D + e] * effort[j + e]
+        p = add6(p, scale6(x, load6(s.dof_work, j + d, U_D)))
+    return p
 
 
 @routine
@@ -74,7 +97,7 @@ def answer_matrix(table, limits, out):
         base = t.reached[above] if above >= 0 else -1
         first = done
         while done < limits and t.bound[done, 0] == b:
-            write_limit_row(s, x, t, m, k, above, done, out)
+            write_limit_row(table, m, k, above, done, out)
             done += 1
         path = 0
         i = b
@@ -93,93 +116,79 @@ def answer_matrix(table, limits, out):
 
 @routine
 def answer_along_path(s, t, members, path, b, base):
-    """P in `carry` and Σ in `own` of touched body b: six unit impulses in world axes go up its path at once.   (17)
+    """Pᵀ in `carry` and Σ in `own` of touched body b: six unit impulses in world axes go up its path at once.   (17)
 
     members: the `path` bodies from b to right below `base`, the next touched body above, -1: the world.
     """
-    X = t.columns
-    for c in range(WIDE):
-        f = to_body(load9(s.world, b, 0), scale6(-1.0, unit6(c))) if c < 6 else ZERO6
-        for e in range(6):
-            X[e, c] = f[e]
-    for a in range(6):
-        for c in range(6):
-            t.own[a, c] = 0.0
+    X = turned_units(load9(s.world, b, 0))
+    own = (splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0))
     for e in range(path):
         i = members[e]
-        goes_on = s.tree[i, PARENT] >= 0  # the world answers nothing
         if s.tree[i, KIND] == HELICAL:
-            pass_hinge(s, i, X, t.own)
+            X, own = pass_hinge(s, i, X, own)
         else:
-            pass_joint(s, i, X, t.own, goes_on)
-        if goes_on:
-            rotate_wrenches(load9(s.work, i, R_), load3(s.work, i, P_), X)
+            store_rows(t.columns, 0, X)
+            store_rows(t.own, 0, own)
+            pass_joint(s, t, i)
+            X = load_rows(t.columns, 0)
+            own = load_rows(t.own, 0)
+        if s.tree[i, PARENT] >= 0:  # the world answers nothing
+            X = wrench_rows_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), X)
+    store_rows(t.own, 0, own)
     if base >= 0:
-        for c in range(6):
-            f = (-X[0, c], -X[1, c], -X[2, c], -X[3, c], -X[4, c], -X[5, c])
-            store6(t.carry, c, 0, to_world(load9(s.world, base, 0), f))
+        store_rows(t.carry, 0, rows_to_world(load9(s.world, base, 0), X))
+
+
+@inlined
+def turned_units(R):
+    """Six unit impulses in world axes as bias wrenches in axes R: columns of six rows."""
+    return (
+        lane_vector((-R[0], -R[3], -R[6], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((-R[1], -R[4], -R[7], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((-R[2], -R[5], -R[8], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[0], -R[3], -R[6]), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[1], -R[4], -R[7]), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[2], -R[5], -R[8]), 0.0),
+    )
+
+
+@inlined
+def rows_to_world(R, X):
+    """Columns of X, bias wrenches in axes R, as impulses in world axes."""
+    return (
+        -R[0] * X[0] - R[1] * X[1] - R[2] * X[2],
+        -R[3] * X[0] - R[4] * X[1] - R[5] * X[2],
+        -R[6] * X[0] - R[7] * X[1] - R[8] * X[2],
+        -R[0] * X[3] - R[1] * X[4] - R[2] * X[5],
+        -R[3] * X[3] - R[4] * X[4] - R[5] * X[5],
+        -R[6] * X[3] - R[7] * X[4] - R[8] * X[5],
+    )
 
 
 @inlined
 def pass_hinge(s, i, X, own):
-    """Bias wrenches X (6, WIDE) on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
-    s0, s1, s2, s3, s4, s5 = helical_twist(s.body, i)
-    u0, u1, u2, u3, u4, u5 = load6(s.work, i, U_)
-    d = s.work[i, DINV]
-    for c in range(WIDE):
-        u = -(s0 * X[0, c] + s1 * X[1, c] + s2 * X[2, c] + (s3 * X[3, c] + s4 * X[4, c] + s5 * X[5, c]))
-        x = d * u
-        X[EFFORTS, c] = u
-        X[0, c] += x * u0
-        X[1, c] += x * u1
-        X[2, c] += x * u2
-        X[3, c] += x * u3
-        X[4, c] += x * u4
-        X[5, c] += x * u5
-    for a in range(6):
-        x = d * X[EFFORTS, a]
-        for c in range(6):
-            own[a, c] += x * X[EFFORTS, c]
+    """Columns of bias wrenches X on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
+    u = combine(negate6(helical_twist(s.body, i)), X)
+    x = s.work[i, DINV] * u
+    return add_outer(X, load6(s.work, i, U_), x), add_outer(own, six_lanes(u), x)
 
 
 @routine
-def pass_joint(s, i, X, own, goes_on):
-    """The same for any joint. Where nothing `goes_on` above it, X stays as it is."""
+def pass_joint(s, t, i):
+    """The same for any joint, in memory: X in `columns`, Σ in `own`."""
     j, n = s.tree[i, V], s.tree[i, DOF]
+    X = load_rows(t.columns, 0)
+    own = load_rows(t.own, 0)
     for d in range(n):
-        S = load6(s.dof_work, j + d, S_D)
-        for c in range(WIDE):
-            u = S[0] * X[0, c] + S[1] * X[1, c] + S[2] * X[2, c]
-            X[EFFORTS + d, c] = -(u + (S[3] * X[3, c] + S[4] * X[4, c] + S[5] * X[5, c]))
+        vstore(t.columns, LEFT_ON_JOINT + WIDE * d, combine(negate6(load6(s.dof_work, j + d, S_D)), X))
     for d in range(n):
-        for c in range(WIDE):
-            X[RATES, c] = s.dof_work[j + d, D_D] * X[EFFORTS, c]
+        x = s.dof_work[j + d, D_D] * vload(t.columns, LEFT_ON_JOINT)
         for e in range(1, n):
-            for c in range(WIDE):
-                X[RATES, c] += s.dof_work[j + d, D_D + e] * X[EFFORTS + e, c]
-        for a in range(6):
-            u = X[EFFORTS + d, a]
-            for c in range(6):
-                own[a, c] += u * X[RATES, c]
-        if goes_on:
-            for a in range(6):
-                u = s.dof_work[j + d, U_D + a]
-                for c in range(WIDE):
-                    X[a, c] += u * X[RATES, c]
-
-
-@inlined
-def rotate_wrenches(R, p, X):
-    """Columns of X (6, WIDE), wrenches in a body's frame, in its parent's."""
-    for c in range(WIDE):
-        n0, n1, n2, g0, g1, g2 = X[0, c], X[1, c], X[2, c], X[3, c], X[4, c], X[5, c]
-        f0 = R[0] * g0 + R[1] * g1 + R[2] * g2
-        f1 = R[3] * g0 + R[4] * g1 + R[5] * g2
-        f2 = R[6] * g0 + R[7] * g1 + R[8] * g2
-        X[0, c] = R[0] * n0 + R[1] * n1 + R[2] * n2 + (p[1] * f2 - p[2] * f1)
-        X[1, c] = R[3] * n0 + R[4] * n1 + R[5] * n2 + (p[2] * f0 - p[0] * f2)
-        X[2, c] = R[6] * n0 + R[7] * n1 + R[8] * n2 + (p[0] * f1 - p[1] * f0)
-        X[3, c], X[4, c], X[5, c] = f0, f1, f2
+            x = x + s.dof_work[j + d, D_D + e] * vload(t.columns, LEFT_ON_JOINT + WIDE * e)
+        X = add_outer(X, load6(s.dof_work, j + d, U_D), x)
+        own = add_outer(own, six_lanes(vload(t.columns, LEFT_ON_JOINT + WIDE * d)), x)
+    store_rows(t.columns, 0, X)
+    store_rows(t.own, 0, own)
 
 
 @inlined
@@ -189,10 +198,11 @@ def write_body_rows(t, m, k, above, first, done, out):
     first, done: limits of its own joint, whose answers stand in t.joint.
     """
     row, A = 6 * k, 6 * above
-    P = t.carry
+    own, P = t.own, t.carry
     for a in range(6):
         if above >= 0:
-            p0, p1, p2, p3, p4, p5 = P[a, 0], P[a, 1], P[a, 2], P[a, 3], P[a, 4], P[a, 5]
+            p0, p1, p2 = P[a], P[WIDE + a], P[2 * WIDE + a]
+            p3, p4, p5 = P[3 * WIDE + a], P[4 * WIDE + a], P[5 * WIDE + a]
             for n in range(row):
                 upper = p0 * out[A, n] + p1 * out[A + 1, n] + p2 * out[A + 2, n]
                 out[row + a, n] = upper + (p3 * out[A + 3, n] + p4 * out[A + 4, n] + p5 * out[A + 5, n])
@@ -208,10 +218,10 @@ def write_body_rows(t, m, k, above, first, done, out):
             out[row + a, 6 * m + n] += t.joint[n - first, a]
     for a in range(6):
         for d in range(a + 1):
-            value = 0.5 * (t.own[a, d] + t.own[d, a])
+            value = 0.5 * (own[WIDE * a + d] + own[WIDE * d + a])
             if above >= 0:
                 for c in range(6):
-                    value += out[row + a, A + c] * P[d, c]
+                    value += out[row + a, A + c] * P[WIDE * c + d]
             out[row + a, row + d] = value
             out[row + d, row + a] = value
     for n in range(row):
@@ -222,13 +232,16 @@ def write_body_rows(t, m, k, above, first, done, out):
             out[n, row + a] = out[row + a, n]
 
 
-@inlined
-def write_limit_row(s, x, t, m, k, above, limit, out):
+@routine
+def write_limit_row(table, m, k, above, limit, out):
     """The row of a coordinate at its limit, on the joint of touched body k, whose parent is touched too.   (17)"""
+    s = moving_of(table)
+    x = constraints_of(table)
+    t = touch_of(table)
     b, j = t.bound[limit, 0], t.bound[limit, 1]
     row = 6 * m + limit
     t.drive[j] = 1.0
-    p = push_up_driven(s.tree, s.body, s.work, s.dof_work, b, ZERO6, t.drive, x.effort)
+    p = push_up_driven(table, b, ZERO6, x.effort)
     t.drive[j] = 0.0
     a = pull_down(s.tree, s.body, s.work, s.dof_work, b, ZERO6, x.effort, True, x.change, True)
     first = limit
@@ -286,7 +299,7 @@ def answer(table, limits, impulse, out):
         i = x.members[e]
         p = load6(x.bias_up, i, 0)
         if s.tree[i, PARENT] >= 0:
-            p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, p, t.drive, x.effort)
+            p = push_up_driven(table, i, p, x.effort)
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
         elif s.tree[i, KIND] == HELICAL:
             x.effort[s.tree[i, V]] = t.drive[s.tree[i, V]] - dot6(helical_twist(s.body, i), p)

@@ -35,8 +35,8 @@ CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = r
 TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
 COUNTS = 16
 COUPLED, IMPACTS = 0, 1
-WIDE, EFFORTS = 8, 6  # columns of `columns`, six rounded up to whole registers; its first row of efforts
-RATES = 12  # its row of scratch: velocities of a freedom
+WIDE = 8  # numbers in a row of `carry`, `own` and `columns`: six, rounded up to a whole register
+LEFT_ON_JOINT = 6 * WIDE  # where in `columns` begins what wrenches leave on a joint
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
@@ -65,11 +65,12 @@ class Touch(NamedTuple):
     drive: Float1  # (nv,) impulses of limits
     known: Int2  # (512, 3) pairs that pressed not long ago, of `changes`
     known_at: Float2  # (512, 4) where each last pressed, in the world, and how far from there it is the same [m]
-    carry: (
-        Float2  # (6, 6) velocity of a touched body per velocity of the next one above, world axes; scratch of `answers`
-    )
-    own: Float2  # (6, 6) and per impulse on it, were the one above held
-    columns: Float2  # (13, 8) six wrenches side by side on their way up, and what they leave on a joint; two are idle
+    # Scratch of `answers`, rows of eight: velocity of a touched body per velocity of the next one above, in world axes and
+    # transposed (6, 8); per impulse on it, were the one above held (6, 8); six wrenches on their way up, side by side, and
+    # what they leave on a joint (12, 8).
+    carry: Float1
+    own: Float1
+    columns: Float1
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
@@ -179,9 +180,9 @@ def allocate_touch(
         drive=np.zeros(freedoms),
         known=np.zeros((MOST_KNOWN, KNOWN_COLUMNS), dtype=np.int64),
         known_at=np.zeros((MOST_KNOWN, 4)),
-        carry=np.zeros((6, 6)),
-        own=np.zeros((6, 6)),
-        columns=np.zeros((RATES + 1, WIDE)),
+        carry=np.zeros(6 * WIDE),
+        own=np.zeros(6 * WIDE),
+        columns=np.zeros(12 * WIDE),
         joint=np.zeros((12, 6)),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),

@@ -305,7 +305,7 @@ class Touching:
 
         bodies: of the model, for each moving one; by default they are the same.
         """
-        turned = int(self.touch.counts[ta.TURNED])
+        turned = self.touch.counts.item(ta.TURNED)
         if not turned or self._has_told_of_turns:
             return
         self._has_told_of_turns = True

@@ -4,7 +4,7 @@ A motor that presses against a contact does not move as it would without it. So 
 joints are solved for together: with motors as judged, contacts and limits give the velocities at the end of the step; at
 these motors are judged again, until none acts otherwise.
 
-    min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (20)
+    min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (23)
 
 Without friction that is what the end of the step makes least, a convex function of it, and each turn is a step of
 Newton's method towards it. `judge_along_way` goes along it no further than the function falls. docs/theory/contact.md
