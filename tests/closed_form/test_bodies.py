@@ -185,7 +185,7 @@ def test_cardan_joint_ratio(bend):
         x, y, z = turn((0, 0, 1), angle).T @ shaft
         state = model.state([angle, math.atan2(-y, z), math.asin(x)])
         J = lw.body_jacobian(model, state, "output", frame="world")[:3]
-        assert lw.body_poses(model, state)[1, :3, 2] == pytest.approx(shaft, abs=10 * EPS)
+        assert lw.body_poses(model, state)[1, :3, 2] == pytest.approx(shaft, abs=100 * EPS)
         # ω_out = J [1, a', b'] must lie along the shaft: three equations for a', b' and the ratio.
         ratio = np.linalg.solve(np.column_stack([shaft, -J[:, 1:]]), J[:, 0])[0]
         # The fork is the x axis of the input, the shafts span the plane (y, z): θ is the angle itself.
