@@ -7,10 +7,12 @@ import pytest
 
 from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, make_contacts
 from linkwork.contact.solver.coupled import solve_coupled_step
+from linkwork.contact.solver.few import ROW, solve_few
 from linkwork.contact.solver.impacts import solve_impacts_step
 from linkwork.contact.solver.lemke import slides_along_lines, solve_by_exchanges
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL, make_problem, make_system
 from linkwork.contact.solver.rows import drop_directions_without_response, fill_delassus, fill_rows
+from linkwork.core.jit import kernel
 
 SOLVERS = {"coupled": solve_coupled_step, "impacts": solve_impacts_step}
 H = 1e-3
@@ -297,6 +299,26 @@ def test_exchanges_leave_alone_what_they_cannot_solve(rng):
     problem, contacts = make_problem(1, 0, loops=1), make_contacts(1)
     system, rows = filled_system(contacts, problem, 0)
     assert not solve_by_exchanges(contacts, 0, problem, system, rows, system.x)
+
+
+@kernel
+def solve_few_kernel(rows, n):
+    return solve_few(rows, n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 11, 15])
+def test_systems_of_a_few_unknowns(n, rng):
+    """Against LAPACK, rows in an order that must be exchanged. Rounding: n eps times the condition, times 10."""
+    A, b = rng.normal(size=(n, n)), rng.normal(size=n)
+    if n > 1:
+        A[0, 0] = 0.0
+    rows = np.full((n, ROW), 7.0)
+    rows[:, :n], rows[:, n] = A, b
+    assert solve_few_kernel(rows.ravel(), n)
+    slack = 10 * n * np.finfo(float).eps * np.linalg.cond(A) * np.abs(np.linalg.solve(A, b)).max()
+    assert rows[:, n] == pytest.approx(np.linalg.solve(A, b), abs=slack)
+    rows[:, :n] = 0.0
+    assert not solve_few_kernel(rows.ravel(), n)
 
 
 def test_numbering_does_not_matter(rng):

@@ -9,10 +9,11 @@ import math
 from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
 from linkwork.contact.solver.active_set import settle
 from linkwork.contact.solver.anderson import combine, push_history
+from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
 from linkwork.contact.solver.gauss_seidel import SOFT, solve_loop, sweep
 from linkwork.contact.solver.laws import breach_of_laws
 from linkwork.contact.solver.lemke import slides_along_lines, solve_by_exchanges
-from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step, solve_dense
+from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -54,7 +55,7 @@ FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; late
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 PUSH_SWEEPS = 50
-MOST_GUESSED, GUESSES = 40, 5  # contacts whose pseudo impulses are solved for before the sweeps; with so many sets
+GUESSES = 5  # sets whose pseudo impulses are solved for before they are swept
 PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
 
 
@@ -431,8 +432,9 @@ def guess_pushes(problem, system, count, rows):
     """Where the sweeps of `push_apart` begin: Newton's method for the set of what is pushed.
 
     system.best: what is wanted of each contact and limit. A sweep then finds nothing left to do, but for rare sets.
+    More than MOST_FEW are left to the sweeps.
     """
-    x, u, G, M, f, unknown = system.x, system.u, system.G, system.matrix, system.last_f, system.unknown
+    x, u, G, M, unknown = system.x, system.u, system.G, system.few, system.unknown
     n = -1
     for _ in range(GUESSES):
         before, n, is_same = n, 0, True
@@ -442,15 +444,15 @@ def guess_pushes(problem, system, count, rows):
                 is_same = is_same and n < before and unknown[n] == k
                 unknown[n] = k
                 n += 1
-        if (is_same and n == before) or n > MOST_GUESSED:
+        if (is_same and n == before) or n > MOST_FEW:
             break
         for a in range(n):
             ra = row_of(unknown[a], count)
-            f[a] = system.best[unknown[a]]
             for b in range(n):
-                M[a, b] = G[ra, row_of(unknown[b], count)]
-            M[a, a] *= 1.0 + SOFT
-        if not solve_dense(M, f, n, system.pivot):
+                M[ROW * a + b] = G[ra, row_of(unknown[b], count)]
+            M[ROW * a + a] *= 1.0 + SOFT
+            M[ROW * a + n] = system.best[unknown[a]]
+        if not solve_few(M, n):
             break
         put_pushes(system, count, rows, n)
     for k in range(count + problem.limit_at.shape[0]):
@@ -462,12 +464,12 @@ def guess_pushes(problem, system, count, rows):
 
 @inlined
 def put_pushes(system, count, rows, n):
-    """The n unknowns in last_f as pseudo impulses, the others zero, and the velocities that they give."""
+    """The n unknowns in `few` as pseudo impulses, the others zero, and the velocities that they give."""
     for r in range(rows):
         system.x[r], system.u[r] = 0.0, 0.0
     for a in range(n):
         r = row_of(system.unknown[a], count)
-        system.x[r] = system.last_f[a]
+        system.x[r] = system.few[ROW * a + n]
         add_row(system.G, r, system.x[r], rows, system.u)
 
 

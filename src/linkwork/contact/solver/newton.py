@@ -7,6 +7,7 @@ limit   λ = 0 or u = 0                        loop    u = 0
 import math
 
 from linkwork.contact.contact_list import FRICTION
+from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
 from linkwork.contact.solver.gauss_seidel import SOFT, block_softness, velocities
 from linkwork.contact.solver.rows import NO_RESPONSE
 from linkwork.core.jit import inlined, routine
@@ -155,7 +156,7 @@ def direction_step(contacts, count, problem, system, rows, x):
     singular.
     """
     n = list_unknowns(contacts, count, problem, system, rows, x)
-    if not solve_members(system, n, count, x):
+    if not (solve_few_members(system, n, count, x) if n <= MOST_FEW else solve_members(system, n, count, x)):
         return -1.0
     f, along = system.last_f, system.history_g
     step, size = 0.0, 0.0
@@ -171,20 +172,46 @@ def direction_step(contacts, count, problem, system, rows, x):
 @routine
 def solve_members(system, n, count, x):
     """Impulses of the n unknowns (in last_f) with which the velocities of their rows vanish; False: a singular matrix."""
-    G, M, f, along, unknown = system.G, system.matrix, system.last_f, system.history_g, system.unknown
+    M, f = system.matrix, system.last_f
     for a in range(n):
-        ra = unknown[a]
-        f[a] = -(system.u_free[ra] + system.bias[ra])
         for b in range(n):
-            rb = unknown[b]
-            g = G[ra, rb]
-            if along[0, b] != 0.0 or along[1, b] != 0.0:
-                g += along[0, b] * G[ra, rb + 1] + along[1, b] * G[ra, rb + 2]
-            M[a, b] = g
-        soft = block_softness(G, ra - ra % 3) if ra < 3 * count else SOFT * G[ra, ra] + 1e-300
+            M[a, b] = velocity_by_unknown(system, a, b)
+        soft, f[a] = softness_and_right_side(system, a, count, x)
         M[a, a] += soft
-        f[a] += soft * x[ra]
     return solve_dense(M, f, n, system.pivot)
+
+
+@routine
+def solve_few_members(system, n, count, x):
+    """The same of a few unknowns; leaves no factors."""
+    M = system.few
+    for a in range(n):
+        for b in range(n):
+            M[ROW * a + b] = velocity_by_unknown(system, a, b)
+        soft, M[ROW * a + n] = softness_and_right_side(system, a, count, x)
+        M[ROW * a + a] += soft
+    if not solve_few(M, n):
+        return False
+    for a in range(n):
+        system.last_f[a] = M[ROW * a + n]
+    return True
+
+
+@inlined
+def velocity_by_unknown(system, a, b):
+    """Velocity of the row of unknown a per impulse of unknown b."""
+    G, along, ra, rb = system.G, system.history_g, system.unknown[a], system.unknown[b]
+    g = G[ra, rb]
+    if along[0, b] != 0.0 or along[1, b] != 0.0:
+        g += along[0, b] * G[ra, rb + 1] + along[1, b] * G[ra, rb + 2]
+    return g
+
+
+@inlined
+def softness_and_right_side(system, a, count, x):
+    G, r = system.G, system.unknown[a]
+    soft = block_softness(G, r - r % 3) if r < 3 * count else SOFT * G[r, r] + 1e-300
+    return soft, soft * x[r] - (system.u_free[r] + system.bias[r])
 
 
 @routine

@@ -72,6 +72,7 @@ class System(NamedTuple):
     pivot: Int1  # (R,)
     unknown: Int1  # (R,)    rows of the unknowns of a step with directions held
     small: Float2  # (9, 9)  normal equations; blocks of loops
+    few: Float1  # (240,)  systems of up to 15 unknowns
     tableau: Float2  # (128, 130) of Lemke's method
     member: Int2  # (129, 4) and its unknowns
     report: Float1  # (8,)    see the names above
@@ -126,6 +127,7 @@ def make_system(rows: int, numbers: int) -> System:
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((9, 9)),
+        np.zeros(240),
         np.zeros((LARGEST_TABLEAU, LARGEST_TABLEAU + 2)),
         np.zeros((LARGEST_TABLEAU + 1, 4), dtype=np.int64),
         np.zeros(REPORT),

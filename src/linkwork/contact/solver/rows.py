@@ -130,8 +130,10 @@ def row_velocity(system, row, v):
 def fill_delassus(problem, system, count, rows):
     """W = J Λ and G = W Jᵀ, symmetric.   (6)  The three rows of a contact go together: they read the same answers."""
     Lambda, W, G = problem.Lambda, system.W, system.G
+    wide = 0  # numbers that contacts up to this one ask for
     for i in range(count):
-        times_answers_of_contact(Lambda, system, 3 * i, W)
+        wide = max(wide, 6 + max(system.column[3 * i, 0], system.column[3 * i, 1]))
+        times_answers_of_contact(Lambda, system, 3 * i, wide, W)
         for j in range(i + 1):
             contact_block(system, 3 * i, 3 * j)
     for i in range(3 * count, rows):
@@ -150,8 +152,8 @@ def fill_delassus(problem, system, count, rows):
 
 
 @inlined
-def times_answers_of_contact(Lambda, system, r, W):
-    """Rows r, r+1, r+2 of W = J Λ."""
+def times_answers_of_contact(Lambda, system, r, wide, W):
+    """Rows r, r+1, r+2 of the first `wide` columns of W = J Λ."""
     J = system.J
     written = False
     for side in range(2):
@@ -163,7 +165,7 @@ def times_answers_of_contact(Lambda, system, r, W):
         b0, b1, b2, b3, b4, b5 = J[t, o], J[t, o + 1], J[t, o + 2], J[t, o + 3], J[t, o + 4], J[t, o + 5]
         t = r + 2
         c0, c1, c2, c3, c4, c5 = J[t, o], J[t, o + 1], J[t, o + 2], J[t, o + 3], J[t, o + 4], J[t, o + 5]
-        for k in range(W.shape[1]):
+        for k in range(wide):
             x0, x1, x2 = Lambda[first, k], Lambda[first + 1, k], Lambda[first + 2, k]
             x3, x4, x5 = Lambda[first + 3, k], Lambda[first + 4, k], Lambda[first + 5, k]
             a = a0 * x0 + a1 * x1 + a2 * x2 + (a3 * x3 + a4 * x4 + a5 * x5)
@@ -174,7 +176,7 @@ def times_answers_of_contact(Lambda, system, r, W):
             W[r, k], W[r + 1, k], W[r + 2, k] = a, b, c
         written = True
     if not written:
-        for k in range(W.shape[1]):
+        for k in range(wide):
             W[r, k], W[r + 1, k], W[r + 2, k] = 0.0, 0.0, 0.0
 
 
