@@ -6,11 +6,10 @@ impulses that take penetration back.
 
 import math
 
-from linkwork.contact.contact_list import COUNT, GAP, RESTITUTION
+from linkwork.contact.contact_list import COUNT, RESTITUTION
 from linkwork.contact.solver.active_set import settle
 from linkwork.contact.solver.anderson import combine, push_history
-from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
-from linkwork.contact.solver.gauss_seidel import SOFT, solve_loop, sweep
+from linkwork.contact.solver.gauss_seidel import sweep
 from linkwork.contact.solver.laws import breach_of_laws
 from linkwork.contact.solver.lemke import slides_along_lines, solve_by_exchanges
 from linkwork.contact.solver.newton import MAX_STEPS, direction_step, newton_step
@@ -18,15 +17,14 @@ from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
     ENERGY,
-    LIMIT_GAP,
     NEWTON_STEPS,
-    PENETRATION,
     RESIDUAL,
     SLIDE,
     STICK,
     SWEEPS,
 )
-from linkwork.contact.solver.products import add_row, times_delassus
+from linkwork.contact.solver.products import times_delassus
+from linkwork.contact.solver.pushing import push_apart
 from linkwork.contact.solver.rows import (
     drop_directions_without_response,
     fill_delassus,
@@ -54,9 +52,7 @@ GAIN = 0.5  # of the residual: a step of Newton's that leaves more is the last
 FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; later four times as many after each time
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
-PUSH_SWEEPS = 50
-GUESSES = 5  # sets whose pseudo impulses are solved for before they are swept
-PUSH_TOLERANCE = 1e-4  # of penetration to be taken back, relative: the next step takes the rest
+RUNAWAY = 1e6  # of the velocities that are met: impulses of a bounce that cannot be
 
 
 @routine
@@ -74,6 +70,8 @@ def solve_coupled(contacts, problem, system, h, settings):
     load_warm_start(contacts, count, problem, system.x)
     drop_directions_without_response(system, count, rows, system.x)
     good = iterate(contacts, count, problem, system, rows, tolerance, most)
+    if (not good or runs_away(system, rows)) and has_restitution(contacts, count, problem, system):
+        good = forget_restitution(contacts, count, problem, system, rows, tolerance, most)
     energy = energy_change(system, rows, system.y)
     if energy > 0.0 and has_restitution(contacts, count, problem, system):
         energy = blend(contacts, count, problem, system, rows, tolerance, most)
@@ -330,6 +328,33 @@ def has_restitution(contacts, count, problem, system):
     return found
 
 
+@inlined
+def runs_away(system, rows):
+    """Whether impulses make velocities far beyond those that they are to stop, and cancel each other."""
+    made, met = 0.0, 0.0
+    for i in range(rows):
+        made = max(made, abs(system.y[i]) * system.G[i, i])
+        met = max(met, abs(system.u_free[i]))
+    return made > RUNAWAY * met
+
+
+@routine
+def forget_restitution(contacts, count, problem, system, rows, tolerance, most):
+    """Solves again without restitution, from nothing; returns whether that converged.
+
+    A bounce that friction jams has no solution: impulses grow without end, where the sides come to rest against each other.
+    """
+    sweeps, steps = system.report[SWEEPS], system.report[NEWTON_STEPS]
+    for i in range(3 * count + problem.limit_at.shape[0]):
+        system.bias[i] = max(system.bias[i], 0.0)
+    for i in range(rows):
+        system.x[i] = 0.0
+    good = iterate(contacts, count, problem, system, rows, tolerance, most)
+    system.report[SWEEPS] += sweeps
+    system.report[NEWTON_STEPS] += steps
+    return good
+
+
 @routine
 def blend(contacts, count, problem, system, rows, tolerance, most):
     """Moves an answer that makes energy towards the one without restitution, as far as needed.   (13)
@@ -378,109 +403,3 @@ def shorten(system, rows, x):
     for i in range(rows):
         x[i] *= t
     return t * (first + t * second)
-
-
-# ------------------------------------------------------------------------------------------------------------ penetration
-
-
-@routine
-def push_apart(contacts, count, problem, system, rows, h, part, slack):
-    """Pseudo impulses, normal only.   (14)
-
-    u ≥ part · depth / h for what overlaps by more than `slack`, u ≥ -gap / h for the rest; loops stand still.
-    """
-    x, u, G = system.x, system.u, system.G
-    limits = problem.limit_at.shape[0]
-    deepest = 0.0
-    for i in range(count):
-        deepest = max(deepest, -contacts.data[i, GAP])
-    system.report[PENETRATION] = deepest
-    deepest = max(deepest - slack, 0.0)
-    for i in range(limits):
-        deepest = max(deepest, -problem.limit[i, LIMIT_GAP])
-    for i in range(rows):
-        x[i] = 0.0
-        u[i] = 0.0
-    if deepest > 0.0 and part > 0.0:
-        for k in range(count + limits):
-            gap = contacts.data[k, GAP] if k < count else problem.limit[k - count, LIMIT_GAP]
-            if k < count and gap < 0.0:
-                gap = min(gap + slack, 0.0)
-            system.best[k] = -part * gap / h if gap < 0.0 else -gap / h
-        guess_pushes(problem, system, count, rows)
-        for _ in range(PUSH_SWEEPS):
-            moved = 0.0
-            for k in range(count + limits):
-                r = row_of(k, count)
-                y = max(x[r] - (u[r] - system.best[k]) / max(G[r, r], 1e-300), 0.0)
-                if y != x[r]:
-                    moved = max(moved, abs(y - x[r]) * G[r, r])
-                    add_row(G, r, y - x[r], rows, u)
-                    x[r] = y
-            for k in range(problem.loop_first.shape[0] - 1):
-                first = problem.loop_first[k]
-                moved = max(
-                    moved, hold_loop(system, 3 * count + limits + first, problem.loop_first[k + 1] - first, rows)
-                )
-            if moved <= PUSH_TOLERANCE * part * deepest / h:
-                break
-    gather_impulses(system, rows, x, problem.push)
-
-
-@routine
-def guess_pushes(problem, system, count, rows):
-    """Where the sweeps of `push_apart` begin: Newton's method for the set of what is pushed.
-
-    system.best: what is wanted of each contact and limit. A sweep then finds nothing left to do, but for rare sets.
-    More than MOST_FEW are left to the sweeps.
-    """
-    x, u, G, M, unknown = system.x, system.u, system.G, system.few, system.unknown
-    n = -1
-    for _ in range(GUESSES):
-        before, n, is_same = n, 0, True
-        for k in range(count + problem.limit_at.shape[0]):
-            r = row_of(k, count)
-            if x[r] - (u[r] - system.best[k]) / max(G[r, r], 1e-300) > 0.0:
-                is_same = is_same and n < before and unknown[n] == k
-                unknown[n] = k
-                n += 1
-        if (is_same and n == before) or n > MOST_FEW:
-            break
-        for a in range(n):
-            ra = row_of(unknown[a], count)
-            for b in range(n):
-                M[ROW * a + b] = G[ra, row_of(unknown[b], count)]
-            M[ROW * a + a] *= 1.0 + SOFT
-            M[ROW * a + n] = system.best[unknown[a]]
-        if not solve_few(M, n):
-            break
-        put_pushes(system, count, rows, n)
-    for k in range(count + problem.limit_at.shape[0]):
-        r = row_of(k, count)
-        if x[r] < 0.0:  # the set was not found: nothing is pulled
-            add_row(G, r, -x[r], rows, u)
-            x[r] = 0.0
-
-
-@inlined
-def put_pushes(system, count, rows, n):
-    """The n unknowns in `few` as pseudo impulses, the others zero, and the velocities that they give."""
-    for r in range(rows):
-        system.x[r], system.u[r] = 0.0, 0.0
-    for a in range(n):
-        r = row_of(system.unknown[a], count)
-        system.x[r] = system.few[ROW * a + n]
-        add_row(system.G, r, system.x[r], rows, system.u)
-
-
-@inlined
-def row_of(k, count):
-    """Row of the normal of contact k, or of limit k - count."""
-    return 3 * k if k < count else 2 * count + k
-
-
-@routine
-def hold_loop(system, row, size, rows):
-    """A loop block of the pseudo impulses: no motion of its rows."""
-    moved, _ = solve_loop(system, row, size, rows, system.x)
-    return math.sqrt(moved) * system.G[row, row]

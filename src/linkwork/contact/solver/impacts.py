@@ -11,7 +11,7 @@ Compression ends at u_n = 0 with the work W = ∫ u_n dp; restitution ends when 
 import math
 
 from linkwork.contact.contact_list import COUNT, FRICTION, GAP, RESTITUTION
-from linkwork.contact.solver.coupled import energy_change, push_apart
+from linkwork.contact.solver.coupled import energy_change
 from linkwork.contact.solver.gauss_seidel import solve_loop, velocities
 from linkwork.contact.solver.problem import (
     CONTACTS,
@@ -24,6 +24,7 @@ from linkwork.contact.solver.problem import (
     SWEEPS,
 )
 from linkwork.contact.solver.products import row_dot
+from linkwork.contact.solver.pushing import push_apart
 from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, store_impulses
 from linkwork.core.jit import inlined, kernel, routine
 

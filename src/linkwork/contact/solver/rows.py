@@ -10,6 +10,7 @@ from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import cross3, dot3, scale3, sub3
 
 NO_RESPONSE = 1e-13  # of the response of a contact: what rounding leaves of a direction in which nothing moves
+TOGETHER = 1e-11  # of the responses of both sides by themselves: what rounding leaves where they only move together
 
 
 @inlined
@@ -149,6 +150,39 @@ def fill_delassus(problem, system, count, rows):
                         g += W[i, first] * system.J[j, 6 * side]
             G[i, j] = g
             G[j, i] = g
+    release_contacts_without_response(Lambda, system, count, rows)
+
+
+@routine
+def release_contacts_without_response(Lambda, system, count, rows):
+    """Contacts whose two sides cannot part, such as a ball around its own joint that overlaps what carries the joint.
+
+    Impulses along their normals do nothing, and would follow the rounding of G without bound. Each gets a response of its
+    own instead and no velocity: it is not pressed, and what pushes it apart moves nothing.
+    """
+    G = system.G
+    for i in range(count):
+        r = 3 * i
+        if G[r, r] > TOGETHER * (own_responses(Lambda, system, r) + G[r + 1, r + 1] + G[r + 2, r + 2]):
+            continue
+        for k in range(rows):
+            G[r, k], G[k, r] = 0.0, 0.0
+        G[r, r], system.u_free[r] = 1.0, 0.0
+
+
+@inlined
+def own_responses(Lambda, system, r):
+    """Σ J_s Λ_ss J_sᵀ of the sides s of row r, as if the other one stood still."""
+    if system.column[r, 0] < 0 or system.column[r, 1] < 0:  # against the world they are the response
+        return system.G[r, r]
+    total = 0.0
+    for side in range(2):
+        first, o = system.column[r, side], 6 * side
+        if first >= 0:
+            for a in range(6):
+                for b in range(6):
+                    total += system.J[r, o + a] * Lambda[first + a, first + b] * system.J[r, o + b]
+    return total
 
 
 @inlined
