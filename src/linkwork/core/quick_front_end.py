@@ -115,8 +115,11 @@ PARTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
 
 @contextmanager
 def quick_front_end() -> Iterator[None]:
-    """Shorter parts of Numba in the place of its own, as long as this lasts."""
+    """Shorter parts of Numba in the place of its own, as long as this lasts; within itself it does nothing more."""
     with global_compiler_lock:
+        if postproc.PostProcessor is QuickPostProcessor:  # a kernel that another kernel calls
+            yield
+            return
         before = [(owner, name, getattr(owner, name)) for owner, name, _ in PARTS if hasattr(owner, name)]
         try:
             for owner, name, make in PARTS:
