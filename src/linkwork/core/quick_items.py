@@ -25,7 +25,7 @@ def item_access(context: Any, function: Any, signature: Any) -> Callable[..., An
     array, index = signature.args[:2]
     if not isinstance(array, types.Array) or array.layout != "C" or not isinstance(array.dtype, types.Number):
         return None
-    kinds: tuple[Any, ...] = index.types if isinstance(index, types.BaseTuple) else (index,)
+    kinds = tuple(signature.args[1]) if isinstance(index, types.BaseTuple) else (index,)
     if len(kinds) != array.ndim or not all(isinstance(kind, types.Integer) for kind in kinds):
         return None
     reads = key is operator.getitem
