@@ -221,6 +221,8 @@ def test_numba_is_left_as_it_was_found():
     def fail():
         with quick_front_end.quick_front_end():
             exchanged.extend(parts())
+            with quick_front_end.quick_front_end():  # as where a kernel calls a kernel
+                assert all(a is b for a, b in zip(parts(), exchanged, strict=True))
             raise ValueError("stop")
 
     before, exchanged = parts(), []
@@ -236,6 +238,41 @@ def test_parts_that_another_numba_does_not_have_are_left_out(monkeypatch):
     with quick_front_end.quick_front_end():
         assert not hasattr(quick_front_end.base, "_has_loc")
     assert not hasattr(quick_front_end.base, "_has_loc")
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("kind", [float, np.int64, np.uint8, bool])
+def test_numbers_of_arrays_are_those_of_python(kind, checked, monkeypatch):
+    """Read and written at whole indices of any kind, from either end, in arrays with gaps and without."""
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1 if checked else None)
+
+    @jit.routine
+    def swap(a, i, k, row, m):
+        x = a[i, k]
+        a[i, k] = a[-1, k - 3]
+        a[-1, k - 3] = x
+        y = row[m]
+        row[m] = row[-2]
+        row[-2] = y
+
+    def run(a, row, i):
+        swap(a, i, 2, row, np.uint8(1))
+        swap(a, np.uint64(0), 1, row, i)
+
+    compiled = jit._compile(run, allocates=False, boundscheck=checked)
+    first = (7 * np.arange(12) % 11 % (2 if kind is bool else 11)).astype(kind).reshape(3, 4)
+    for gap in (1, 2):
+        found, expected = (np.repeat(first, gap, axis=1)[:, ::gap] for _ in range(2))
+        row, expected_row = first[1].copy(), first[1].copy()
+        compiled(found, row, 1)
+        run_in_python(swap, expected, expected_row)
+        assert np.array_equal(found, expected)
+        assert np.array_equal(row, expected_row)
+
+
+def run_in_python(swap, a, row):
+    swap(a, 1, 2, row, 1)
+    swap(a, 0, 1, row, 1)
 
 
 def test_kernels_count_no_references():

@@ -17,6 +17,8 @@ from numba.core.callconv import RETCODE_NONE, RETCODE_OK, CPUCallConv, excinfo_p
 from numba.core.cpu import CPUContext
 from numba.core.imputils import impl_ret_new_ref
 
+from linkwork.core.quick_items import item_access
+
 _sizes: dict[Any, int] = {}  # types of LLVM → bytes
 
 
@@ -46,6 +48,10 @@ class QuickContext(CPUContext):
         if not self.is_fresh:
             self.is_fresh = True
             super().refresh()
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """As Numba's, but for single numbers of arrays."""
+        return item_access(self, fn, sig) or super().get_function(fn, sig, _firstcall)
 
     def get_abi_sizeof(self, ty: Any) -> int:
         """Size of a type of LLVM in bytes. To find it out, Numba makes a program of text and has it read."""

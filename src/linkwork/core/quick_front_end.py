@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from types import BuiltinFunctionType, NoneType
 from typing import Any
 
-from numba.core import base, byteflow, errors, interpreter, ir, postproc, ssa
+from numba.core import base, byteflow, config, errors, event, interpreter, ir, postproc, ssa
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.transforms import canonicalize_cfg
 
@@ -100,6 +100,16 @@ def handling_exceptions(original: Callable[..., Any]) -> Callable[..., Any]:
     return handle_exception
 
 
+def without_timer(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Each piece of a kernel has two timers, of which all that run are told each time that a lock is taken."""
+    return lambda kind, callback: nullcontext()
+
+
+def unchanging(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The environment is read when a kernel begins to compile, not at each of its pieces."""
+    return lambda: None
+
+
 # Where a part of Numba is, its name, and what makes the one in its place of it.
 PARTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (postproc, "PostProcessor", lambda original: QuickPostProcessor),
@@ -108,6 +118,8 @@ PARTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (interpreter, "peep_hole_delete_with_exit", deleting_exits),
     (byteflow.Flow, "_run_handle_exception", handling_exceptions),
     (base, "_has_loc", cache),
+    (event, "install_timer", without_timer),
+    (config, "reload_config", unchanging),
     (ssa, "_logger", silent),
     (byteflow, "_logger", silent),
 )
@@ -115,8 +127,11 @@ PARTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
 
 @contextmanager
 def quick_front_end() -> Iterator[None]:
-    """Shorter parts of Numba in the place of its own, as long as this lasts."""
+    """Shorter parts of Numba in the place of its own, as long as this lasts; within itself it does nothing more."""
     with global_compiler_lock:
+        if postproc.PostProcessor is QuickPostProcessor:  # a kernel that another kernel calls
+            yield
+            return
         before = [(owner, name, getattr(owner, name)) for owner, name, _ in PARTS if hasattr(owner, name)]
         try:
             for owner, name, make in PARTS:

@@ -201,7 +201,7 @@ def inertia_to_parent_general(tree, dof, i, work, dof_work):
     if parent >= 0 and nd == 6 and not geared:
         lift = six_efforts(dof_work, j)
         if tree[i, KIND] != FREE:
-            lift = lifted_efforts(dof_work, j)
+            lift = lifted_efforts(dof_work, j, nd)
         add_to6(work, parent, PA, wrench_to_parent(load9(work, i, R_), load3(work, i, P_), lift))
     rotors_only = tree[i, KIND] == FREE and rotors_are_small(A, C, dof, j)
     tau = six_efforts(dof_work, j) if rotors_only else ZERO6
@@ -209,7 +209,7 @@ def inertia_to_parent_general(tree, dof, i, work, dof_work):
         dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, S_D), p)  # u
     if parent >= 0 and (nd < 6 or geared):
         if rotors_only:
-            A, B, C, p = held_by_rotors(dof, dof_work, j, load6(work, i, BIAS), tau)
+            A, B, C, p = held_by_rotors(dof, dof_work, j, nd, load6(work, i, BIAS), tau)
         else:
             A, B, C, p = held_by_joint(A, B, C, p, dof_work, j, nd, load6(work, i, BIAS))
         add_to_parent(work, i, parent, A, B, C, p)
@@ -250,11 +250,14 @@ def six_efforts(dof_work, j):
 
 
 @inlined
-def lifted_efforts(dof_work, j):
-    """S⁻ᵀ τ = U D⁻¹ τ: all that a joint of six freedoms passes on; τ itself where S = 1."""
+def lifted_efforts(dof_work, j, six):
+    """S⁻ᵀ τ = U D⁻¹ τ: all that a joint of six freedoms passes on; τ itself where S = 1.
+
+    six: their number, from where it was read: loops of a known length would be written out, 36 times over.
+    """
     lift = ZERO6
-    for d in range(6):
-        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], times_dinv(dof_work, j, d, 6)))
+    for d in range(six):
+        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], times_dinv(dof_work, j, d, six)))
     return lift
 
 
@@ -277,17 +280,17 @@ def rotors_are_small(A, C, dof, j):
 
 
 @inlined
-def held_by_rotors(dof, dof_work, j, bias, tau):
+def held_by_rotors(dof, dof_work, j, six, bias, tau):
     """The same for a free joint, S = 1: I_a = A - A D⁻¹ A, and τ - A D⁻¹ u + I_a c, since p + u = τ."""
     A = ZERO6
     B = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     C = ZERO6
     lift = tau
-    for d in range(6):
+    for d in range(six):
         armature = dof[j + d, ARMATURE]
         row = ZERO6
         unit = load6(dof_work, j + d, S_D)
-        for e in range(6):
+        for e in range(six):
             other = load6(dof_work, j + e, S_D)
             row = add6(row, scale6(armature * dof_work[j + d, D_D + e] * dof[j + e, ARMATURE], other))
             lift = sub6(lift, scale6(armature * dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D], unit))

@@ -51,10 +51,11 @@ ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, UNCOUNTED_GAP,
 FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators.lengths`
 GUESS_TERMS = 57  # of `integrators.past`
 KINETIC_NOW = 58  # [J] kinetic energy at the end of the last variational step, where it was found; or negative
-STEP_PAST = slice(ENERGY_DEBT, KINETIC_NOW + 1)  # what a run needs of all these to go on
-ENERGY_GAP = 59  # [J] made by the last variational step
-STEP_PAST_BEFORE = 60  # the 13 of STEP_PAST when the step began
-NUMBERS = 73
+IN_DOUBT = 59  # of `integrators.lengths`
+STEP_PAST = slice(ENERGY_DEBT, IN_DOUBT + 1)  # what a run needs of all these to go on
+ENERGY_GAP = 60  # [J] made by the last variational step
+STEP_PAST_BEFORE = 61  # the 14 of STEP_PAST when the step began
+NUMBERS = 75
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

@@ -1,7 +1,7 @@
 """How long the parts are in which a variational step is made: h, h/2, h/4, ...
 
 A part that fails is made again at half the length. Lengths double again from step to step, up to one that failed twice
-within a few steps: that one is tried after four steps, and after twice as many each time that it fails again.
+within a few steps: that one is tried after two steps, and after twice as many each time that it fails again.
 """
 
 import math
@@ -12,6 +12,7 @@ from linkwork.simulation.integrators.discrete_equations import SUB_Q
 from linkwork.simulation.moving import (
     FAILED_LENGTH,
     HALVINGS,
+    IN_DOUBT,
     NOT_CONVERGED,
     PASSED,
     SINCE_FAILURE,
@@ -24,7 +25,7 @@ from linkwork.simulation.moving import (
 
 SHORTEST = 2.0**-10  # part of a step to which it is halved at most
 FEW = 4.0  # steps within which a length that fails twice is too long for now
-FIRST_WAIT, LONGEST_WAIT = 2.0, 16.0  # steps until it is tried again
+FIRST_WAIT, LONGEST_WAIT = 2.0, 16.0  # steps until it is tried again; as long, steps after one in parts are in doubt
 
 
 @inlined
@@ -65,6 +66,7 @@ def lengthen(table, h):
     """After a step of h [s]: the length that the next one may begin with."""
     s = moving_of(table)
     s.numbers[SINCE_FAILURE] = max(0.0, s.numbers[SINCE_FAILURE] - 1.0)
+    s.numbers[IN_DOUBT] = LONGEST_WAIT if s.numbers[SUBSTEP] < h else max(0.0, s.numbers[IN_DOUBT] - 1.0)
     if s.numbers[SUBSTEP_WISH] == math.inf:
         return
     failed = s.numbers[FAILED_LENGTH]
@@ -77,6 +79,13 @@ def lengthen(table, h):
             s.numbers[FAILED_LENGTH] = 0.0
         s.numbers[WAIT_LEFT] = s.numbers[WAIT]
     s.numbers[SUBSTEP_WISH] = longer if longer < h else math.inf
+
+
+@inlined
+def is_in_doubt(table, h):
+    """Whether the step of h [s] is made in parts, or one of the last few was."""
+    s = moving_of(table)
+    return s.numbers[SUBSTEP] < h or s.numbers[IN_DOUBT] > 0.0
 
 
 @inlined

@@ -59,7 +59,7 @@ from linkwork.simulation.integrators.discrete_newton import (
     displace,
     end_rotation,
 )
-from linkwork.simulation.integrators.lengths import SHORTEST, first_length, halve, lengthen, next_part
+from linkwork.simulation.integrators.lengths import SHORTEST, first_length, halve, is_in_doubt, lengthen, next_part
 from linkwork.simulation.integrators.past import (
     MEAN_V,
     REMEMBERED,
@@ -204,9 +204,9 @@ def one_substep(table, h):
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
     allowed = LARGEST_GAP * (2.0 * kinetic + involved)
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
-    # radian: in steps that are made in parts. There those at the ends count.
+    # radian: in steps that are made in parts, or were a short time ago. There those at the ends count.
     at_end = NOT_FOUND
-    if not is_alike or span < h or not abs(gap) <= allowed:
+    if not is_alike or is_in_doubt(table, h) or not abs(gap) <= allowed:
         at_start = kinetic_energy_now(table, s.stages[SUB_Q])
         at_end = kinetic_energy(table, MISSING, IMPULSE, s.q)
         gap = at_end - at_start - before - after
