@@ -304,6 +304,21 @@ def test_a_step_that_was_halved_is_followed_by_short_ones():
     assert worst < 0.04 * largest  # motion is chaotic: other roundings, other motion
 
 
+def test_steps_in_parts_go_on_in_the_same_bits():
+    """In one call, in a call each, and from a checkpoint: what is known of the energy at the end of a part goes on too."""
+    model = lw.library.molecule(60).compile()
+    start = model.random_state(2, speed=30.0)
+    sim, single, other = (lw.FullDynamics(model, start, integrator="variational") for _ in range(3))
+    halvings = sim.step(1e-3, 40).halvings
+    assert halvings == sum(single.step(1e-3).halvings for _ in range(40)) > 0
+    assert np.array_equal(sim.state.q, single.state.q)
+    other.restore(sim.checkpoint())
+    for each in (sim, other):
+        each.step(1e-3, 20)
+    assert np.array_equal(sim.state.q, other.state.q)
+    assert np.array_equal(sim.state.v, other.state.v)
+
+
 def test_loops_stay_closed():
     model = lw.library.four_bar().compile()
     sim = lw.FullDynamics(model, model.neutral(), integrator="variational")

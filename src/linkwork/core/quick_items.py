@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import cgutils, types
-from numba.np.arrayobj import load_item, store_item
 
 
 def item_access(context: Any, function: Any, signature: Any) -> Callable[..., Any] | None:
@@ -35,9 +34,10 @@ def item_access(context: Any, function: Any, signature: Any) -> Callable[..., An
     def access(builder: Any, args: Any, loc: Any = None) -> Any:
         places = cgutils.unpack_tuple(builder, args[1], len(kinds)) if isinstance(index, types.BaseTuple) else [args[1]]
         pointer = _address(context, builder, array, args[0], kinds, places)
+        align = None if array.aligned else 1
         if reads:
-            return load_item(context, builder, array, pointer)
-        return store_item(context, builder, array, args[2], pointer)
+            return context.unpack_value(builder, array.dtype, pointer, align=align)
+        return context.pack_value(builder, array.dtype, args[2], pointer, align=align)
 
     return access
 
