@@ -34,7 +34,8 @@ from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, KIND, PARENT, STI
 from linkwork.simulation.motors import motor_law
 
 # With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
-# joined it last time, but at most this part of the number. All of them where contacts have begun or broken since.
+# joined it last time, as many as it takes to reach any joint, but at most this part of the number. That part where contacts
+# have begun or broken since.
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
 MANY = 1 << 30  # in the place of how many joined
@@ -56,6 +57,15 @@ def is_counted(plan, mechanism, node):
     i = plan.nodes[node, INDEX]
     tree = mechanism.tree
     return tree[i, DOF] > 0 and not (tree[i, KIND] == FREE and tree[i, PARENT] < 0)
+
+
+@inlined
+def levels(plan):
+    """Nodes from the root of the assembly tree to a joint, about."""
+    found = 0
+    while (1 << found) < plan.joint.shape[0]:
+        found += 1
+    return found
 
 
 @routine
@@ -212,7 +222,8 @@ def choose(plan, mechanism, c, run, settings):
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            newcomers = max(min(2 * run.counts[JOINED], int(NEWCOMERS * most)), LEAST_NEWCOMERS)
+            newcomers = min(max(2 * run.counts[JOINED], levels(plan)), int(NEWCOMERS * most))
+            newcomers = max(newcomers, LEAST_NEWCOMERS)
             missing = max(most - count_opened(plan, mechanism, run), newcomers)
         budget = run.counts[JOINT_COUNT] + missing
     # A sum over all parts needs room for the parts that are to close.

@@ -50,6 +50,7 @@ CHANGES = 4  # steps of Newton's in which sets may change before a sweep judges 
 SETTLED = 1e-2  # of the largest impulse: a step that is smaller leaves the sets as they are
 GAIN = 0.5  # of the residual: a step of Newton's that leaves more is the last
 FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; later four times as many after each time
+FIRST_EXCHANGED = 12  # contacts up to which Lemke's method comes before that: its time grows with their number cubed
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 RUNAWAY = 1e6  # of the velocities that are met: impulses of a bounce that cannot be
@@ -228,10 +229,10 @@ def newton(contacts, count, problem, system, rows, tolerance, residual, is_held)
 def finish_settled(contacts, count, problem, system, rows, tolerance, residual):
     """The same from sets that are found in another way: `settle`, one change at a time, or Lemke's method.   (20), (22)
 
-    Lemke's comes first where it is exact.
+    Lemke's comes first where it is exact and takes little time.
     """
-    is_exact = slides_along_lines(system, count)
-    steps, by_exchanges = 0, is_exact
+    is_first = count <= FIRST_EXCHANGED and slides_along_lines(system, count)
+    steps, by_exchanges = 0, is_first
     for _ in range(2):
         copy(system.best, system.y, rows)
         if by_exchanges:
@@ -256,7 +257,7 @@ def finish_settled(contacts, count, problem, system, rows, tolerance, residual):
             steps += taken
         else:
             copy(system.y, system.best, rows)
-        if residual <= tolerance or (not is_exact and by_exchanges):
+        if residual <= tolerance or (not is_first and by_exchanges):
             break
         by_exchanges = not by_exchanges
     copy(system.x, system.y, rows)
