@@ -393,23 +393,3 @@ def test_dampers_and_springs_are_weighed_as_a_step_moves_them(factor, stiffness)
     report = sim.update_region()
     assert sim.active_joints == (["free"] if factor > 1.0 else ["held"])
     assert report.error_bound == pytest.approx(effort / inertia if factor > 1.0 else factor * slowed, rel=1e-9)
-
-
-def test_updates_try_twice_as_many_joints_as_joined_last_time():
-    """A chain let go from the horizontal: 40 joints join at first, so a quarter of 40 are tried on top; then none joins,
-    and 8 are tried, one for each level of the tree. A floor that is hit makes it a quarter again."""
-    linkage = lw.library.chain(200)
-    model = linkage.compile()
-    state = model.state(q=[0.5 * np.pi, *[0.0] * 199])
-    sim = lw.AdaptiveDynamics(model, state, active_joints=40, update_every=10, integrator="semi_implicit_euler")
-    tried = [sim.step(1e-3, 10).n_computed - 40 for _ in range(12)]
-    assert tried == [0, 10, *[8] * 10]
-    linkage.add_obstacle("floor", lw.Plane(), lw.Pose(xyz=(0.0, 0.0, -1.0)))
-    model = linkage.compile()
-    sim = lw.AdaptiveDynamics(model, state, active_joints=40, update_every=10, contact=lw.Contact(self_contact=False))
-    tried = []
-    while not sim.contacts:
-        tried.append(sim.step(1e-3).n_computed - 40)
-    assert tried[-1] == 8
-    tried = [sim.step(1e-3).n_computed - 40 for _ in range(10)]
-    assert max(tried) >= 10  # and bodies that touch are computed as well

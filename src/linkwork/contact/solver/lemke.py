@@ -14,7 +14,7 @@ import math
 
 from linkwork.contact.contact_list import FRICTION
 from linkwork.contact.solver.problem import LARGEST_TABLEAU
-from linkwork.contact.solver.rows import NO_RESPONSE
+from linkwork.contact.solver.rows import ways_to_slide
 from linkwork.core.jit import inlined, routine
 
 DIRECTIONS = 8  # of friction of a contact that can move along a plane
@@ -47,27 +47,12 @@ def solve_by_exchanges(contacts, count, problem, system, rows, x):
     return True
 
 
-@inlined
-def line_of(G, r):
-    """How contacts with rows r, r+1, r+2 can slide: 0: not at all, 1: along a line, 2: along a plane; and the line."""
-    a, b, c = G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2]
-    middle, radius = 0.5 * (a + c), math.hypot(0.5 * (a - c), b)
-    least = NO_RESPONSE * (G[r, r] + a + c)
-    if middle + radius <= least:
-        return 0, 0.0, 0.0
-    if middle - radius > least:
-        return 2, 0.0, 0.0
-    p, q = (a, b) if a >= c else (b, c)
-    size = math.hypot(p, q)
-    return 1, p / size, q / size
-
-
 @routine
 def slides_along_lines(system, count):
     """Whether every contact can slide along one line at most, so that the answer is exact."""
     exact = True
     for i in range(count):
-        exact = exact and line_of(system.G, 3 * i)[0] < 2
+        exact = exact and ways_to_slide(system.G, 3 * i)[0] < 2
     return exact
 
 
@@ -77,16 +62,14 @@ def list_unknowns(contacts, count, problem, system):
     member = system.member
     n = 0
     for i in range(count):
-        freedom, _, _ = line_of(system.G, 3 * i)
-        ways = 2 if freedom == 1 else DIRECTIONS if freedom == 2 else 0
-        if contacts.data[i, FRICTION] == 0.0:
-            ways = 0
-        if n + ways + 2 > LARGEST_TABLEAU:
+        ways, _, _ = ways_to_slide(system.G, 3 * i)
+        directions = 0 if contacts.data[i, FRICTION] == 0.0 else DIRECTIONS if ways == 2 else 2 * ways
+        if n + directions + 2 > LARGEST_TABLEAU:
             return -1
-        for k in range(-1, ways):
+        for k in range(-1, directions):
             member[n, OWNER], member[n, DIRECTION] = i, k
             n += 1
-        if ways > 0:
+        if directions > 0:
             member[n, OWNER], member[n, DIRECTION] = AUXILIARY - i, -1
             n += 1
     for k in range(problem.limit_at.shape[0]):
@@ -104,18 +87,19 @@ def row_over_contact(system, count, a):
     All unknowns of a contact have one scale, so that its cone stays as it is.
     """
     G = system.G
-    owner, way = system.member[a, OWNER], system.member[a, DIRECTION]
+    owner, direction = system.member[a, OWNER], system.member[a, DIRECTION]
     if owner < 0:
         r = 3 * count - 1 - owner
         return r, 1.0 / math.sqrt(max(G[r, r], 1e-300)), 0.0, 0.0
     r = 3 * owner
     scale = 1.0 / math.sqrt(max(G[r, r] + G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300))
-    if way < 0:
+    if direction < 0:
         return r, scale, 0.0, 0.0
-    freedom, p, q = line_of(G, r)
-    if freedom == 2:
-        p, q = math.cos(2.0 * math.pi * way / DIRECTIONS), math.sin(2.0 * math.pi * way / DIRECTIONS)
-    elif way == 1:
+    ways, p, q = ways_to_slide(G, r)
+    if ways == 2:
+        angle = 2.0 * math.pi * direction / DIRECTIONS
+        p, q = math.cos(angle), math.sin(angle)
+    elif direction == 1:
         p, q = -p, -q
     return r, 0.0, scale * p, scale * q
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.contact.solver.few import MOST_FEW, ROW
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 
 FloatArray = NDArray[np.float64]
@@ -127,7 +128,7 @@ def make_system(rows: int, numbers: int) -> System:
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((9, 9)),
-        np.zeros(240),
+        np.zeros(MOST_FEW * ROW),
         np.zeros((LARGEST_TABLEAU, LARGEST_TABLEAU + 2)),
         np.zeros((LARGEST_TABLEAU + 1, 4), dtype=np.int64),
         np.zeros(REPORT),

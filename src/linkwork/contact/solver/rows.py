@@ -262,6 +262,24 @@ def six_products(W, i, at, J, j, o):
     return first + (W[i, at + 3] * J[j, o + 3] + W[i, at + 4] * J[j, o + 4] + W[i, at + 5] * J[j, o + 5])
 
 
+@inlined
+def ways_to_slide(G, r):
+    """Directions in which the contact with rows r, r+1, r+2 can slide: 0, 1 or 2; of one the unit vector along it.
+
+    It is the eigenvector of the larger response of the two tangents, where the smaller one is rounding.
+    """
+    a, b, c = G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2]
+    middle, radius = 0.5 * (a + c), math.hypot(0.5 * (a - c), b)
+    least = NO_RESPONSE * (G[r, r] + a + c)
+    if middle - radius > least:
+        return 2, 0.0, 0.0
+    if middle + radius <= least:
+        return 0, 0.0, 0.0
+    p, q = (a - c + 2.0 * radius, 2.0 * b) if a >= c else (2.0 * b, c - a + 2.0 * radius)
+    size = math.hypot(p, q)
+    return 1, p / size, q / size
+
+
 @routine
 def drop_directions_without_response(system, count, rows, x):
     """Takes out of G, u_free and x the tangential direction of each contact along which nothing can move.
@@ -271,17 +289,9 @@ def drop_directions_without_response(system, count, rows, x):
     G, free = system.G, system.u_free
     for i in range(count):
         r = 3 * i
-        a, b, c = G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2]
-        middle, radius = 0.5 * (a + c), math.hypot(0.5 * (a - c), b)
-        least = NO_RESPONSE * (G[r, r] + a + c)
-        if middle - radius > least:
+        ways, p, q = ways_to_slide(G, r)
+        if ways == 2:
             continue
-        # the unit vector (p, q) along the larger of the two; both directions are dropped where that is nothing as well
-        p, q = 0.0, 0.0
-        if middle + radius > least:
-            p, q = (a - c + 2.0 * radius, 2.0 * b) if a >= c else (2.0 * b, c - a + 2.0 * radius)
-            size = math.hypot(p, q)
-            p, q = p / size, q / size
         for k in range(rows):
             along = p * G[r + 1, k] + q * G[r + 2, k]
             G[r + 1, k], G[r + 2, k] = p * along, q * along
