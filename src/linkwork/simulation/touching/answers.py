@@ -71,10 +71,8 @@ def push_through_joint(table, i, p, effort):
 
 
 @routine
-def answer_matrix(table, limits, is_whole, out):
+def answer_matrix(table, limits, out):
     """Λ (6 m + l, 6 m + l): velocities of touched bodies and near limits' coordinates per impulse on each; symmetric.
-
-    Above its diagonal blocks it is written only where that `is_whole`, or where there are limits.
 
     Touched bodies are numbered parents first, and every body at which their paths to the world meet is one of them, so
     that the path from each to the next one above, π, carries no other:
@@ -108,7 +106,7 @@ def answer_matrix(table, limits, is_whole, out):
             path += 1
             i = s.tree[i, PARENT]
         answer_along_path(s, t, x.members, path, b, base)
-        write_body_rows(t, m, k, above, first, done, is_whole or limits > 0, out)
+        write_body_rows(t, m, k, above, first, done, out)
     for k in range(m):
         i = t.reached[k]
         while i >= 0 and x.mark[i] != 0:
@@ -194,8 +192,8 @@ def pass_joint(s, t, i):
 
 
 @inlined
-def write_body_rows(t, m, k, above, first, done, mirrors, out):
-    """Rows of touched body k: answers to bodies and limits before it, and to itself; if wanted, mirrored.   (17)
+def write_body_rows(t, m, k, above, first, done, out):
+    """Rows of touched body k: answers to bodies and limits before it, and to itself, and their mirror image.   (17)
 
     first, done: limits of its own joint, whose answers stand in t.joint.
     """
@@ -226,8 +224,6 @@ def write_body_rows(t, m, k, above, first, done, mirrors, out):
                     value += out[row + a, A + c] * P[WIDE * c + d]
             out[row + a, row + d] = value
             out[row + d, row + a] = value
-    if not mirrors:
-        return
     for n in range(row):
         for a in range(6):
             out[n, row + a] = out[row + a, n]

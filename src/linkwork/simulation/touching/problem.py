@@ -212,19 +212,8 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    is_whole = x.row.shape[0] > 0 or t.counts[LAW] != COUPLED or not come_in_order(problem.slot, count)
-    answer_matrix(table, limits, is_whole, problem.Lambda)
+    answer_matrix(table, limits, problem.Lambda)
     return OK
-
-
-@inlined
-def come_in_order(slot, count):
-    """Whether contacts are with the world, on touched bodies in their order: none asks for answers of a later body."""
-    found, last = True, 0
-    for c in range(count):
-        found = found and slot[c, 0] >= last and slot[c, 1] < 0
-        last = slot[c, 0]
-    return found
 
 
 @inlined
