@@ -7,6 +7,9 @@ import pytest
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.reduced import VELOCITIES
+from linkwork.contact.contact_list import COUNT
+from linkwork.model.library.random_trees import JOINT_KINDS
 from linkwork.simulation.touching import arrays as ta
 
 FLOOR = -0.9  # [m] only bodies near it are touched: between them and the world there are others
@@ -51,3 +54,87 @@ def test_responses_are_those_of_the_dense_form(seed, floating):
     expected = J @ np.linalg.solve(M, J.T)
     tolerance = rounding(condition=float(np.linalg.cond(M)), scale=float(np.abs(expected).max()), steps=model.n_bodies)
     assert np.abs(found - expected).max() <= tolerance
+
+
+TREES = 50  # per test; 20 tests make a thousand
+MOVING = [kind for kind in JOINT_KINDS if kind not in ("free", "fixed")]
+
+
+def tree_on_floor(seed):
+    """A random tree with branches, of every kind of joint, and balls of which about a half are within reach of a floor."""
+    rng = np.random.default_rng(seed)
+    kinds = ["revolute"] if seed % 2 else MOVING
+    linkage = lw.library.random_tree(
+        int(rng.integers(1, 31)), seed=seed, branching=rng.uniform(), kinds=kinds, floating=bool(rng.integers(2))
+    )
+    heights = lw.body_poses(linkage.compile(), linkage.compile().neutral())[:, 2, 3]
+    for body in list(linkage):
+        linkage.edit_body(body.name, shapes=(lw.Sphere(0.05),))
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, float(np.median(heights)) - 0.2)))
+    return linkage.compile()
+
+
+def responses_of_contacts(sim):
+    """Λ of the bodies that carry contacts, the bodies of the model that touch, and the points that responses are of."""
+    touching = sim._touching
+    touch = touching.touch
+    m, limits = int(touch.counts[ta.SLOTS]), int(touch.counts[ta.LIMITS])
+    s = 6 * m + limits
+    found = touching.problem.Lambda.ravel()[: s * s].reshape(s, s)
+    slots = {int(body): k for k, body in enumerate(touch.reached[:m])}
+    carried = {}
+    for c in range(int(touching.contacts.number[COUNT])):
+        carried[slots[int(touch.carrier[c, 0])]] = int(touching.contacts.ids[c, 0])
+    rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in carried]) if carried else np.zeros(0, dtype=int)
+    origins = touching.problem.origin.ravel()[: 3 * m].reshape(m, 3)[list(carried)]
+    return found[np.ix_(rows, rows)], list(carried.values()), origins
+
+
+def moving_velocities(sim):
+    """Places in the model of the velocities that move: all, or those of active joints and of floating bases."""
+    if isinstance(sim, lw.FullDynamics):
+        return np.arange(sim.model.nv)
+    return sim._touching.touch.whole[: sim._reduced.counts[VELOCITIES]]
+
+
+def dense_responses(model, state, bodies, origins, moving):
+    """J M⁻¹ Jᵀ over the velocities that move, of twists in world axes at the given points; and the condition of M."""
+    M = lw.mass_matrix(model, state)[np.ix_(moving, moving)]
+    poses = lw.body_poses(model, state)
+    columns = []
+    for j in moving:
+        twists = lw.body_twists(model, lw.State(state.q, np.eye(model.nv)[j]), frame="world")[bodies]
+        away = origins - poses[bodies, :3, 3]
+        columns.append(np.hstack([twists[:, :3], twists[:, 3:] + np.cross(twists[:, :3], away)]).ravel())
+    J = np.stack(columns, axis=1)
+    return J @ np.linalg.solve(M, J.T), float(np.linalg.cond(M))
+
+
+@pytest.mark.filterwarnings("ignore:model .random_tree. begins with bodies inside")
+@pytest.mark.parametrize("kind", ["full", "all active", "few active", "two active"])
+@pytest.mark.parametrize("part", range(5))
+def test_responses_of_random_trees_are_those_of_the_dense_form(part, kind):
+    touched = branched = 0
+    for seed in range(TREES * part, TREES * (part + 1)):
+        model = tree_on_floor(seed)
+        state = model.neutral()
+        contact = lw.Contact(margin=2.0, self_contact=False, continuous=False)
+        options = {"contact": contact, "integrator": "semi_implicit_euler"}
+        if kind == "full":
+            sim = lw.FullDynamics(model, state, **options)
+        else:
+            most = {"all active": model.n_bodies, "few active": max(1, model.n_bodies // 3), "two active": 2}[kind]
+            sim = lw.AdaptiveDynamics(model, state, active_joints=most, **options)
+        sim.advance(1e-9)
+        found, bodies, origins = responses_of_contacts(sim)
+        if not bodies:
+            continue
+        expected, condition = dense_responses(model, state, bodies, origins, moving_velocities(sim))
+        scale = float(np.abs(expected).max())
+        tolerance = rounding(condition=condition, scale=scale, steps=model.n_bodies)
+        # 1e-7: points that responses are of have moved with the step of 1e-9 s, by speeds of up to 10 m/s, and a margin
+        assert np.abs(found - expected).max() <= tolerance + 1e-7 * scale, (seed, kind)
+        touched += 1
+        branched += len(bodies) > 1
+    assert touched > TREES // 2
+    assert branched > TREES // 4
