@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from linkwork.core.numba_patches import PATCHES, SWITCH
+
 from .harness import Report, Requirement, progress
 
 # what is called first → its code, and the seconds of CPU time allowed from the start of Python to its end
@@ -35,6 +37,9 @@ print(json.dumps({{"import_s": imported, "total_s": time.process_time()}}))
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--call", choices=tuple(FIRST_CALLS), help="this first call only, not judged")
+    parser.add_argument(
+        "--patches", action="store_true", help="the same with each exchanged part of Numba left as it is, and with none"
+    )
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -48,13 +53,24 @@ def run(options: argparse.Namespace) -> Report:
         bound = "" if allowed is None else f"≤ {allowed:g}"
         met = allowed is None or results["total_s"] <= allowed
         report.requirements.append(Requirement(what, results["total_s"], "s CPU", bound, met))
+        for left_out in (*PATCHES, "all of them") if options.patches else ():
+            others = ",".join(part for part in PATCHES if part != left_out) if left_out in PATCHES else "none"
+            without = measure(call, **{SWITCH: others})["total_s"]
+            what = f"first {name} without {left_out}, {without / results['total_s']:.2f} times"
+            report.requirements.append(Requirement(what, without, "s CPU", "", True))
     return report
 
 
-def measure(call: str) -> dict[str, float]:
+def measure(call: str, **switches: str) -> dict[str, float]:
     """Seconds of CPU time of a program whose first call is `call`; its kernels are compiled, kept and thrown away."""
     with tempfile.TemporaryDirectory() as cache:
-        settings = {**os.environ, "NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        settings = {
+            **os.environ,
+            "NUMBA_CACHE_DIR": cache,
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            **switches,
+        }
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM.format(call=call)], capture_output=True, text=True, check=True, env=settings
         )

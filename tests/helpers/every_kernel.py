@@ -191,6 +191,15 @@ def steps_in_time(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"fully moved by {integrator}", np.concatenate(sim.state)
 
 
+def one_full_step(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """The simplest of the steps, for runs in which compiling takes long."""
+    m = mixed_joints(floating=True)
+    sim = lw.FullDynamics(m, slow(m, m.random_state(rng)), integrator="semi_implicit_euler")
+    apply_loads(sim)
+    sim.step(H, STEPS)
+    yield "one kind of step", np.concatenate(sim.state)
+
+
 def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints(floating=True)
     state = slow(m, m.random_state(rng))
@@ -428,6 +437,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         rerooting,
         quasi_statics,
         steps_in_time,
+        one_full_step,
         full_dynamics,
         adaptive_dynamics,
         fields_and_thermostats,

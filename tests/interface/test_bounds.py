@@ -182,7 +182,7 @@ def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
     think_in("spatial/vectors.py")
     (copy / "model" / "newcomer.py").write_text("")
     assert hits_and_misses(env) == (1, 0)  # edits elsewhere leave the compiled code as it is
-    for name in ("model/order.py", "core/linking.py"):  # its own file, and one that only a file it imports imports
+    for name in ("model/order.py", "core/compiling.py"):  # its own file, and one that only a file it imports imports
         think_in(name)
         assert hits_and_misses(env) == (0, 1), name
         assert hits_and_misses(env) == (1, 0), name

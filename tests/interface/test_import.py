@@ -78,14 +78,15 @@ print(before == settings() or [before, settings()])
 def test_import_compiles_nothing_and_touches_no_cache(tmp_path):
     """What makes an import slow, without a clock: no kernel is compiled or loaded, no folder made, no trial of Numba."""
     code = f"""
-import os
+import os, sys
 os.environ["NUMBA_CACHE_DIR"] = {str(tmp_path / "cache")!r}
 import linkwork
-from linkwork.core import jit, linking
+from linkwork.core import jit, numba_patches
 print(len(jit.kernels) > 50, [k.signatures for k in jit.kernels if k.signatures])
-print(linking.linking_works.cache_info().currsize, os.path.exists(os.environ["NUMBA_CACHE_DIR"]))
+print(numba_patches.patches_work.cache_info().currsize, os.path.exists(os.environ["NUMBA_CACHE_DIR"]))
+print([name for name in sys.modules if name.startswith("linkwork.core.numba_patches.")])
 """
-    assert python(code).splitlines() == ["True []", "0 False"]
+    assert python(code).splitlines() == ["True []", "0 False", "[]"]
 
 
 def test_import_registers_nothing_with_numba_but_its_own_types():

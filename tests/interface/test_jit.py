@@ -1,20 +1,19 @@
 """How kernels are compiled: pieces of them, the stamp of their cache, and what happens without Numba's private parts."""
 
 import importlib
-import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from numba.core import caching, codegen, config
-from tests.helpers.compiled_elsewhere import environment
+from tests.helpers.compiled_elsewhere import assert_same_results, environment, run_every_kernel
 
 import linkwork
-from linkwork.core import jit, kernel_cache, linking, quick_front_end
+from linkwork.core import jit, kernel_cache, numba_patches
+from linkwork.core.numba_patches import pipelines
 from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(linkwork.__file__).parent
@@ -47,12 +46,12 @@ def test_the_stamp_covers_every_file_a_kernel_draws_on():
 def test_the_stamp_tells_settings_apart(setting, monkeypatch):
     """Numba itself would run unchecked code from its cache when bounds are to be checked."""
     monkeypatch.setattr(config, "BOUNDSCHECK", None)
-    monkeypatch.delenv(linking.SWITCH, raising=False)
+    monkeypatch.delenv(numba_patches.SWITCH, raising=False)
     before = kernel_cache.kernel_stamp("linkwork.dynamics.aba")
     if setting == "bounds":
         monkeypatch.setattr(config, "BOUNDSCHECK", 1)
     else:
-        monkeypatch.setenv(linking.SWITCH, "0")
+        monkeypatch.setenv(numba_patches.SWITCH, "none")
     assert kernel_cache.kernel_stamp("linkwork.dynamics.aba") != before
 
 
@@ -92,9 +91,9 @@ def test_a_numba_with_another_cache_gets_none(change, monkeypatch):
 @pytest.fixture
 def fresh_trial():
     """The trial is made once per process; here it is made anew, and forgotten afterwards."""
-    linking.linking_works.cache_clear()
+    numba_patches.patches_work.cache_clear()
     yield
-    linking.linking_works.cache_clear()
+    numba_patches.patches_work.cache_clear()
 
 
 EXPECTED = [3.0, 3.0, 4.0, 5.0, 5.0, 0.0, 1.0, 2.0]
@@ -134,14 +133,14 @@ def test_pieces_are_linked_into_kernels(fresh_trial):
 
 
 def test_linking_can_be_switched_off(monkeypatch):
-    monkeypatch.setenv(linking.SWITCH, "0")
+    monkeypatch.setenv(numba_patches.SWITCH, "none")
     found, linked = compiled_pieces()
     assert found == EXPECTED
     assert linked == [False, False]
 
 
 def two_for_all(inlined, routine, kernel):
-    return [2.0] if kernel.__name__ == "as_kernel" else [1.0]
+    return [1.0] if kernel is numba_patches.as_written else [2.0]
 
 
 @pytest.mark.parametrize("change", ["a name is gone", "another finalization", "another class", "another result"])
@@ -150,129 +149,17 @@ def test_another_numba_compiles_pieces_its_own_way(change, monkeypatch, fresh_tr
     if change == "a name is gone":
         monkeypatch.delattr(codegen.CPUCodeLibrary, "_optimize_final_module")
     elif change == "another finalization":
-        monkeypatch.setattr(linking.PieceLibrary, "finalize", lambda library: library._raise_if_finalized(1))
+        monkeypatch.setattr(pipelines.PieceLibrary, "finalize", lambda library: library._raise_if_finalized(1))
     elif change == "another class":
-        monkeypatch.setattr(linking.LinkedPieceCompiler, "define_pipelines", lambda self: [])
+        monkeypatch.setattr(pipelines._TrialPiece, "define_pipelines", lambda self: [])
     else:
-        monkeypatch.setattr(linking, "_run_trial", two_for_all)
-    with pytest.warns(LinkworkWarning, match="cannot link pieces"):
-        assert not linking.linking_works()
+        monkeypatch.setattr(numba_patches, "run_trial", two_for_all)
+    with pytest.warns(LinkworkWarning, match="is not as Linkwork's quick way of compiling knows it"):
+        assert not numba_patches.patches_work()
     monkeypatch.undo()  # the answer stays for the rest of the process, and nothing is said again
     found, linked = compiled_pieces()
     assert found == EXPECTED
     assert linked == [False, False]
-
-
-# --------------------------------------------------------------------------------------------------------------- front end
-
-
-def larger_sum(a, limit):
-    total, last = 0.0, (0.0, 1)
-    for k in range(a.shape[0]):
-        if a[k] > limit:
-            last = (a[k], k)
-        elif a[k] < -limit:
-            break
-        total += max(a[k], limit) * last[0]
-    while total > 10.0 and last[1] > 0:
-        total *= 0.5
-    return total, last
-
-
-def caught(a, limit):
-    try:
-        if a[0] > limit:
-            raise ValueError("too large")
-    except Exception:
-        return -1.0
-    return a[0]
-
-
-def partial_sums(a, limit):
-    total = 0.0
-    for x in a:
-        total += x
-        if total < limit:
-            yield total
-
-
-@pytest.mark.parametrize("function", [larger_sum, caught, partial_sums])
-def test_a_quick_front_end_makes_the_same_code(function):
-    """Of branches, loops and tuples, and of what kernels never do: exceptions, generators."""
-    kinds = (numba.float64[::1], numba.float64)
-
-    def code():
-        compiled = numba.njit(function)
-        compiled.compile(kinds)
-        text = compiled.inspect_llvm(compiled.signatures[0])
-        return re.sub(r"0x[0-9a-f]+|\d{6,}", "", re.sub(r"B\d+v\d+|_\d+_[0-9a-f]{6,}", "", text))
-
-    expected = code()
-    with quick_front_end.quick_front_end():
-        assert code() == expected
-
-
-def test_numba_is_left_as_it_was_found():
-    """After kernels were compiled, and after a compilation that failed."""
-
-    def parts():
-        return [getattr(owner, name) for owner, name, _ in quick_front_end.PARTS]
-
-    def fail():
-        with quick_front_end.quick_front_end():
-            exchanged.extend(parts())
-            with quick_front_end.quick_front_end():  # as where a kernel calls a kernel
-                assert all(a is b for a, b in zip(parts(), exchanged, strict=True))
-            raise ValueError("stop")
-
-    before, exchanged = parts(), []
-    with pytest.raises(ValueError, match="stop"):
-        fail()
-    compiled_pieces()
-    assert all(a is b for a, b in zip(parts(), before, strict=True))
-    assert all(a is not b for a, b in zip(exchanged, before, strict=True))
-
-
-def test_parts_that_another_numba_does_not_have_are_left_out(monkeypatch):
-    monkeypatch.delattr("numba.core.base._has_loc")
-    with quick_front_end.quick_front_end():
-        assert not hasattr(quick_front_end.base, "_has_loc")
-    assert not hasattr(quick_front_end.base, "_has_loc")
-
-
-@pytest.mark.parametrize("checked", [False, True])
-@pytest.mark.parametrize("kind", [float, np.int64, np.uint8, bool])
-def test_numbers_of_arrays_are_those_of_python(kind, checked, monkeypatch):
-    """Read and written at whole indices of any kind, from either end, in arrays with gaps and without."""
-    monkeypatch.setattr(config, "BOUNDSCHECK", 1 if checked else None)
-
-    @jit.routine
-    def swap(a, i, k, row, m):
-        x = a[i, k]
-        a[i, k] = a[-1, k - 3]
-        a[-1, k - 3] = x
-        y = row[m]
-        row[m] = row[-2]
-        row[-2] = y
-
-    def run(a, row, i):
-        swap(a, i, 2, row, np.uint8(1))
-        swap(a, np.uint64(0), 1, row, i)
-
-    compiled = jit._compile(run, allocates=False, boundscheck=checked)
-    first = (7 * np.arange(12) % 11 % (2 if kind is bool else 11)).astype(kind).reshape(3, 4)
-    for gap in (1, 2):
-        found, expected = (np.repeat(first, gap, axis=1)[:, ::gap] for _ in range(2))
-        row, expected_row = first[1].copy(), first[1].copy()
-        compiled(found, row, 1)
-        run_in_python(swap, expected, expected_row)
-        assert np.array_equal(found, expected)
-        assert np.array_equal(row, expected_row)
-
-
-def run_in_python(swap, a, row):
-    swap(a, 1, 2, row, 1)
-    swap(a, 0, 1, row, 1)
 
 
 def test_kernels_count_no_references():
@@ -297,7 +184,7 @@ def test_kernels_count_no_references():
 
 
 def test_a_piece_that_fails_is_heard_through_pieces_that_call_it():
-    """Calls of pieces that cannot fail do not ask whether they did; calls of those that can do."""
+    """An error raised in a piece that is called by a piece reaches Python."""
 
     @jit.inlined
     def third(a, k):
@@ -326,6 +213,14 @@ def test_a_piece_that_fails_is_heard_through_pieces_that_call_it():
             compiled(a, 3)
     finally:
         jit.kernels.remove(compiled)
+
+
+@pytest.mark.parametrize("patches", ["none", "linking", "operators"])
+def test_every_part_of_numba_can_be_left_as_it_is(patches, tmp_path):
+    """The algorithms that all else rests on, and steps, with the parts of Numba that are named exchanged and no others."""
+    parts = ("vector_algorithms",) if patches != "none" else ("vector_algorithms", "one_full_step")
+    found = run_every_kernel(tmp_path, *parts, LINKWORK_NUMBA_PATCHES=patches)
+    assert_same_results(found["results"], *parts)
 
 
 def test_an_operator_keeps_its_code_where_options_differ():

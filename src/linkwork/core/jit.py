@@ -3,7 +3,7 @@
 `kernel` marks what Python calls: compiled on first use, cached on disk (`kernel_cache`), run without the GIL.
 `routine` marks a piece of kernels that is compiled once per kernel and called.
 `inlined` marks a small piece that is copied into every caller: tuples in, tuples out.
-Pieces are linked into kernels (`linking`); called from Python they are plain Python.
+Pieces are linked into kernels (`numba_patches`); called from Python they are plain Python.
 
 Three choices need a reason:
 - Kernels count no references to arrays, unless they make some: the caller holds them all while the kernel runs. Numba's
@@ -27,8 +27,8 @@ from numba.core.options import DefaultOptions
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
+from linkwork.core.compiling import KernelCompiler, Piece, PieceCompiler
 from linkwork.core.kernel_cache import KernelCache
-from linkwork.core.linking import KernelCompiler, Piece, PieceCompiler
 
 FASTMATH = ("contract", "nsz", "arcp")
 CAN_OMIT_REFERENCE_COUNTS = hasattr(

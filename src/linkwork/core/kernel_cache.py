@@ -3,7 +3,7 @@
 Numba's own cache looks only at the file of the kernel itself, but kernels inline functions of other files. The stamp used
 here covers every file of the package that the kernel's module imports, and those import: an edit in any of them retires
 the cached code, an edit elsewhere does not. It also covers what else changes the code and Numba does not look at: bounds
-checking, and whether pieces are linked.
+checking, and which parts of Numba are exchanged.
 
 Nothing touches the disk before a kernel is called for the first time. If this Numba keeps its cache otherwise than
 expected, there is none, with a LinkworkWarning: stale code would be worse than slow code.
@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, config
 
-from linkwork.core.linking import linking_wanted
+from linkwork.core.numba_patches import patches_wanted
 from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(__file__).parents[1]  # the folder of the package
@@ -64,7 +64,11 @@ def source_stamp(module: str) -> Stamp:
 def kernel_stamp(module: str) -> Stamp:
     """The stamp of the sources, with the settings that change the code made of them."""
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    return (*source_stamp(module), ("bounds checked", checked, 0), ("pieces linked", int(linking_wanted()), 0))
+    return (
+        *source_stamp(module),
+        ("bounds checked", checked, 0),
+        ("parts exchanged: " + " ".join(patches_wanted()), 0, 0),
+    )
 
 
 @cache
@@ -76,7 +80,7 @@ def kernel_digest() -> str:
         if KERNEL.search(text):
             digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    settings = ("bounds", checked, "linked", int(linking_wanted()), "optimized", getattr(config, "OPT", ""))
+    settings = ("bounds", checked, "parts", patches_wanted(), "optimized", getattr(config, "OPT", ""))
     digest.update(repr(settings).encode())
     return digest.hexdigest()[:16]
 

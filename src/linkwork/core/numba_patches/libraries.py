@@ -2,7 +2,7 @@
 
 Numba links into every function all that it calls, which links in all that it calls, and so on at each level up. Here a
 piece keeps its own code alone; a kernel links in each piece that it reaches once, and optimizes the whole. Private parts of
-Numba are used; `linking` tries them before the first kernel is compiled.
+Numba are used; `numba_patches` tries them before the first kernel is compiled.
 """
 
 from __future__ import annotations

@@ -1,0 +1,93 @@
+"""Numba's way from Python to machine code with the exchanged parts in place, for kernels and for their pieces.
+
+Left to itself Numba optimizes a piece in every caller on the way up, makes machine code of it each time, and an entry
+point for Python. Compiled for linking only, all kernels together take two fifths of the time, and run as fast.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numba
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+
+from linkwork.core.compiling import Piece
+from linkwork.core.numba_patches import patches_wanted
+from linkwork.core.numba_patches.libraries import KernelLibrary, PieceLibrary
+from linkwork.core.numba_patches.operators import remembering
+from linkwork.core.views import ReadOnce
+
+
+def pipeline_of_piece(state: Any) -> Any:
+    if "linking" in patches_wanted():
+        state.flags.no_cpython_wrapper = True
+        state.flags.no_cfunc_wrapper = True
+        _take_library(state, PieceLibrary)
+        # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
+        state.targetctx.get_executable = lambda library, fndesc, env: [].clear
+    return _pipeline(state)
+
+
+def pipeline_of_kernel(state: Any) -> Any:
+    if "linking" in patches_wanted():
+        _take_library(state, KernelLibrary)
+        state.library.enable_object_caching()
+    return _pipeline(state)
+
+
+def _take_library(state: Any, kind: type) -> None:
+    library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+    library.__class__ = kind
+    state.library = library
+    state.targetctx = copy.copy(state.targetctx)
+
+
+def _pipeline(state: Any) -> Any:
+    """Numba's passes, less those that this function does not need; arrays of bundles are read once.
+
+    `with` is for Python's objects, closures only matter where there are some. Without memory of its own a function has no
+    expressions on whole arrays, none of the functions of NumPy that Numba copies in as Python, and nothing to give back
+    where a variable is used for the last time.
+    """
+    if "operators" in patches_wanted():
+        state.typingctx = remembering(state.typingctx, state.flags)
+        state.targetctx = copy.copy(state.targetctx)
+        state.targetctx.typing_context = state.typingctx  # code of operators is found by the types that were remembered
+    idle: list[Any] = [WithLifting]
+    if not any(isinstance(constant, CodeType) for constant in state.func_id.func.__code__.co_consts):
+        idle.append(InlineClosureLikes)
+    if not state.flags.nrt:
+        idle += [NopythonRewrites, InlineOverloads, IRLegalization]
+    passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    passes.passes = [each for each in passes.passes if each[0] not in idle]
+    passes.add_pass_after(ReadOnce, PreLowerStripPhis)
+    passes.finalize()
+    return passes
+
+
+# ------------------------------------------------------------------------------------------------------- for the trial
+
+
+class _TrialPiece(CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        return [pipeline_of_piece(self.state)]
+
+
+class _TrialKernel(CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        return [pipeline_of_kernel(self.state)]
+
+
+def trial_piece(function: Callable[..., Any], **options: Any) -> Any:
+    dispatcher = numba.njit(pipeline_class=_TrialPiece, **options)(function)
+    dispatcher.__class__ = Piece
+    return dispatcher
+
+
+def trial_kernel(function: Callable[..., Any]) -> Any:
+    return numba.njit(pipeline_class=_TrialKernel)(function)
