@@ -18,8 +18,9 @@ from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.held import Held
 from linkwork.haptics.memory import Output, leave_reading, leave_snapshot, new_memory
-from linkwork.haptics.ports import condense, feel_together
+from linkwork.haptics.ports import condense
 from linkwork.haptics.scratch import SCRATCH
+from linkwork.reference.felt_by_path import feel_together
 
 from ..harness import Requirement, TableReport, progress, take_turns
 

@@ -15,8 +15,9 @@ from linkwork.haptics import layout as at
 from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.held import Held
 from linkwork.haptics.memory import Output, new_memory
-from linkwork.haptics.ports import condense, feel_by_path, ports_of
+from linkwork.haptics.ports import condense, ports_of
 from linkwork.haptics.scratch import SCRATCH
+from linkwork.reference.felt_by_path import feel_by_path
 
 from ..harness import Requirement, TableReport, Timing, progress, take_turns
 from .hands import AGREEMENT, SEED, leave, place

@@ -27,9 +27,9 @@ from linkwork.haptics.coupling import couple_many
 from linkwork.haptics.coupling_loop import run_coupling
 from linkwork.haptics.lock_check import check_lock
 from linkwork.haptics.memory import new_memory
-from linkwork.haptics.ports import feel_by_path, feel_together
 from linkwork.haptics.scratch import SCRATCH
 from linkwork.reference import joint_calculus as calculus
+from linkwork.reference.felt_by_path import feel_by_path, feel_together
 from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.integrators.names import INTEGRATORS
 

@@ -47,3 +47,11 @@ def test_no_character_of_an_equation_is_lost(page):
             shown = equations.html.unescape(re.sub(r"<[^>]*>", "", equations.typeset(rows)))
             plain = "".join({**equations.RAISED, **equations.LOWERED}.get(c, c) for c in block)
             assert sorted(re.sub(r"[\s_]", "", shown)) == sorted(re.sub(r"[\s_]", "", plain)), block
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+def test_an_equation_has_a_number_of_its_own(page):
+    """Code cites equations by page and number."""
+    rows = [row for row in page.read_text(encoding="utf-8").split("\n") if row.startswith("    ")]
+    tags = [found[1] for row in rows if (found := equations.TAG.search(row))]
+    assert not [tag for tag in tags if tags.count(tag) > 1]

@@ -48,6 +48,31 @@ def run(*command, cwd, **environment):
     )
 
 
+def test_type_checkers_of_users_see_the_annotations():
+    """PEP 561: without the marker they take every name for `Any`."""
+    assert (Path(lw.__file__).parent / "py.typed").is_file()
+
+
+def test_contributing_names_every_room():
+    """The picture of the rooms, and the order in which they may import each other, are those of the package."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    package = Path(lw.__file__).parent
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    shown = set(re.findall(r"^  (\w+)/ ", text, re.MULTILINE))
+    assert shown == rooms
+    (order,) = re.findall(r"Imports go one way: (.*?)\. `make lint`", text, re.DOTALL)
+    told = [sorted(re.findall(r"\w+", layer)) for layer in order.split("›")]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    assert told == [sorted(re.findall(r"linkwork\.(\w+)", layer)) for layer in contract["layers"]]
+
+
+def test_the_page_of_the_interface_names_every_page_of_it():
+    pages = {path.name for path in (ROOT / "docs/api").glob("*.md")} - {"index.md"}
+    assert set(re.findall(r"\((\w+\.md)\)", (ROOT / "docs/api/index.md").read_text(encoding="utf-8"))) == pages
+
+
 def test_metadata():
     assert PROJECT["authors"] == [{"name": "Linkwork developers"}]
     assert all(url.startswith("https://") for url in PROJECT["urls"].values())
@@ -88,6 +113,7 @@ def test_wheel_installs_and_runs(tmp_path):
     kept = {path.suffix for path in (target / "linkwork").rglob("*") if path.is_file()}
     assert {".py", ".toml"} <= kept  # built-in scenes travel with it
     assert (target / "linkwork" / "_benchmarks" / "dynamics.py").is_file()
+    assert (target / "linkwork" / "py.typed").is_file()
 
 
 def test_run_without_recording_needs_no_extra(tmp_path):

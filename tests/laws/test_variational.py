@@ -13,6 +13,7 @@ import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.reference.plain_variational import plain_variational_step
 from linkwork.simulation.integrators.past import ahead
+from linkwork.simulation.moving import END_LINKAGE, LINKAGE
 
 EPS = np.finfo(float).eps
 
@@ -177,6 +178,34 @@ def test_adaptive_runs_take_the_same_steps():
     before = some.energy.total
     some.step(1e-3, 300)
     assert some.energy.total <= before + 1e-4 * some.energy.kinetic  # stops take energy, steps make none
+
+
+def remembers(sim):
+    """Whether the last step ended on the present version of the linkage."""
+    return sim._moving.numbers[END_LINKAGE] == sim._moving.numbers[LINKAGE] + 1.0
+
+
+def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
+    """The version counts the changes of what moves, and nothing else: not updates, loads or checkpoints."""
+    model, start = whip(20)
+    sim = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
+    changes = 0
+    for k in range(40):
+        before, version = sim.active_bodies.tolist(), sim._moving.numbers[LINKAGE]
+        pull = sim.apply_wrench((7 * k) % 20, force=(0.0, 30.0, 30.0), frame="body")  # the linkage is gathered anew
+        sim.step(2e-3)
+        sim.clear(pull)
+        differs = sim.active_bodies.tolist() != before
+        changes += differs
+        assert sim._moving.numbers[LINKAGE] == version + differs
+        assert remembers(sim)  # where the step ended
+    assert 3 <= changes <= 30  # both were seen
+    other = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
+    other.restore(sim.checkpoint())
+    assert other._moving.numbers[LINKAGE] == sim._moving.numbers[LINKAGE]
+    assert remembers(other)
+    sim.set_state(sim.state)
+    assert not remembers(sim)
 
 
 def test_energy_without_a_source_is_told_once():

@@ -30,7 +30,7 @@ from linkwork.core.checks import shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.names import did_you_mean
-from linkwork.dynamics.inputs import as_finite_state, as_model
+from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import body_pose
 from linkwork.model.layout import PARENT
@@ -85,7 +85,7 @@ class Collisions:
 
     def clearance(self, state: State) -> Closest | None:
         """The smallest distance between anything that may touch; None where there is nothing to touch."""
-        self._ask(as_finite_state(self.model, state)[0][None], CLEARANCE)
+        self._ask(as_state(self.model, state)[0][None], CLEARANCE)
         query = self.finder.query
         if math.isinf(query[LEAST]):
             return None
@@ -117,7 +117,7 @@ class Collisions:
 
     def closest(self, state: State, a: str, b: str) -> Closest:
         """The nearest points of two bodies or obstacles, whether or not they may touch."""
-        q, _ = as_finite_state(self.model, state)
+        q, _ = as_state(self.model, state)
         place_bodies(self.model.arrays.tree, self.model.arrays.body, self.model.arrays.screws, q, self._poses)
         run_a, run_b = self._shapes_of(a), self._shapes_of(b)
         if all(self.table.kind[s] == PLANE for s in (*run_a, *run_b)):
@@ -241,7 +241,7 @@ def in_collision(model: Model | Placed, state: State | None = None) -> bool:
     For many states, `Collisions(model).collide(q)` asks once.
     """
     answerer, now = _of(model, state)
-    q, _ = as_finite_state(answerer.model, now)
+    q, _ = as_state(answerer.model, now)
     return bool(answerer.collide(q[None])[0])
 
 

@@ -17,10 +17,3 @@ def frozen(array: AnyArray) -> AnyArray:
     """The same array, from now on read-only."""
     array.setflags(write=False)
     return array
-
-
-def read_only(array: AnyArray) -> AnyArray:
-    """A view that cannot be written to; its owner still can."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

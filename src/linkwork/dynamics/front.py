@@ -20,9 +20,9 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effort, warn_fallback, warn_poor
 from linkwork.dynamics.inputs import (
     NO_WRENCHES,
-    as_body,
     as_effort,
     as_finite,
+    as_frame,
     as_state,
     as_wrenches,
     explain_failure,
@@ -342,19 +342,21 @@ def body_jacobian(
 ) -> FloatArray:
     """The matrix that takes joint velocities to the twist of a body at one of its points, shape (6, nv).
 
+    body: a body, or a frame that is fixed in one; the frame's own axes and origin then take the place of the body's.
     frame: axes the twist refers to, "body" or "world".
-    at: the point, in the body's frame [m].
+    at: the point, in the frame of `body` [m].
     Cost: O(depth) beyond the memory of the result.
     """
     q, _ = as_state(model, state)
     tree, rows, screws, *_ = model.arrays
-    index = as_body(model, body, world=True)
+    index, X = as_frame(model, body, world=True)
     choice(frame, FRAMES, "frame")
     point = as_finite(at, (3,), "at", model)
-    J = np.asarray(kinematics.local_jacobian(tree, rows, screws, q, np.zeros(model.nv), index))
+    J = X @ np.asarray(kinematics.local_jacobian(tree, rows, screws, q, np.zeros(model.nv), index))
     J[3:] += np.cross(J[:3], point, axis=0)
     if frame == "world":
         R = body_poses(model, state)[index, :3, :3] if index >= 0 else np.eye(3)
+        R = R @ X[:3, :3].T
         return np.concatenate([R @ J[:3], R @ J[3:]])
     return J
 

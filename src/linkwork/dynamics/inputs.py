@@ -11,6 +11,7 @@ from linkwork.model.linkage import Linkage
 from linkwork.model.manifold import all_finite
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.spatial.matrices import motion_matrix
 
 FloatArray = NDArray[np.float64]
 
@@ -61,9 +62,6 @@ def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     return q, v
 
 
-as_finite_state = as_state  # the name of old callers
-
-
 def as_body(model: Model, body: str | int, what: str = "body", world: bool = False) -> int:
     """Index of a body given by name or number; `world` admits the world, -1."""
     if isinstance(body, str):
@@ -78,6 +76,17 @@ def as_body(model: Model, body: str | int, what: str = "body", world: bool = Fal
             f"{what} {shown(body)} {ground}does not exist; model '{model.name}' has bodies 0 to {model.n_bodies - 1}."
         )
     return index
+
+
+def as_frame(model: Model, body: str | int, world: bool = False) -> tuple[int, FloatArray]:
+    """Index of a body given by name or number, or of the body that carries the named frame; and X, shape (6, 6).
+
+    X takes twists of the body, at its origin, to those of the frame; its transpose takes wrenches on the frame to the body.
+    It is one for a body's own frame.
+    """
+    index = as_body(model, body, world=world)
+    pose = model.frame(body).pose.matrix if isinstance(body, str) else np.eye(4)
+    return index, motion_matrix(pose[:3, :3], pose[:3, 3])
 
 
 def check_orientations(model: Model, q: FloatArray) -> None:

@@ -16,6 +16,7 @@ from linkwork.dynamics.inputs import (
     as_body,
     as_effort,
     as_finite,
+    as_frame,
     as_model,
     as_state,
     as_wrenches,
@@ -35,7 +36,8 @@ class Response(Uncopied):
     """A linkage at one state, assembled once in O(n), that answers questions about single bodies and joints in O(log n).
 
     Bodies are given by name (or index), joints by name. Twists, accelerations and wrenches refer to the body's own frame at
-    its origin. `set_wrench` and `set_effort` change one load and update its path only.
+    its origin. The name of a frame that is fixed in a body may stand wherever a body's may: they then refer to that frame,
+    at its own origin. `set_wrench` and `set_effort` change one load and update its path only.
     """
 
     def __repr__(self) -> str:
@@ -60,6 +62,7 @@ class Response(Uncopied):
             self._solver.substitute(qdd)
             refuse_lost_digits(model, "Response", self._q, self._v, load, external, qdd)
         self._wrenches = external.copy() if external.size else np.zeros((model.n_bodies, 6))
+        self._on_frames: dict[str, FloatArray] = {}  # wrenches beside these, in the frames of the bodies
         self._effort = load.copy() if load.size else np.zeros(model.nv)
         nodes = self._solver.assembly.nodes
         self._place = np.zeros((nodes.shape[0], PLACE_COLUMNS))
@@ -73,16 +76,16 @@ class Response(Uncopied):
 
     def pose(self, body: str | int) -> FloatArray:
         """World pose of a body (or of a frame welded to one) as a homogeneous matrix, shape (4, 4)."""
-        index, offset = self._frame(body)
-        T = np.eye(4)
+        index, T = as_body(self.model, body, world=isinstance(body, str)), np.eye(4)
         if index >= 0:
             row = self._placed(index)
             T[:3, :3], T[:3, 3] = row[:9].reshape(3, 3), row[9:12]
-        return T @ offset
+        return T @ self.model.frame(body).pose.matrix if isinstance(body, str) else T
 
     def twist(self, body: str | int) -> FloatArray:
         """Twist [ω; v] of a body in its own frame [rad/s, m/s], shape (6,)."""
-        return self._placed(self._body(body))[12:18]
+        index, X = self._frame(body)
+        return np.asarray(X @ self._placed(index)[12:18])
 
     def _placed(self, index: int) -> FloatArray:
         out = np.empty(18)
@@ -97,11 +100,11 @@ class Response(Uncopied):
 
     def acceleration(self, body: str | int) -> FloatArray:
         """Spatial acceleration of a body at the state, in its own frame [rad/s², m/s²], shape (6,)."""
-        index = self._body(body)
+        index, X = self._frame(body)
         a = np.array(self._actual(self._solver.assembly.leaf[index]))
         R = self._placed(index)[:9].reshape(3, 3)
         a[3:] += R.T @ self.model.gravity  # the solver lets the world accelerate by -g instead of pulling every body
-        return a
+        return np.asarray(X @ a)
 
     def joint_acceleration(self, joint: str) -> FloatArray:
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
@@ -122,7 +125,8 @@ class Response(Uncopied):
 
         wrench: [n; f], shape (6,), in the frame of the body `wrench_on`. effort: shape (freedoms of `effort_on`,).
         """
-        return np.array(self._respond(self._solver.assembly.leaf[self._body(of)], wrench_on, wrench, effort_on, effort))
+        index, X = self._frame(of)
+        return X @ np.array(self._respond(self._solver.assembly.leaf[index], wrench_on, wrench, effort_on, effort))
 
     def joint_response(
         self, of: str, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
@@ -141,8 +145,9 @@ class Response(Uncopied):
             raise StateError("give either wrench_on= with wrench=, or effort_on= with effort=.")
         s = self._solver
         if wrench_on is not None:
-            self._paths.wrench[:] = self._finite(wrench, (6,), "wrench")
-            source = s.assembly.leaf[self._body(wrench_on)]
+            index, X = self._frame(wrench_on)
+            self._paths.wrench[:] = X.T @ self._finite(wrench, (6,), "wrench")
+            source = s.assembly.leaf[index]
         else:
             index = self.model.joint(str(effort_on))
             rows = self.model.v_slice(index)
@@ -167,7 +172,7 @@ class Response(Uncopied):
         """
         s = self._solver
         choice(frame, ("body", "world"), "frame")
-        a, b = self._body(of), self._body(on)
+        (a, Xa), (b, Xb) = self._frame(of), self._frame(on)
         out = np.empty((6, 6))
         paths.body_block(self._table, s.assembly.leaf[b], s.assembly.leaf[a], out)
         left, right = np.eye(6), np.eye(6)
@@ -177,10 +182,10 @@ class Response(Uncopied):
             left = self._point_matrix(at_of, "at_of")
             right = self._point_matrix(at_on, "at_on").T
         if frame == "world":
-            Ra, Rb = self.pose(a)[:3, :3], self.pose(b)[:3, :3]
+            Ra, Rb = self.pose(of)[:3, :3], self.pose(on)[:3, :3]
             left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
             right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
-        return left @ out @ right
+        return left @ Xa @ out @ Xb.T @ right
 
     def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
         """Takes an acceleration of the body to that of one of its points, shape (3, 6)."""
@@ -190,11 +195,18 @@ class Response(Uncopied):
     # ------------------------------------------------------------------------------------------------------ changing loads
 
     def set_wrench(self, body: str | int, wrench: ArrayLike) -> None:
-        """Replaces the external wrench on a body, in its frame; only the body's path is updated."""
-        index = self._body(body)
-        new = self._finite(wrench, (6,), "wrench")
-        self._update(self._solver.assembly.leaf[index], new - self._wrenches[index])
-        self._wrenches[index] = new
+        """Replaces the external wrench on a body, in its frame; only the body's path is updated.
+
+        A frame has a wrench of its own, at its origin, beside those on its body and on other frames of it.
+        """
+        index, X = self._frame(body)
+        new = X.T @ self._finite(wrench, (6,), "wrench")
+        if isinstance(body, str) and body in self.model.frames:
+            old = self._on_frames.setdefault(body, np.zeros(6))
+        else:
+            old = self._wrenches[index]
+        self._update(self._solver.assembly.leaf[index], new - old)
+        old[:] = new
 
     def set_effort(self, joint: str, effort: ArrayLike) -> None:
         """Replaces the effort on a joint; only its path is updated."""
@@ -213,14 +225,8 @@ class Response(Uncopied):
 
     # ------------------------------------------------------------------------------------------------------------- inputs
 
-    def _body(self, body: str | int) -> int:
-        return as_body(self.model, body)
-
     def _frame(self, body: str | int) -> tuple[int, FloatArray]:
-        if isinstance(body, str):
-            index, pose = self.model.frame(body)
-            return index, pose.matrix
-        return self._body(body), np.eye(4)
+        return as_frame(self.model, body)
 
     def _finite(self, value: ArrayLike | None, shape: tuple[int, ...], what: str) -> FloatArray:
         return as_finite(value, shape, what, self.model)

@@ -1,6 +1,6 @@
 """Linearly implicit Euler with the stiffness of tension: for cables and chains under forces far above their weight.
 
-    (M/h² + ∂²U + d/h) x = τ(q) + M v / h - c(q, v),   v⁺ = x / h,   q⁺ = q ⊕ x                     (4)  docs/integrators.md
+    (M/h² + ∂²U + d/h) x = τ(q) + M v / h - c(q, v),   v⁺ = x / h,   q⁺ = q ⊕ x                    (11)  docs/integrators.md
 
 One step of Newton's method for the implicit rule: the second derivative of the energy of gravity, springs and world-fixed
 loads stands beside the inertia, so that waves which cross a link in less than a step are damped instead of amplified. The
@@ -48,7 +48,7 @@ def momentum_pushes(arrays, q, v, h, S, motion, out):
 
 
 class ImplicitEuler:
-    """Steps of a tree by equation (4). Cost: O(n) per step, some two evaluations of `aba`."""
+    """Steps of a tree by equation (11). Cost: O(n) per step, some two evaluations of `aba`."""
 
     def __init__(self, model: Model):
         self.model = model

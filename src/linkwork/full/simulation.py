@@ -12,7 +12,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
-from linkwork.dynamics.inputs import as_finite_state, as_model
+from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler
 from linkwork.full.report import FullReport
@@ -125,7 +125,7 @@ class FullDynamics(Touched, WholeForces):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
-        super().__init__(model, State(*as_finite_state(model, state)))
+        super().__init__(model, State(*as_state(model, state)))
         self._set_outside(field, thermostat)
         self.algorithm, self.integrator, self.keep_momentum = (
             algorithm,

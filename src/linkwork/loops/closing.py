@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.core.checks import positive, whole
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
-from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_finite_state, as_model
+from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.assembling import Assembly, assemble_loops
 from linkwork.loops.minimal_norm import Factors, factor
@@ -51,7 +51,7 @@ def loop_gaps(model: Model, state: State) -> LoopGaps:
 
     Cost: O(n + p² log n + p³).
     """
-    q, v = as_finite_state(model, state)
+    q, v = as_state(model, state)
     system = LoopSystem(loop_plan(model), q, v)
     return LoopGaps(system.gap, system.slip, _factors(system, q).redundant)
 
@@ -70,7 +70,7 @@ def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps:
     """
     plan = loop_plan(as_model(model, "close_loops"))
     tolerance, max_steps = positive(tolerance, "tolerance"), whole(max_steps, 1, "max_steps")
-    q, v = as_finite_state(model, state)
+    q, v = as_state(model, state)
     closed = _close_positions(plan, q, tolerance, max_steps)
     if closed is None:
         found = assemble_loops(plan, q, tolerance, max_steps)

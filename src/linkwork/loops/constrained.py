@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import not_negative
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.front import forward_dynamics, solve_dca
-from linkwork.dynamics.inputs import as_effort, as_finite_state, as_model, as_wrenches
+from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.minimal_norm import Factors, factor
@@ -64,7 +64,7 @@ def constrained_dynamics(
     Cost: O(n + p² log n + p³) for p constraints.
     """
     plan = loop_plan(as_model(model, "constrained_dynamics"))
-    q, v = as_finite_state(model, state)
+    q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
     rate, largest_gap = not_negative(rate, "rate", finite=True), not_negative(largest_gap, "largest_gap")
     system = LoopSystem(plan, q, v)

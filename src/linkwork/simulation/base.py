@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table
 from linkwork.dynamics.efforts import Efforts, as_efforts
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.inputs import as_state
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -100,7 +100,7 @@ class LinkageSimulation(Copied, Loaded, Runnable):
         Steps from there on are those of a new simulation that begins in that state, to the bit: contacts, loop forces and
         the active region are found anew. A state that is refused changes nothing. Cost: O(n).
         """
-        q, v = as_finite_state(self.model, state)
+        q, v = as_state(self.model, state)
         self._refuse_state(q, v)
         self._begin_at(np.array(q), np.array(v))
         self._acted_at = -1
@@ -246,7 +246,7 @@ class LinkageSimulation(Copied, Loaded, Runnable):
         if driven.ndim != 1 or not ((driven >= 0) & (driven < self.model.n_bodies)).all():
             raise StateError("the checkpoint is damaged: it names motors of joints that do not exist.")
         if "q" in saved and "v" in saved:
-            as_finite_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))
+            as_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))
 
 
 def _is_alike(mine: Any, other: Any) -> bool:

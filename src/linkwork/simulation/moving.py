@@ -52,10 +52,14 @@ FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators
 GUESS_TERMS = 57  # of `integrators.past`
 KINETIC_NOW = 58  # [J] kinetic energy at the end of the last variational step, where it was found; or negative
 IN_DOUBT = 59  # of `integrators.lengths`
-STEP_PAST = slice(ENERGY_DEBT, IN_DOUBT + 1)  # what a run needs of all these to go on
-ENERGY_GAP = 60  # [J] made by the last variational step
-STEP_PAST_BEFORE = 61  # the 14 of STEP_PAST when the step began
-NUMBERS = 75
+LINKAGE = 60  # version of the linkage: how often its joints became others
+END_LINKAGE = 61  # one more than the version on which the last variational step ended; zero: there was none
+STEP_PAST_SIZE = END_LINKAGE + 1 - ENERGY_DEBT
+STEP_PAST = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_PAST_SIZE)  # what a run needs of all these to go on
+ENERGY_GAP = 62  # [J] made by the last variational step
+STEP_PAST_BEFORE = 63  # STEP_PAST when the step began
+DEBT_BEFORE = STEP_PAST_BEFORE + STEP_PAST_SIZE  # [J] ENERGY_DEBT when the step began
+NUMBERS = DEBT_BEFORE + 1
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
@@ -100,7 +104,7 @@ class Moving(NamedTuple):
     start_v: Float1  # (nv,)
     u: Float1  # (nv,) a stage is at start ⊕ u
     stages: Float2  # (rows of the integrator, nq + 1)
-    change: Float2  # (n, 104) of variational steps; no rows for others
+    change: Float2  # (n, 120) of variational steps; no rows for others
     change_dof: Float2  # (nv, 32)
     # momentum of floating trees
     base: Int1  # (t,) body on each free joint to the world

@@ -33,9 +33,9 @@ from linkwork.simulation.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
+    DEBT_BEFORE,
     DORMAND_PRINCE,
     ENERGY_DEBT,
-    ERROR_BEFORE,
     IMPLICIT,
     IMPLICIT_MIDPOINT,
     ITERATIONS,
@@ -222,7 +222,7 @@ def keep_or_take_back(table, status):
             s.kept[t, k] = s.start_kept[t, k]
     s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
     if s.counts[METHOD] == VARIATIONAL:
-        s.numbers[ENERGY_DEBT] = s.numbers[ERROR_BEFORE]
+        s.numbers[ENERGY_DEBT] = s.numbers[DEBT_BEFORE]
     s.counts[COMPOSITES_READY] = 0
     return status
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
-from linkwork.dynamics.inputs import as_finite_state
+from linkwork.dynamics.inputs import as_state
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -90,7 +90,7 @@ def settle(
     Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
     Theory: docs/theory/statics.md.
     """
-    q, _ = as_finite_state(model, state)
+    q, _ = as_state(model, state)
     limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
     acting = gather(model, effort, wrenches, loads)
     if model.nv == 0:

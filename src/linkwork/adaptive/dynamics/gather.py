@@ -29,7 +29,7 @@ from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.loads import LOAD_AT, LOAD_COLUMNS
 from linkwork.simulation.motors import MOTOR_COLUMNS
-from linkwork.simulation.moving import COMPOSITES_READY, LOADS, POTENTIAL_OFFSET, moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, LINKAGE, LOADS, POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3
 from linkwork.spatial.vectors import compose_pose, wrench_to_child
@@ -160,7 +160,7 @@ def gather_acting(table, plan, mechanism, c, run, reduced):
 @routine
 def gather(table, plan, mechanism, c, run, reduced):
     """Writes the moving linkage of the present region and state into the arrays of `table`."""
-    list_joints(plan, mechanism, run, reduced)
+    differs = list_joints(plan, mechanism, run, reduced)
     copy_joints(table, mechanism, run, reduced)
     find_last_bodies(plan, mechanism, c, run, reduced)
     potential = place_nodes(table, plan, mechanism, c, run, reduced)
@@ -170,3 +170,5 @@ def gather(table, plan, mechanism, c, run, reduced):
     s = moving_of(table)
     s.numbers[POTENTIAL_OFFSET] = potential
     s.counts[COMPOSITES_READY] = 0
+    if differs:
+        s.numbers[LINKAGE] += 1.0

@@ -77,6 +77,7 @@ class Reduced(NamedTuple):
     """How the moving linkage is made of the whole one."""
 
     joint: Int1  # (n,) joint of each piece, by the body it carries; the first `counts[PIECES]` are in use, ascending
+    joint_before: Int1  # (n,) the same before the linkage was gathered last
     number: Int1  # (n,) piece that hangs from a joint; read for active joints only
     piece: Int1  # (N,) piece a node's frame stands in: of active nodes and the rigid ones right below
     pose: Float2  # (N, 12) and where in the piece's frame
@@ -104,6 +105,7 @@ def allocate_reduced(bodies: int, nodes: int, base: IntArray, constraints: Const
 
     return Reduced(
         joint=integers(bodies),
+        joint_before=integers(bodies),
         number=integers(bodies),
         piece=integers(nodes),
         pose=np.zeros((nodes, 12)),
@@ -146,7 +148,13 @@ def joint_pose(c, i):
 
 @routine
 def list_joints(plan, mechanism, run, reduced):
-    """Lists the active joints, ascending: bodies are numbered parents first, and so are the pieces."""
+    """Lists the active joints, ascending: bodies are numbered parents first, and so are the pieces.
+
+    Returns whether they are others than before.
+    """
+    before = reduced.counts[PIECES]
+    for k in range(before):
+        reduced.joint_before[k] = reduced.joint[k]
     count = 0
     for k in range(run.counts[ACTIVE_COUNT]):
         node = run.active[k]
@@ -155,6 +163,10 @@ def list_joints(plan, mechanism, run, reduced):
             count += 1
     heap_sort(reduced.joint, 0, count)
     reduced.counts[PIECES] = count
+    differs = count != before
+    for k in range(count):
+        differs = differs or reduced.joint[k] != reduced.joint_before[k]
+    return differs
 
 
 @routine

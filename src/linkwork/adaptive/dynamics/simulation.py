@@ -25,7 +25,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.contact.settings import Contact
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.dynamics.front import Energy, Momentum, body_poses
-from linkwork.dynamics.inputs import as_finite_state, as_model
+from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FREE, KIND, PARENT
 from linkwork.model.model import Model
@@ -131,7 +131,7 @@ class AdaptiveDynamics(RegionHistory):
         self.horizon = None if horizon is None else positive(horizon, "horizon")
         self.implicit_joints, self.keep_momentum = implicit_joints, flag(keep_momentum, "keep_momentum")
         self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
-        q, v = as_finite_state(model, state)
+        q, v = as_state(model, state)
         if model.loops:
             refuse_open_loops(model, State(q, v))
         self._weights = metric_weights(model, weights, "weights")

@@ -10,11 +10,6 @@ CENTRE, HALF, REACH, VOLUME = 0, 3, 6, 8
 
 
 @inlined
-def is_empty(half):
-    return half[0] < 0.0
-
-
-@inlined
 def box_to_parent(R, p, centre, half):
     """The box, along the parent's axes, around a box of the child."""
     h = (

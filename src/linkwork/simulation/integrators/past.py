@@ -8,40 +8,26 @@ to the end of the next step, is its guess, whatever the lengths of all these ste
 With how many terms is decided by how well each number of them would have done in the last step: smooth motion is continued
 by the cubic of four, waves that the steps hardly resolve by the line of two. In the beginning a step of almost no length
 with the velocities there stands for the past. What is remembered holds as long as coordinates and velocities are those that
-the last step left, on the same linkage.
+the last step left, on the same version of the linkage.
 """
 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import GUESS_TERMS, PAST, moving_of
+from linkwork.simulation.moving import END_LINKAGE, GUESS_TERMS, LINKAGE, PAST, moving_of
 
-# Rows of `stages`, with one more number each: coordinates and velocities at the end (the linkage that they belong to;
-# the present one); mean velocities of the last substeps, the latest first (their lengths).
+# Rows of `stages`: coordinates and velocities at the end; mean velocities of the last substeps, the latest first, with one
+# more number each, the length.
 END_Q, END_V, MEAN_V = PAST + 1, PAST + 2, PAST + 3
 REMEMBERED = 4
 NO_LENGTH = 1e-3  # part of a step that stands for none
-
-
-@inlined
-def linkage_mark(table):
-    """A number that differs, for all practical purposes, between linkages: of joints, inertias and their order."""
-    s = moving_of(table)
-    mark = 1.0 + s.v.shape[0]
-    for i in range(s.tree.shape[0]):
-        row = 0.0
-        for k in range(s.body.shape[1]):
-            row += (1.0 + k) * abs(s.body[i, k])
-        mark += (1.0 + 1e-3 * i) * row
-    return mark
 
 
 @routine
 def remembers(table):
     """Whether the last step ended at the present state of the same linkage."""
     s = moving_of(table)
-    s.stages[END_V, s.q.shape[0]] = linkage_mark(table)
-    found = s.stages[END_Q, s.q.shape[0]] == s.stages[END_V, s.q.shape[0]]
+    found = s.numbers[END_LINKAGE] == s.numbers[LINKAGE] + 1.0
     for k in range(s.q.shape[0]):
         found = found and s.stages[END_Q, k] == s.q[k]
     for k in range(s.v.shape[0]):
@@ -53,7 +39,7 @@ def remembers(table):
 def remember_end(table):
     """The present state as the one that the last step left."""
     s = moving_of(table)
-    s.stages[END_Q, s.q.shape[0]] = s.stages[END_V, s.q.shape[0]]
+    s.numbers[END_LINKAGE] = s.numbers[LINKAGE] + 1.0
     for k in range(s.q.shape[0]):
         s.stages[END_Q, k] = s.q[k]
     for k in range(s.v.shape[0]):

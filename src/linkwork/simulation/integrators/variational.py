@@ -31,9 +31,9 @@ from linkwork.simulation.integrators.discrete_equations import (
 from linkwork.simulation.integrators.discrete_newton import FORCE, GIVEN, P_0, P_D, R_0, S_0, TURN, momenta_at_end
 from linkwork.simulation.integrators.lengths import SHORTEST, halve, next_part
 from linkwork.simulation.moving import (
+    DEBT_BEFORE,
     ENERGY_DEBT,
     ENERGY_GAP,
-    ERROR_BEFORE,
     IMPULSE,
     KINETIC_START,
     OK,
@@ -56,7 +56,7 @@ def begin(table, h):
     s = moving_of(table)
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = h
-    s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
+    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
     return begin_substep(table)
 
 

@@ -73,21 +73,21 @@ from linkwork.simulation.integrators.past import (
 from linkwork.simulation.moving import (
     CARRIED_MOMENTUM,
     COUNTED_KINETIC,
+    DEBT_BEFORE,
     ENERGY_DEBT,
     ENERGY_GAP,
     ENERGY_WITHIN,
-    ERROR_BEFORE,
     EVALUATIONS,
     IMPULSE,
     KINETIC_NOW,
     LOADS,
     NOT_CONVERGED,
-    NUMBERS,
     OK,
     PASSED,
     PAST,
     PAST_ROWS,
     STEP_PAST_BEFORE,
+    STEP_PAST_SIZE,
     SUBSTEP,
     TOP_KINETIC,
     UNCOUNTED_GAP,
@@ -160,7 +160,7 @@ def copy_carried(table, back):
     for row in range(REMEMBERED):
         for k in range(s.stages.shape[1]):
             s.stages[to[2] + row, k] = s.stages[source[2] + row, k]
-    for k in range(NUMBERS - STEP_PAST_BEFORE):
+    for k in range(STEP_PAST_SIZE):
         s.numbers[to[3] + k] = s.numbers[source[3] + k]
 
 
@@ -169,7 +169,7 @@ def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
     copy_carried(table, False)
-    s.numbers[ERROR_BEFORE] = s.numbers[ENERGY_DEBT]
+    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = first_length(table, h)
     status = EVALUATE
