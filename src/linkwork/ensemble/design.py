@@ -20,11 +20,10 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean_or_list
-from linkwork.ensemble.axes import Axis, Listed, as_axis, parse_value, plain_value
+from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
-MOST_RUNS = 10_000_000  # a slip of a grid asks for more, nobody waits for them
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
 
 Vary = Mapping[str, Any] | Sequence[str] | Sequence[Mapping[str, Any]] | str | Path
