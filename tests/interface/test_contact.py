@@ -268,6 +268,8 @@ def test_queries_refuse_what_is_not_there():
         lw.Collisions(model).collide(np.zeros(7))
     with pytest.raises(lw.StateError, match=r"q\[1, 2\] is nan"):
         lw.Collisions(model).collide([[0.0] * 7, [0.0, 0.0, math.nan, 1.0, 0.0, 0.0, 0.0]])
+    with pytest.raises(lw.StateError, match="not a unit quaternion"):  # bodies would be scaled by it, without a word
+        lw.Collisions(model).clearances([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]])
     bare = lw.Linkage("bare")
     bare.add_body("b", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
     bare_model = bare.compile()
