@@ -38,7 +38,8 @@ class TakesTurns:
             if isinstance(member, FunctionType):
                 guarded: Any = in_turn(member)
             elif isinstance(member, property):
-                guarded = property(*map(_in_turn_if_any, (member.fget, member.fset, member.fdel)), member.__doc__)
+                get, put, take = map(_in_turn_if_any, (member.fget, member.fset, member.fdel))
+                guarded = property(get, put, take, member.__doc__)
             else:
                 continue
             setattr(cls, name, guarded)

@@ -22,6 +22,7 @@ from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+from linkwork.importers.limits import checked_file
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
@@ -146,6 +147,7 @@ def read_points(path: Path) -> Points:
     """Points of a table: a header with keys, one row per run. CSV as it is; Parquet with pyarrow."""
     if not path.is_file():
         raise FormatError(f"{path}: there is no such table of points; write axes as key=values.")
+    checked_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path)
     with path.open(newline="", encoding="utf-8-sig") as file:

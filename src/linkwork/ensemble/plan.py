@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import MOST, shown
-from linkwork.ensemble.axes import plain_value
-from linkwork.ensemble.design import MOST_RUNS, Points
+from linkwork.ensemble.axes import MOST_RUNS, plain_value
+from linkwork.ensemble.design import Points
 from linkwork.ensemble.work import RESERVED, SweepError
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.record.checksums import bytes_sum, document_sum
