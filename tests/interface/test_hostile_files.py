@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import os
 import pickle
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,72 @@ def test_a_pipe_is_not_a_file(suffix, tmp_path):
     os.mkfifo(tmp_path / f"pipe{suffix}")
     with pytest.raises(lw.FormatError, match="not a regular file"):
         lw.load(tmp_path / f"pipe{suffix}")
+
+
+SHAPED = """<robot name="r"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><mesh filename="{file}"/></geometry></collision></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>"""
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+@pytest.mark.parametrize("file", ["/dev/zero", "pipe.stl", "pipe.obj", "pipe.dae"])
+def test_a_mesh_is_a_file(file, tmp_path):
+    """Also one that a URDF or MJCF file names."""
+    file = str(tmp_path / file)
+    if not Path(file).exists():
+        os.mkfifo(file)
+    linkage = lw.Linkage("one")
+    linkage.add_body("b", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 1.0), shapes=[lw.Mesh(file)])
+    with pytest.raises(lw.FormatError, match="not a regular file"):
+        lw.Collisions(linkage.compile())
+    (tmp_path / "r.urdf").write_text(SHAPED.format(file=file))
+    with pytest.warns(lw.LinkworkWarning, match="absent"):
+        lw.Collisions(lw.load(tmp_path / "r.urdf").compile())
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra `mjcf`)")
+    for asset in ("mesh", 'texture type="2d"', 'hfield size="1 1 1 1"', "skin"):
+        (tmp_path / "m.xml").write_text(f'<mujoco><asset><{asset} name="m" file="{file}"/></asset></mujoco>')
+        with pytest.raises(lw.FormatError, match="not a regular file"):
+            lw.load(tmp_path / "m.xml")
+    (tmp_path / "m.xml").write_text(f'<mujoco><include file="{file}"/></mujoco>')
+    with pytest.raises(lw.FormatError, match="not a regular file"):
+        lw.load(tmp_path / "m.xml")
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+def test_includes_that_never_end(times, tmp_path):
+    """Of the file itself, and of two files in turn."""
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra `mjcf`)")
+    for name, other in (("a", "a"), ("b", "c"), ("c", "b")):
+        (tmp_path / f"{name}.xml").write_text("<mujoco>" + f'<include file="{other}.xml"/>' * times + "</mujoco>")
+    for name in "ab":
+        with pytest.raises(lw.FormatError, match="again"):
+            lw.load(tmp_path / f"{name}.xml")
+
+
+def test_a_row_of_includes_has_an_end(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra `mjcf`)")
+    for k in range(40):
+        (tmp_path / f"{k}.xml").write_text(f'<mujoco><include file="{k + 1}.xml"/></mujoco>')
+    with pytest.raises(lw.FormatError, match="21th"):
+        lw.load(tmp_path / "0.xml")
+
+
+def test_packed_files_that_are_large_inside(tmp_path):
+    """A file of some hundred kilobytes that unpacks to more than the limit."""
+    pytest.importorskip("gemmi", reason="gemmi is not installed (extra `molecules`)")
+    with gzip.open(tmp_path / "x.pdb.gz", "wb", compresslevel=1) as packed:
+        for _ in range(257):
+            packed.write(bytes(2**20))
+    with pytest.raises(lw.FormatError, match="when unpacked"):
+        lw.molecules.load(tmp_path / "x.pdb.gz")
+    with zipfile.ZipFile(tmp_path / "s.npz", "w", zipfile.ZIP_DEFLATED) as packed, packed.open("q.npy", "w") as part:
+        for _ in range(257):
+            part.write(bytes(2**20))
+    scene = {"model": {"library": "chain"}, "state": {"kind": "file", "file": str(tmp_path / "s.npz")},
+             "method": {"kind": "full"}, "run": {"h": 1e-3, "duration": 1e-2}}  # fmt: skip
+    with pytest.raises(lw.FormatError, match="when unpacked"):
+        lw.Scene(scene)
 
 
 @pytest.mark.parametrize("path", ["x" * 5000 + ".urdf", "a\0b.urdf", 7, None, b"arm.urdf"], ids=repr)

@@ -69,7 +69,7 @@ def test_another_root_element(tmp_path):
 def test_options_are_refused(tmp_path):
     path = tmp_path / "arm.xml"
     path.write_text("<mujoco/>")
-    with pytest.raises(TypeError, match=r"'floating'.*takes none"):
+    with pytest.raises(TypeError, match=r"'floating'.*takes missing_meshes="):
         lw.load(path, floating=True)
 
 
@@ -95,7 +95,7 @@ def test_an_absent_mesh_is_kept_by_name_where_inertia_is_given(load):
         extra='<asset><mesh name="hand" file="hand.stl" scale="1 -1 1"/></asset>',
     )
     assert linkage["hand"].shapes == (
-        lw.Mesh("hand.stl", (1.0, -1.0, 1.0), placement=lw.Pose((1, 0, 1)), friction=1.0),
+        lw.Mesh("hand.stl", (1.0, -1.0, 1.0), placement=lw.Pose((1, 0, 1)), friction=1.0, missing=True),
     )
     assert any("arm.xml:6: mesh file 'hand.stl' is absent" in warning for warning in linkage.warnings)
 

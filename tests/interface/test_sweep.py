@@ -140,7 +140,7 @@ def test_a_torn_line_counts_as_not_done(tmp_path):
         path.write_bytes(lines[:-cut])
         sweep.run(tmp_path / "s", workers=0, resume=True)
         assert bytes_of(tmp_path / "s") == whole
-        assert sorted(journal.read_journal(tmp_path / "s")) == [0, 1, 2]
+        assert sorted(journal.read_journal(tmp_path / "s", 3)) == [0, 1, 2]
 
 
 def test_a_full_disk_stops_the_sweep_and_it_goes_on(tmp_path, monkeypatch):
@@ -343,7 +343,7 @@ def test_the_command_line(run, tmp_path):
     assert json.loads((tmp_path / "out/small_sweep/sweep.json").read_text())["runs"] == 4
 
 
-def test_functions_of_files_and_resuming_without_words(run, tmp_path):
+def test_functions_of_files_and_resuming_with_their_name_alone(run, tmp_path):
     pytest.importorskip("cloudpickle", reason="cloudpickle comes with Dask (extra `sweep`)")
     (tmp_path / "study.py").write_text("def reach(length, angle=0.5):\n    return {'x': length * angle}\n")
     words = ("sweep", "study.py:reach", "--vary", "length=1,2", "--workers", 0, "--out", "s")
@@ -351,7 +351,7 @@ def test_functions_of_files_and_resuming_without_words(run, tmp_path):
     whole = bytes_of("s")
     journal_file = tmp_path / "s" / journal.JOURNAL
     journal_file.write_bytes(journal_file.read_bytes().splitlines(keepends=True)[0])
-    assert run("sweep", "--resume", "--out", "s", "--workers", 0)[0] == DONE
+    assert run("sweep", "study.py:reach", "--resume", "--out", "s", "--workers", 0)[0] == DONE
     assert bytes_of("s") == whole
     for wrong in (["study.py:reac"], ["nothing.py:reach"], [], ["--resume"]):
         assert run("sweep", *wrong, "--vary", "length=1", "--out", "t")[0] == REFUSED
@@ -362,5 +362,5 @@ def test_ctrl_c_keeps_everything_and_says_how_to_go_on(run, tmp_path):
     (tmp_path / "study.py").write_text("def stop(x):\n    if x == 1:\n        raise KeyboardInterrupt\n    return x\n")
     code, _, err = run("sweep", "study.py:stop", "--vary", "x=0,1,2", "--workers", 0, "--out", "s")
     assert code == INTERRUPTED
-    assert "linkwork sweep --resume --out s" in err
+    assert "linkwork sweep study.py:stop --resume --out s" in err
     assert len(lw.SweepTable("s")) == 1

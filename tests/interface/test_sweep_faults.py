@@ -93,7 +93,7 @@ def running(words, folder, **more):
 
 def resumed(folder: Path) -> bytes:
     subprocess.run(
-        linkwork("sweep", "--resume", "--out", "s", "--workers", "0", "--quiet"),
+        linkwork("sweep", "study.py:slow", "--resume", "--out", "s", "--workers", "0", "--quiet"),
         cwd=folder,
         check=True,
         timeout=PATIENCE,
@@ -151,7 +151,7 @@ def test_ctrl_c_on_a_live_cluster(tmp_path, study, expected):
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == INTERRUPTED, err
-        assert "linkwork sweep --resume --out s" in err
+        assert "linkwork sweep study.py:slow --resume --out s" in err
     done = lines_of(tmp_path / "s")
     assert 3 <= done < RUNS
     assert resumed(tmp_path) == expected

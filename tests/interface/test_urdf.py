@@ -200,7 +200,7 @@ def test_collision_shapes_are_kept(load):
         lw.Sphere(1.0, placement=here),
         lw.Cylinder(1.0, 2.0, placement=here),
         lw.Capsule(1.0, 2.0, placement=here),
-        lw.Mesh("package://arm/hand.stl", (2.0, 2.0, 2.0), placement=here),
+        lw.Mesh("package://arm/hand.stl", (2.0, 2.0, 2.0), placement=here, missing=True),
     )
 
 

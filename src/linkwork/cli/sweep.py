@@ -4,6 +4,7 @@ linkwork sweep hanging_cable --vary run.h=1e-3,5e-4 --vary "model.joints=20:50:4
 linkwork sweep catheter --vary "load.force[0]=0:0.05" --vary "joint.stiffness=normal(0.02, 0.002)" --samples 64 --seed 1
 linkwork sweep study.py:reach --vary length=0.5:2:16       a Python function instead of a scene
 linkwork sweep --resume --out out/cable                    after Ctrl-C, a full disk or a kill
+linkwork sweep study.py:reach --resume --out out/reach     a function is named again: a folder alone runs no program
 linkwork plot out/cable
 """
 
@@ -57,6 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     kept.add_argument("--resume", action="store_true", help="do what is missing of a sweep that was stopped")
     kept.add_argument("--retry-failed", action="store_true", help="the same, and do runs that failed again")
+    kept.add_argument(
+        "--trust", action="store_true", help="with --resume: import the Python file that the folder names"
+    )
     where = parser.add_argument_group("where it runs")
     where.add_argument("--workers", metavar="N", type=int, help="processes (by cores and memory); 0: here, one by one")
     where.add_argument("--threads", metavar="N", type=int, default=1, help="threads each run may use (1)")
@@ -68,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     from linkwork.ensemble import Sweep, SweepInterrupted
 
     going_on = arguments.resume or arguments.retry_failed
+    if arguments.trust and not (going_on and arguments.out and arguments.scene is None):
+        raise LinkworkError("--trust belongs to --resume --out DIR without a scene or function.")
     if arguments.scene is None:
         if not (going_on and arguments.out):
             raise LinkworkError("sweep needs a scene or file.py:function; --resume needs --out DIR.")
@@ -75,7 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise LinkworkError(
                 "a sweep that goes on keeps its points and settings; leave --vary, --points and --set out."
             )
-        sweep = Sweep.of(arguments.out)
+        sweep = _kept_sweep(arguments)
+    elif going_on and arguments.out and _names_function_only(arguments):
+        from linkwork.ensemble.functions import read_function
+
+        sweep = Sweep.of(arguments.out, read_function(arguments.scene))
     else:
         sweep = _new_sweep(arguments)
     out = arguments.out or OUT / f"{Path(sweep.plan.title).name}_sweep"
@@ -96,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     except SweepInterrupted as stop:
         print(
             f"linkwork: stopped after {count(len(stop.table))} of {count(len(sweep))} runs; all of them are kept.\n"
-            f"Go on with: linkwork sweep --resume --out {short(out)}",
+            f"Go on with: linkwork sweep {_function_words(sweep)}--resume --out {short(out)}",
             file=sys.stderr,
         )
         return INTERRUPTED
@@ -104,6 +114,32 @@ def run(arguments: argparse.Namespace) -> int:
         for line in summary(table, out, time.perf_counter() - began):
             print(line)
     return DONE
+
+
+def _function_words(sweep: Sweep) -> str:
+    """What names the function of a sweep on the command line; nothing for scenes."""
+    subject = sweep.plan.subject
+    if not sweep.plan.is_function or subject["file"] is None:
+        return ""
+    return f"{short(Path(subject['file']))}:{subject['name']} "
+
+
+def _kept_sweep(arguments: argparse.Namespace) -> Sweep:
+    """The sweep of a folder. What it names is imported only where the user says so."""
+    from linkwork.ensemble import Sweep
+    from linkwork.ensemble.functions import trusted_function
+
+    sweep = Sweep.of(arguments.out)
+    if arguments.trust and sweep.plan.is_function:
+        sweep = Sweep.of(arguments.out, trusted_function(sweep.plan.subject))
+    return sweep
+
+
+def _names_function_only(arguments: argparse.Namespace) -> bool:
+    """Whether the command goes on with a sweep and names no more than its function."""
+    from linkwork.ensemble.functions import names_function
+
+    return names_function(arguments.scene) and not (arguments.vary or arguments.points or arguments.set)
 
 
 def _new_sweep(arguments: argparse.Namespace) -> Sweep:

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact.mesh_formats import read_any_mesh
-from linkwork.errors import FormatError, MissingExtraError
+from linkwork.errors import FormatError, MissingExtraError, ModelError
+from linkwork.importers.limits import checked_file
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+LARGEST = 1e100  # [m] corners farther out have no squares
+FLAT = 1e-5  # thickness of a mesh, in its size, that counts as none: files in single precision are rough by 1e-7
 STL_HEADER = 84  # bytes before the first triangle of a binary file
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
@@ -21,7 +24,13 @@ def read_triangles(path: str | Path, scale: tuple[float, float, float] = (1.0, 1
     """Corners of all triangles of a file [m], shape (m, 3, 3)."""
     file = Path(path)
     try:
-        data = file.read_bytes()
+        data = checked_file(file).read_bytes()
+    except FormatError as error:
+        if "://" in str(path):
+            raise FormatError(
+                f"mesh '{path}' is not a path; name the file itself. (lw.load finds package://... of robots' files.)"
+            ) from None
+        raise FormatError(f"mesh {error}") from None
     except OSError as error:
         raise FormatError(f"mesh '{file}' cannot be read: {error.strerror or error}.") from None
     suffix = file.suffix.lower()
@@ -32,11 +41,14 @@ def read_triangles(path: str | Path, scale: tuple[float, float, float] = (1.0, 1
     else:
         points, faces = read_any_mesh(file, f"mesh '{file}': a file that is neither .stl nor .obj")
         corners = points[faces]
-    corners = corners * np.asarray(scale, dtype=float)
+    with np.errstate(over="ignore"):  # what does not fit is refused below
+        corners = corners * np.asarray(scale, dtype=float)
     if not len(corners):
         raise FormatError(f"mesh '{file}' holds no triangle.")
     if not np.isfinite(corners).all():
         raise FormatError(f"mesh '{file}' has a corner that is not finite.")
+    if np.abs(corners).max() > LARGEST:
+        raise FormatError(f"mesh '{file}' reaches farther than {LARGEST:g} m; check its unit and scale.")
     return corners
 
 
@@ -64,7 +76,8 @@ def _obj(data: bytes, file: Path) -> FloatArray:
         word, *rest = line.split() or [""]
         try:
             if word == "v":
-                points.append([float(x) for x in rest[:3]])
+                x, y, z = rest[:3]  # weights and colours may follow
+                points.append([float(x), float(y), float(z)])
             elif word == "f":
                 corners = [int(item.split("/")[0]) for item in rest]
                 corners = [c - 1 if c > 0 else len(points) + c for c in corners]
@@ -85,7 +98,7 @@ def merged_corners(corners: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def without_slivers(corners: FloatArray) -> FloatArray:
-    """Triangles that have an area."""
+    """Triangles that have an area; there may be none."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.ptp(corners.reshape(-1, 3), axis=0).max()
     return corners[np.linalg.norm(normal, axis=1) > 1e-14 * size * size]
@@ -121,6 +134,14 @@ def hull_corners(corners: FloatArray, what: str) -> FloatArray:
             "or give the body simple shapes."
         ) from None
     points, triangles = merged_corners(corners)
+    centre, size = points.mean(axis=0), np.ptp(points, axis=0).max()
+    thick = thickness(points)
+    if not thick > FLAT * size:
+        raise ModelError(
+            f"{what} is flat: it is {thick:.3g} m thick and {size:.3g} m long, and what moves must enclose a volume. Give "
+            "the mesh a thickness, or the body simple shapes such as a thin lw.Box."
+        )
+    points = (points - centre) / size  # the tolerances of the hull are made for numbers about 1
     model = coal.BVHModelOBBRSS()
     model.beginModel(len(triangles), len(points))
     vertices, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
@@ -130,6 +151,29 @@ def hull_corners(corners: FloatArray, what: str) -> FloatArray:
         faces.append(coal.Triangle(*triangle))
     model.addSubModel(vertices, faces)
     model.endModel()
-    model.buildConvexHull(True, "Qt")
+    try:
+        model.buildConvexHull(True, "Qt")
+    except Exception as error:  # what Qhull has against points is not of one kind
+        raise ModelError(f"{what}: the mesh has no convex hull ({error}). Mend it, or use simple shapes.") from None
     hull = model.convex
-    return np.array([hull.point(i) for i in range(hull.num_points)], dtype=float).reshape(-1, 3)
+    found = np.array([hull.point(i) for i in range(hull.num_points)], dtype=float).reshape(-1, 3)
+    return found * size + centre
+
+
+def thickness(points: FloatArray) -> float:
+    """The height of a large tetrahedron of the points over its base [m]: about the least width of their hull.
+
+    Its edge leads to the farthest point, its base to the point farthest from that line.
+    """
+    from_first = points - points[0]
+    far = from_first[np.argmax(np.einsum("ij,ij->i", from_first, from_first))]
+    length = float(np.linalg.norm(far))
+    if length == 0.0:
+        return 0.0
+    beside = from_first - np.outer(from_first @ far / length, far / length)
+    wide = beside[np.argmax(np.einsum("ij,ij->i", beside, beside))]
+    width = float(np.linalg.norm(wide))
+    if not width > FLAT * length:
+        return width
+    normal = np.cross(far / length, wide / width)
+    return float(np.abs(from_first @ normal).max())

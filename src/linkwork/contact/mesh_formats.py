@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import FormatError, MissingExtraError
+from linkwork.importers.limits import checked_file, checked_zip
 
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".zst", ".zae")
 LONGEST_HEADER = 100_000  # bytes of a COLLADA file in which its unit stands
 
 
@@ -24,7 +26,8 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
         import trimesh
     except ImportError:
         raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install 'linkwork[viewer]'") from None
-    file = Path(path)
+    file = checked_file(path)
+    refuse_archive(file)
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
     except Exception as error:  # trimesh and its readers raise what they like, for damaged and unknown files alike
@@ -34,6 +37,14 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
     if not len(faces) or not np.isfinite(points).all():
         raise FormatError(f"mesh '{file}' holds no triangles, or points that are not finite.")
     return points, faces
+
+
+def refuse_archive(file: Path) -> None:
+    """What is packed may be larger without end than the file: only 3MF, which tells the sizes of its parts, is read."""
+    if file.suffix.lower() in ARCHIVES:
+        raise FormatError(f"mesh '{file}' is an archive; unpack it first.")
+    if file.suffix.lower() == ".3mf":
+        checked_zip(file)
 
 
 def _unit_of(file: Path) -> float:

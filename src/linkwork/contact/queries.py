@@ -30,7 +30,8 @@ from linkwork.core.checks import shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.names import did_you_mean
-from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.core.turns import TakesTurns
+from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_model, as_state, check_orientations
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joint_kernels import body_pose
 from linkwork.model.layout import PARENT
@@ -58,8 +59,8 @@ class Closest(NamedTuple):
     names: tuple[str, str]  # bodies or obstacles
 
 
-class Collisions:
-    """Answers for many states of one model: memory and tables are made once.
+class Collisions(TakesTurns):
+    """Answers for many states of one model: memory and tables are made once. Threads that share one wait for each other.
 
     settings: which pairs count (`self_contact`, `ignore`); friction and the like do not matter here.
     """
@@ -113,6 +114,11 @@ class Collisions:
         if odd.size:
             row, column = odd[0].tolist()
             raise StateError(f"q[{row}, {column}] is {states[row, column]}; give finite numbers.")
+        first = self.model.quaternions
+        norm2 = sum(states[:, first + k] ** 2 for k in range(4))
+        bad = np.flatnonzero(~(np.abs(norm2 - 1.0) <= UNIT_TOLERANCE).all(axis=1)) if first.size else ()
+        for row in bad[:1]:
+            check_orientations(self.model, states[row])
         return states
 
     def closest(self, state: State, a: str, b: str) -> Closest:

@@ -13,9 +13,13 @@ from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import Float2, Int1, Int2
+from linkwork.core.describe import quoted
+from linkwork.core.warning import warn_user
 from linkwork.errors import ModelError
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+
+NAMED_AT_MOST = 6  # meshes in a warning
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -48,7 +52,8 @@ class ShapeTable(NamedTuple):
 def shape_table(model: Model, settings: Contact) -> ShapeTable:
     """The table of a model; raises one ModelError with every fault of its shapes.
 
-    Shapes that are only drawn are left out. A mesh on a body counts as its convex hull; a mesh in the world must be closed.
+    Shapes that are only drawn are left out; so are, with a warning, meshes of a robot's file that are not there.
+    A mesh on a body counts as its convex hull; a mesh in the world must be closed.
     """
     rows = [(-1, model.n_bodies + j, f"obstacle '{name}'", shape) for j, (name, shape) in enumerate(model.obstacles)]
     rows += [
@@ -56,6 +61,10 @@ def shape_table(model: Model, settings: Contact) -> ShapeTable:
         for body, shape in model.shapes
     ]
     rows = sorted((row for row in rows if not row[3].visual_only), key=lambda row: row[0])
+    _warn_of_missing(
+        model, [(what, shape.file) for *_, what, shape in rows if isinstance(shape, Mesh) and shape.missing]
+    )
+    rows = [row for row in rows if not (isinstance(row[3], Mesh) and row[3].missing)]
     faults = [f"{what}: {fault}" for _, _, what, shape in rows for fault in (*shape.faults(), *shape.volume_faults())]
     if faults:
         raise ModelError(f"model '{model.name}' has shapes that cannot touch:", faults)
@@ -63,6 +72,16 @@ def shape_table(model: Model, settings: Contact) -> ShapeTable:
     for body, entity, what, shape in rows:
         builder.add(body, entity, what, shape, settings)
     return builder.finish(model, settings)
+
+
+def _warn_of_missing(model: Model, missing: list[tuple[str, str]]) -> None:
+    if missing:
+        named = quoted((f"{what} ('{file}')" for what, file in missing), len(missing), NAMED_AT_MOST)
+        warn_user(
+            f"model '{model.name}': mesh files are absent, and what they describe touches nothing: {named}. Put the files "
+            "where their names say (package://NAME/... is looked for above the robot's file and in ROS_PACKAGE_PATH), or "
+            "load with lw.load(path, missing_meshes='capsule') or 'skip'."
+        )
 
 
 def _owner(model: Model, body: int) -> str:
@@ -118,8 +137,12 @@ class _Builder:
             return self._mesh(_field_triangles(shape))
         if isinstance(shape, Mesh):
             corners = mesh_files.without_slivers(mesh_files.read_triangles(shape.path or shape.file, shape.scale))
+            if not len(corners):
+                raise ModelError(
+                    f"{what}: mesh '{shape.file}' has no triangle with an area. Mend it, or use simple shapes."
+                )
             if body >= 0:
-                return self._hull(mesh_files.hull_corners(corners, what))
+                return self._hull(mesh_files.hull_corners(corners, f"{what}: mesh '{shape.file}'"))
             faults = mesh_files.closed_faults(corners)
             if faults:
                 raise ModelError(f"{what}: mesh '{shape.file}' {'; '.join(faults)}. Mend it, or use simple shapes.")

@@ -26,6 +26,7 @@ from linkwork.scene.settings import WORD
 RANGE = re.compile(r"[^:,\[\]{}\"']+(?::[^:,\[\]{}\"']+){1,3}")
 WHOLE = re.compile(r"[+-]?\d+")
 NORMAL = re.compile(r"normal\(([^,()]+),([^,()]+)\)")
+MOST_RUNS = 10_000_000  # a slip of a grid asks for more, nobody waits for them
 SMALLEST_PROBABILITY = 2.0**-53  # of a normal sample: a probability of exactly 0 has no finite quantile
 
 
@@ -130,6 +131,10 @@ def _range(parts: list[str], words: str) -> Axis:
         return Between(low, high, log)
     if not numbers[2].strip().isdigit():
         raise LinkworkError(f"'{words}': the third number of a range is how many values there are, such as 10.")
+    if len(numbers[2].strip()) > len(str(MOST_RUNS)) or int(numbers[2]) > MOST_RUNS:
+        raise LinkworkError(
+            f"'{words}' has more values than a sweep can have runs; at most {MOST_RUNS:,} are possible."
+        )
     count = whole(int(numbers[2]), 2, f"the count of '{words}'")
     check_interval(low, high, log)
     values = (np.geomspace(low, high, count) if log else np.linspace(low, high, count)).tolist()

@@ -20,11 +20,11 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean_or_list
-from linkwork.ensemble.axes import Axis, Listed, as_axis, parse_value, plain_value
+from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+from linkwork.importers.limits import checked_file
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
-MOST_RUNS = 10_000_000  # a slip of a grid asks for more, nobody waits for them
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
 
 Vary = Mapping[str, Any] | Sequence[str] | Sequence[Mapping[str, Any]] | str | Path
@@ -147,6 +147,7 @@ def read_points(path: Path) -> Points:
     """Points of a table: a header with keys, one row per run. CSV as it is; Parquet with pyarrow."""
     if not path.is_file():
         raise FormatError(f"{path}: there is no such table of points; write axes as key=values.")
+    checked_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path)
     with path.open(newline="", encoding="utf-8-sig") as file:

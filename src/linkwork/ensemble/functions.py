@@ -60,13 +60,25 @@ def read_function(words: str) -> Callable[..., Any]:
     return found
 
 
-def function_named(subject: dict[str, Any]) -> Callable[..., Any]:
-    """The function of a kept plan, if it came from a file."""
-    if subject.get("file") is None:
-        raise LinkworkError(
-            f"this sweep calls the function '{subject['name']}' of a program; go on from there: "
-            "lw.Sweep(function, ...).run(out, resume=True)."
+def function_needed(subject: dict[str, Any]) -> str:
+    """Why a kept sweep of a function cannot go on by itself, and how it can."""
+    name, file = subject["name"], subject["file"]
+    if file is None:
+        return (
+            f"this sweep calls the function '{name}' of a program; give it: lw.Sweep.of(out, function={name}), or go on "
+            f"as it began: lw.Sweep({name}, ...).run(out, resume=True)."
         )
+    return (
+        f"this sweep calls the function '{name}' of '{file}', and a folder's word is not enough to run a program. Name it: "
+        f"linkwork sweep {Path(file).name}:{name} --resume --out DIR, or add --trust if you know who made the folder; "
+        f"from Python: lw.Sweep.of(out, function={name})."
+    )
+
+
+def trusted_function(subject: dict[str, Any]) -> Callable[..., Any]:
+    """The function that a kept plan names, imported: the caller trusts the folder."""
+    if subject["file"] is None:
+        raise LinkworkError(function_needed(subject))
     return read_function(f"{subject['file']}:{subject['name']}")
 
 

@@ -2,7 +2,8 @@
 
 A line counts when it is whole: a kill or a full disk may leave a torn one at the end, which is cut off before the next is
 written. Lines reach the operating system at once, so the death of this process takes none of them; they reach the disk
-itself about once per second, which is what a power failure can take.
+itself about once per second, which is what a power failure can take. Each line carries a checksum of what it says: a line
+in which anything changed is an error, never another result.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from linkwork.ensemble.work import Outcome, SweepError
+from linkwork.core.checks import shown
+from linkwork.ensemble.work import DONE, FAILED, Outcome, SweepError
 from linkwork.errors import FormatError
+from linkwork.record.checksums import document_sum
 
 JOURNAL = "journal.jsonl"
 SYNCHRONIZE_EVERY = 1.0  # [s]
+PARTS = {"run": int, "status": str, "results": dict, "error": str, "version": str, "wall_s": float, "where": str}
 
 
 class Journal:
@@ -32,7 +36,8 @@ class Journal:
         os.lseek(self._file, whole, os.SEEK_SET)
 
     def append(self, outcome: Outcome) -> None:
-        line = (json.dumps(outcome.as_json()) + "\n").encode()
+        document = outcome.as_json()
+        line = (json.dumps({**document, "sum": document_sum(document)}) + "\n").encode()
         try:
             while line:
                 line = line[os.write(self._file, line) :]
@@ -51,24 +56,45 @@ class Journal:
             os.close(self._file)
 
 
-def read_journal(folder: Path) -> dict[int, dict[str, Any]]:
-    """Outcomes by run; of a run that was done again the last."""
+def read_journal(folder: Path, runs: int, has_sums: bool = True) -> dict[int, dict[str, Any]]:
+    """Outcomes by run; of a run that was done again the last.
+
+    runs: how many the sweep has. has_sums: whether every line must carry a checksum; those of earlier versions do not.
+    """
     path = folder / JOURNAL
     found: dict[int, dict[str, Any]] = {}
     if not path.exists():
         return found
+    if not path.is_file():
+        raise FormatError(f"{path} is not a file; put the journal of the sweep back in its place.")
     with path.open("rb") as file:
         for k, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break  # torn: the run counts as not done
             try:
-                outcome = json.loads(line)
-                found[int(outcome["run"])] = outcome
-            except (ValueError, KeyError, TypeError):
+                outcome = _checked_outcome(json.loads(line), runs, has_sums)
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                 raise FormatError(
-                    f"{path}:{k}: this line is damaged; take it out, and its run is done again."
+                    f"{path}:{k}: this line is damaged ({error}); take it out, and its run is done again."
                 ) from None
+            found[outcome["run"]] = outcome
     return found
+
+
+def _checked_outcome(outcome: Any, runs: int, has_sums: bool) -> dict[str, Any]:
+    """What a line says; raises ValueError where it is not what was written, or says what no run leaves."""
+    if not isinstance(outcome, dict):
+        raise ValueError("it is not a table")
+    if has_sums or "sum" in outcome:
+        meant = outcome.pop("sum", None)
+        if meant != document_sum(outcome):
+            raise ValueError("its checksum is missing" if meant is None else "its checksum is another one")
+    for name, kind in PARTS.items():
+        if not isinstance(outcome.get(name), kind) or isinstance(outcome[name], bool):
+            raise ValueError(f"'{name}' is {shown(outcome.get(name))}")
+    if not 0 <= outcome["run"] < runs or outcome["status"] not in (DONE, FAILED):
+        raise ValueError(f"run is {outcome['run']} of {runs}, status {shown(outcome['status'])}")
+    return outcome
 
 
 def _whole_bytes(path: Path) -> int:

@@ -13,10 +13,10 @@ from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.ensemble import engine
 from linkwork.ensemble.design import Vary, make_points, run_seed
-from linkwork.ensemble.functions import function_named, function_subject
+from linkwork.ensemble.functions import function_needed, function_subject
 from linkwork.ensemble.journal import Journal, read_journal
 from linkwork.ensemble.keys import setting_key
-from linkwork.ensemble.plan import Plan, as_kept, read_plan, refuse_other, write_plan
+from linkwork.ensemble.plan import KEEP, Plan, as_kept, read_plan, refuse_other, write_plan
 from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work
 from linkwork.errors import LinkworkError
@@ -24,7 +24,6 @@ from linkwork.record.lock import WriterLock
 from linkwork.scene.scene import Scene
 from linkwork.scene.settings import Settings, as_settings, override
 
-KEEP = ("recordings", "scalars")
 MOST_WARMED = 16  # kinds of runs whose kernels are compiled before the workers start
 
 
@@ -98,13 +97,17 @@ class Sweep:
             self._work(Path()).scene(self.plan.parameters(0), run_seed(seed, 0))  # type: ignore[union-attr]
 
     @classmethod
-    def of(cls, out: str | Path) -> Sweep:
-        """The sweep that was begun in a folder, from the plan kept there."""
+    def of(cls, out: str | Path, function: Callable[..., Any] | None = None) -> Sweep:
+        """The sweep that was begun in a folder, from the plan kept there.
+
+        function: what a sweep of a function calls; needed to run what is missing. Nothing is imported on a folder's word:
+        without it such a sweep can be looked at only.
+        """
         plan = read_plan(as_path(out, "a sweep"))
         made = cls.__new__(cls)
         made.plan, made._function = plan, None
-        if plan.subject["kind"] == "function":
-            made._function = function_named(plan.subject)
+        if function is not None:
+            made._function = _same_function(plan, function)
         return made
 
     def __len__(self) -> int:
@@ -132,6 +135,8 @@ class Sweep:
         Raises SweepInterrupted after Ctrl-C, SweepError where disk or scheduler fail; finished runs are kept in both cases.
         """
         workers, threads = engine.checked_workers(workers), whole(threads, 1, "threads")
+        if self.plan.is_function and self._function is None:
+            raise LinkworkError(function_needed(self.plan.subject))
         out = as_path(out, "a sweep").absolute()
         out.parent.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(out)
@@ -161,7 +166,7 @@ class Sweep:
             write_plan(out, self.plan)
         if self.plan.keep == "recordings":
             (out / RUNS).mkdir(exist_ok=True)
-        kept = read_journal(out)
+        kept = read_journal(out, len(self), read_plan(out).has_sums)
         done = {run for run, outcome in kept.items() if not (retry_failed and outcome["status"] == FAILED)}
         if done and len(done) == len(self):
             SweepTable(out).write()
@@ -266,6 +271,19 @@ def _warm(work: Work, plan: Plan, missing: list[int]) -> None:
             work.warm(plan.parameters(run), run_seed(plan.seed, run))
         except Exception:  # the run itself will say so, in its row
             continue
+
+
+def _same_function(plan: Plan, function: Any) -> Callable[..., Any]:
+    """The function of a kept sweep, given by the caller."""
+    if not plan.is_function:
+        raise LinkworkError(f"the sweep of '{plan.title}' runs a scene; it takes no function.")
+    if not callable(function):
+        raise LinkworkError(f"function must be the function that the sweep calls, not {shown(function)}.")
+    name = function_subject(function, plan.names)["name"]
+    if name != plan.title:
+        raise LinkworkError(f"the sweep calls the function '{plan.title}', not '{name}'; give that one.")
+    found: Callable[..., Any] = function
+    return found
 
 
 def _scene_subject(subject: Any, settings: Settings, names: Sequence[str], seed_keys: Sequence[str]) -> dict[str, Any]:

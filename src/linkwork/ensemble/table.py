@@ -42,8 +42,8 @@ class SweepTable:
     def __init__(self, folder: str | Path):
         self.folder = as_path(folder, "a sweep")
         self.plan: Plan = read_plan(self.folder)
-        self._outcomes = read_journal(self.folder)
-        self._runs = sorted(run for run in self._outcomes if run < len(self.plan.rows))
+        self._outcomes = read_journal(self.folder, len(self.plan.rows), self.plan.has_sums)
+        self._runs = sorted(self._outcomes)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -138,6 +138,7 @@ class SweepTable:
         for name, values in columns.items():
             kinds = {type(value) for value in values if value is not None}
             is_plain = len(kinds) <= 1 or kinds <= {int, float}
+            is_plain = is_plain and all(is_number(value) for value in values if type(value) is int)
             kept = values if is_plain and kinds.isdisjoint({list, dict}) else [cell(value) for value in values]
             made[name] = pyarrow.array([float(x) for x in kept] if kinds == {int, float} else kept)
         parquet.write_table(pyarrow.table(made), path)
@@ -147,7 +148,8 @@ class SweepTable:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether arrays keep a value: a float, or a whole number of 64 bits. Longer ones stay what they are."""
+    return isinstance(value, float) or (type(value) is int and -(2**63) <= value < 2**63)
 
 
 def numbers(values: Iterable[Any]) -> FloatArray:

@@ -11,6 +11,7 @@ from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure, refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.gpu.arrays import Reader, like
@@ -35,7 +36,7 @@ class DeviceEnergy(NamedTuple):
     potential: Any
 
 
-class DeviceModel:
+class DeviceModel(TakesTurns):
     """A model on the GPU.
 
     dtype: "float64" or "float32".
@@ -44,7 +45,7 @@ class DeviceModel:
     threads: threads for each sample of "bodies", 1 to 8, or None to choose.
     Arrays of states are (nq,) or (batch, nq); other arrays hold for all samples or have the same first axis. CuPy, PyTorch
     and JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
-    Not for use by two threads at once. Memory: see `bytes_needed`.
+    Threads that share one wait for each other. Memory: see `bytes_needed`.
     """
 
     def __repr__(self) -> str:

@@ -24,6 +24,8 @@ def run(session: Session, duration: float, h: float, rate: float, n: int, record
     n, record_every = steps(n), whole(record_every, 1, "record_every")
     if duration * rate > MOST_TICKS:
         raise StateError(f"{duration:g} s at {rate:g} ticks per second are more than {MOST_TICKS:g} ticks.")
+    if not duration <= MOST_TICKS * h:
+        raise StateError(f"{duration:g} s in steps of {h:g} s are more than {MOST_TICKS:g} steps; take longer ones.")
     leave_the_clock(session, "run()")
     trace = Trace(tuple(session.grasps))
     start = session.now()

@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.errors import FormatError
 from linkwork.importers.limits import checked_file
+from linkwork.importers.missing_meshes import settle_missing_meshes
 from linkwork.importers.xml_tree import root_tag
 from linkwork.model.linkage import Linkage
 
@@ -34,8 +35,11 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     """Reads a linkage from a file, by its suffix: .urdf (URDF), .xml or .mjcf (MJCF, or URDF if its root is <robot>),
     .bvh and .asf (motion capture; the recorded motion is the linkage's `motion`).
 
-    options: for URDF `floating` and `strict`, see `importers.urdf.load_urdf`; MJCF takes none; for motion capture `unit`,
-    `mass`, `masses` and more, see `importers.bvh.load_bvh` and `importers.asf.load_asf`.
+    options: for URDF and MJCF `missing_meshes`, what becomes of meshes that are not there: "skip" leaves them out,
+    "capsule" takes a capsule where the mass of the body lies, "error" refuses the file; by default they are kept by name,
+    touch nothing, and a warning names them where they are needed. For URDF also `floating` and `strict`, see
+    `importers.urdf.load_urdf`; for motion capture `unit`, `mass`, `masses` and more, see `importers.bvh.load_bvh` and
+    `importers.asf.load_asf`.
     """
     suffix = PurePath(path).suffix.lower() if isinstance(path, str | PurePath) else ""
     if suffix in (".sdf", ".world", ".xacro", ".usd", ".usda", ".usdz"):
@@ -60,15 +64,19 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
         return load_asf(path, **_known(options, names, path, hint))
     if root_tag(path) in ("sdf", "gazebo"):
         raise FormatError(f"{path}: {_SDF}")
+    missing_meshes = options.pop("missing_meshes", None)
     if suffix == ".urdf" or root_tag(path) == "robot":
         from linkwork.importers.urdf.reader import load_urdf
 
-        return load_urdf(
-            path, **_known(options, ("floating", "strict"), path, "a URDF file takes floating= and strict=")
-        )
-    from linkwork.importers.mjcf.reader import load_mjcf
+        hint = "a URDF file takes floating=, strict= and missing_meshes="
+        linkage = load_urdf(path, **_known(options, ("floating", "strict"), path, hint))
+    else:
+        from linkwork.importers.mjcf.reader import load_mjcf
 
-    return load_mjcf(path, **_known(options, (), path, "an MJCF file takes none; its own joints say what floats"))
+        hint = "an MJCF file takes missing_meshes=; its own joints say what floats"
+        linkage = load_mjcf(path, **_known(options, (), path, hint))
+    settle_missing_meshes(linkage, missing_meshes, str(path))
+    return linkage
 
 
 def _known(options: dict[str, Any], names: tuple[str, ...], path: str | Path, hint: str) -> dict[str, Any]:

@@ -1,18 +1,22 @@
 """What an importer refuses to begin with: things that are not files, and files that would never end.
 
-Limits, stated in docs/formats.md: a file has at most 256 MiB; what a MuJoCo file multiplies (replicate, composite,
-flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
+Limits, stated in docs/formats.md: a file has at most 256 MiB, also when it is unpacked; what a MuJoCo file multiplies
+(replicate, composite, flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
 """
 
 from __future__ import annotations
 
+import gzip
 import math
 import stat
+import zipfile
+import zlib
 from pathlib import Path
 
 from linkwork.errors import FormatError
 
 MOST_BYTES = 256 * 2**20
+PART = 2**20  # bytes that are unpacked at a time
 
 
 def checked_file(path: str | Path) -> Path:
@@ -34,6 +38,39 @@ def checked_file(path: str | Path) -> Path:
     if status.st_size > MOST_BYTES:
         raise FormatError(f"{path}: the file has {status.st_size:,} bytes; Linkwork reads at most {MOST_BYTES:,}.")
     return file
+
+
+def checked_gzip(path: str | Path) -> Path:
+    """The same of a file that gzip packed: what is in it is counted, not kept."""
+    file = checked_file(path)
+    size = 0
+    try:
+        with gzip.open(file, "rb") as packed:
+            while part := packed.read(PART):
+                size += len(part)
+                if size > MOST_BYTES:
+                    break
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{file}: the file is damaged or cut off: {error}.") from None
+    refuse_size(file, size)
+    return file
+
+
+def checked_zip(path: str | Path) -> Path:
+    """The same of an archive by zip, whose parts tell their sizes; unpacking stops there."""
+    file = checked_file(path)
+    try:
+        with zipfile.ZipFile(file) as parts:
+            size = sum(part.file_size for part in parts.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise FormatError(f"{file}: the file is damaged or cut off: {error}.") from None
+    refuse_size(file, size)
+    return file
+
+
+def refuse_size(file: Path, size: int) -> None:
+    if size > MOST_BYTES:
+        raise FormatError(f"{file}: the file is larger than {MOST_BYTES:,} bytes when unpacked, which is the limit.")
 
 
 def whole_number(text: str, most: int) -> int | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.describe import table_of_attributes
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
+from linkwork.model.random_coordinates import uniform_within
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
 FloatArray = NDArray[np.float64]
@@ -126,9 +127,9 @@ class Joint:
                 return [f"limits are given for a {type(self).__name__} joint, which has no coordinate to limit"]
             return [f"limits have shape {pairs.shape}; they are (lower, upper), or {self.nv} such pairs"]
         return [
-            f"limits ({low:g}, {high:g}) are the wrong way round or not numbers"
+            f"limits ({low:g}, {high:g}) are the wrong way round, leave no coordinate or are not numbers"
             for low, high in pairs.reshape(-1, 2)
-            if not low <= high
+            if not (low <= high and low < math.inf and high > -math.inf)
         ]
 
     def per_dof(self, name: str, default: float = 0.0) -> FloatArray:
@@ -157,7 +158,7 @@ class Joint:
         span = np.array([math.pi if any(screw.axis) else 1.0 for screw in self.screws])
         low = np.where(np.isfinite(pairs[:, 0]), pairs[:, 0], np.minimum(-span, pairs[:, 1] - 2 * span))
         high = np.where(np.isfinite(pairs[:, 1]), pairs[:, 1], np.maximum(span, low + 2 * span))
-        return rng.uniform(low, high)
+        return uniform_within(rng, low, high)
 
     def reversed(self) -> Joint:
         """The joint seen from the other side: its pose is the inverse of this one's."""

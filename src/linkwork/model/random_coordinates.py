@@ -31,7 +31,7 @@ def random_coordinates(
     span = np.where(_turns(tree, body, screws, rows, step), math.pi, 1.0)
     low = np.where(np.isfinite(lower[j]), lower[j], np.minimum(-span, upper[j] - 2.0 * span))
     high = np.where(np.isfinite(upper[j]), upper[j], np.maximum(span, low + 2.0 * span))
-    q[k] = rng.uniform(low, high)
+    q[k] = uniform_within(rng, low, high)
 
     free = start[kind == layout.FREE]
     q[free[:, None] + np.arange(3)] = rng.uniform(-1.0, 1.0, size=(free.size, 3))
@@ -39,6 +39,13 @@ def random_coordinates(
     quaternions = rng.normal(size=(balls.size, 4))
     q[balls[:, None] + np.arange(4)] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     return q
+
+
+def uniform_within(rng: np.random.Generator, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Evenly distributed numbers; in the half around the middle where an interval is wider than numbers go."""
+    with np.errstate(over="ignore"):
+        wide = ~np.isfinite(high - low)
+    return rng.uniform(np.where(wide, 0.5 * low, low), np.where(wide, 0.5 * high, high))
 
 
 def _screw_rows(tree: IntArray) -> tuple[IntArray, IntArray]:

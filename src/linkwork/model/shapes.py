@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Pose, Vector3
@@ -39,33 +39,53 @@ class Shape:
     def faults(self) -> list[str]:
         """Why this is not a shape; empty when it is."""
         found = []
-        for name in self.__slots__:
+        kind = type(self).__name__
+        for name, wanted in self._sizes().items():
             value = getattr(self, name)
-            if isinstance(self, Mesh) and name in ("file", "path"):
-                if not isinstance(value, str):
-                    found.append(f"shape {type(self).__name__} has {name} {value!r}; it must be a path")
-            elif not _are_numbers(np.ravel(value)):
-                found.append(f"shape {type(self).__name__} has {name} {value!r}; it must be finite numbers")
-            elif isinstance(self, Box | Sphere | Capsule | Cylinder) and (np.ravel(value) < 0.0).any():
-                found.append(f"shape {type(self).__name__} has {name} {value!r}; it must be finite numbers ≥ 0")
-        if not self.placement.is_finite:
+            if not _are_numbers(value, wanted):
+                many = f"{wanted} finite numbers" if wanted > 1 else "a finite number"
+                found.append(f"shape {kind} has {name} {shown(value)}; it must be {many}")
+            elif isinstance(self, Box | Sphere | Capsule | Cylinder) and min(np.ravel(value).tolist()) < 0.0:
+                found.append(f"shape {kind} has {name} {shown(value)}; it must be finite numbers ≥ 0")
+        for name in ("file", "path") if isinstance(self, Mesh) else ():
+            if not isinstance(getattr(self, name), str):
+                found.append(f"shape Mesh has {name} {shown(getattr(self, name))}; it must be a path")
+        return found + self._surface_faults()
+
+    def _surface_faults(self) -> list[str]:
+        """Of what every shape has."""
+        found = []
+        if not isinstance(self.placement, Pose):
+            found.append(f"shape placement is {shown(self.placement)}; it must be a lw.Pose")
+        elif not self.placement.is_finite:
             found.append(f"placement has a number that is not finite: {self.placement}")
-        if self.friction is not None and not (_is_number(self.friction) and 0.0 <= self.friction < math.inf):
-            found.append(f"shape friction is {self.friction!r}; it must be a finite number ≥ 0")
-        if self.restitution is not None and not (_is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
-            found.append(f"shape restitution is {self.restitution!r}; it must be a number from 0 to 1")
+        if self.friction is not None and not 0.0 <= float_or_nan(self.friction) < math.inf:
+            found.append(f"shape friction is {shown(self.friction)}; it must be a finite number ≥ 0")
+        if self.restitution is not None and not 0.0 <= float_or_nan(self.restitution) <= 1.0:
+            found.append(f"shape restitution is {shown(self.restitution)}; it must be a number from 0 to 1")
         for name in ("group", "mask"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                found.append(f"shape has {name} {value!r}; it must be a whole number, whose bits count")
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
+                found.append(f"shape has {name} {shown(value)}; it must be a whole number of 64 bits, which count")
+        for name in ("visual_only", "missing") if isinstance(self, Mesh) else ("visual_only",):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                found.append(f"shape has {name} {shown(getattr(self, name))}; it must be True or False")
+        if not isinstance(self.owner, str):
+            found.append(f"shape has owner {shown(self.owner)}; it must be the name of a body")
         return found
+
+    def _sizes(self) -> dict[str, int]:
+        """Names of the numbers that describe it, and how many each has; 0: any."""
+        return {}
 
     def volume_faults(self) -> list[str]:
         """Why nothing can touch it: lengths that are not positive; empty when it has a volume."""
+        if self.faults():
+            return []  # which are reported
         return [
-            f"{name} is {value!r}; it must be a finite number > 0"
+            f"{name} is {shown(value)}; it must be a finite number > 0"
             for name, value in self._lengths()
-            if not _positive(value)
+            if not 0.0 < float_or_nan(value) < math.inf
         ]
 
     def _lengths(self) -> list[tuple[str, Any]]:
@@ -73,13 +93,22 @@ class Shape:
         return []
 
 
-def _are_numbers(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
+def _are_numbers(value: Any, count: int) -> bool:
+    """Whether `value` is one finite number, or a row of so many; 0: an array of any shape."""
+    try:
+        values = np.asarray(value)
+    except (TypeError, ValueError, OverflowError):  # rows of different lengths
+        return False
+    shape: tuple[int, ...] = () if count == 1 else (count,)
+    return values.dtype.kind in "iuf" and (count == 0 or values.shape == shape) and bool(np.isfinite(values).all())
 
 
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
     size: Vector3  # full edges along x, y, z [m]
+
+    def _sizes(self) -> dict[str, int]:
+        return {"size": 3}
 
     def _lengths(self) -> list[tuple[str, Any]]:
         return [(f"size along {axis}", edge) for axis, edge in zip("xyz", self.size, strict=True)]
@@ -88,6 +117,9 @@ class Box(Shape):
 @dataclass(frozen=True, slots=True)
 class Sphere(Shape):
     radius: float  # [m]
+
+    def _sizes(self) -> dict[str, int]:
+        return {"radius": 1}
 
     def _lengths(self) -> list[tuple[str, Any]]:
         return [("radius", self.radius)]
@@ -98,6 +130,9 @@ class Capsule(Shape):
     radius: float  # [m]
     length: float  # of the cylinder between the two half spheres, along z [m]
 
+    def _sizes(self) -> dict[str, int]:
+        return {"radius": 1, "length": 1}
+
     def _lengths(self) -> list[tuple[str, Any]]:
         return [("radius", self.radius), ("length", self.length)]
 
@@ -106,6 +141,9 @@ class Capsule(Shape):
 class Cylinder(Shape):
     radius: float  # [m]
     length: float  # along z [m]
+
+    def _sizes(self) -> dict[str, int]:
+        return {"radius": 1, "length": 1}
 
     def _lengths(self) -> list[tuple[str, Any]]:
         return [("radius", self.radius), ("length", self.length)]
@@ -116,6 +154,10 @@ class Mesh(Shape):
     file: str  # as written in the source
     scale: Vector3 = (1.0, 1.0, 1.0)
     path: str = ""  # where the file was when the source was read; "" if it was not there
+    missing: bool = field(default=False, kw_only=True)  # named by a robot's file and not there: it touches nothing
+
+    def _sizes(self) -> dict[str, int]:
+        return {"scale": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +183,8 @@ class HeightField(Shape):
             )
         object.__setattr__(self, "heights", tuple(map(tuple, grid.tolist())))
 
+    def _sizes(self) -> dict[str, int]:
+        return {"heights": 0, "size": 2}
+
     def _lengths(self) -> list[tuple[str, Any]]:
         return [("size along x", self.size[0]), ("size along y", self.size[1])]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-def _positive(value: Any) -> bool:
-    return _is_number(value) and 0.0 < value < math.inf

@@ -13,6 +13,7 @@ from linkwork.core.checks import as_path, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import FormatError, StateError
+from linkwork.importers.limits import checked_file
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import find_actions
@@ -216,7 +217,7 @@ def read_text(file: Path, name: str = "") -> str:
     """The text of a scene file; some editors put a mark before it, which is left out. name: what messages call it."""
     name = name or str(file)
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return checked_file(file).read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise FormatError(f"{name}: cannot be read, {error.strerror}.") from None
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.errors import LinkworkError
+from linkwork.importers.limits import checked_zip
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -53,7 +54,7 @@ def _beginning(model: Model, table: Mapping[str, Any], folder: Path, faults: Fau
     if table["kind"] == "file" and "file" in table:
         try:
             return _from_file(model, folder / table["file"])
-        except (LinkworkError, OSError, ValueError, KeyError, BadZipFile) as error:
+        except (LinkworkError, OSError, ValueError, KeyError, MemoryError, BadZipFile) as error:
             faults.add(("state", "file"), f"no state can be read from '{table['file']}': {error}")
             return None
     return model.neutral()
@@ -62,7 +63,7 @@ def _beginning(model: Model, table: Mapping[str, Any], folder: Path, faults: Fau
 def _from_file(model: Model, file: Path) -> State:
     """q and v of an .npz file, or the last state of a recording."""
     if file.suffix == ".npz":
-        with np.load(file, allow_pickle=False) as found:
+        with np.load(checked_zip(file), allow_pickle=False) as found:
             return model.state(found["q"], found.get("v"))
     from linkwork.record.recording import Recording
 

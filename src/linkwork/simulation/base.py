@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table
+from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import LinkworkError, StateError
@@ -34,8 +35,14 @@ def _other(name: str) -> str:
     return f"other {word}" if word.endswith("s") else f"another {word}"
 
 
-class LinkageSimulation(Copied, Loaded, Runnable):
-    """A linkage on which loads, efforts and motors act, at some time after so many steps."""
+class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
+    """A linkage on which loads, efforts and motors act, at some time after so many steps.
+
+    Threads may share one: calls wait for each other, and `run` lets others in between two pieces of steps.
+    """
+
+    _AT_ANY_TIME = ("run", "settings")
+    _ALSO = ("_remade_from",)
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
     _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes

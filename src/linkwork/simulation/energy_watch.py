@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 
-from linkwork.errors import LinkworkWarning
+from linkwork.core.warning import warn_user
 
 LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
 ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose: not a gain
-STACK_LEVEL = 5  # to the caller of `step`
 
 
 class EnergyWatch:
@@ -43,9 +41,7 @@ class EnergyWatch:
             advice = "Take shorter steps."
         else:
             advice = "Take shorter steps, or integrator='variational', which is made for this."
-        warnings.warn(
+        warn_user(
             f"energy grows without a source: it is {gain:.3g} J above its start, with at most {self.largest_kinetic:.3g} J "
-            f"in motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}",
-            LinkworkWarning,
-            stacklevel=STACK_LEVEL,
+            f"in motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}"
         )

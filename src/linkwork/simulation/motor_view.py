@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import shown
 from linkwork.core.describe import html_table, quoted
 from linkwork.core.names import did_you_mean, matching
+from linkwork.core.turns import TakesTurns
 from linkwork.errors import StateError
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
@@ -26,7 +27,7 @@ _COLUMNS = {"stiffness": M_STIFFNESS, "damping": M_DAMPING, "position": M_POSITI
 _NEEDS = {"position": "stiffness", "velocity": "damping"}
 
 
-class Motors:
+class Motors(TakesTurns):
     """The motors of some joints of a simulation, as vectors with one number per degree of freedom, in the model's order.
 
     legs = sim.motors["leg_*"]                  # by name, pattern, list of names, slice or number
@@ -38,6 +39,7 @@ class Motors:
 
     def __init__(self, sim: Loaded, bodies: IntArray):
         self._sim, self._bodies = sim, bodies
+        self._turn = getattr(sim, "_turn", self._turn)  # one lock for a simulation and its motors
         tree = sim.model.arrays.tree[bodies]
         each = tree[:, DOF]
         within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)

@@ -10,7 +10,6 @@ import re
 import signal
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,8 @@ from typing import Any
 
 from linkwork.core.checks import flag, function, not_negative, positive, whole
 from linkwork.core.progress import progress_bar
-from linkwork.errors import LinkworkWarning, StateError
+from linkwork.core.warning import warn_user
+from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.extremes import Extremes
 from linkwork.simulation.protocol import Callback, Report, RunReport, Simulation
@@ -251,7 +251,7 @@ class _Loop:
         words = str(found()) if found is not None else ""
         if words and id(self.sim) not in _advised:
             _advised[id(self.sim)] = self.sim
-            warnings.warn(words, LinkworkWarning, stacklevel=5)
+            warn_user(words)
         return words
 
     def _steps(self, interrupted: list[bool], bar: Callable[[int, str], None]) -> str:

@@ -7,14 +7,14 @@ up to λ, that of M⁻¹ diag(d). Both by power iteration, with `aba` for M⁻¹
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.warning import warn_user
 from linkwork.dynamics.front import forward_dynamics
-from linkwork.errors import LinkworkWarning, StateError
+from linkwork.errors import StateError
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -37,12 +37,10 @@ def warn_of_stiff_joints(model: Model, state: State, motor: FloatArray, integrat
     except StateError:
         return  # the step itself will say why there are no accelerations
     if h > longest:
-        warnings.warn(
+        warn_user(
             f"{integrator} takes springs, dampers and motors of joints explicitly, and these are too stiff for steps of "
             f"{h:g} s: they are unstable above some {longest:.2g} s. Take shorter steps, or implicit joints "
-            "(semi_implicit_euler or implicit_midpoint with implicit_joints=True).",
-            LinkworkWarning,
-            stacklevel=4,
+            "(semi_implicit_euler or implicit_midpoint with implicit_joints=True)."
         )
 
 

@@ -89,6 +89,9 @@ class Collector:
             self.add_capsule(body, place, shape.radius, shape.length)
         elif isinstance(shape, HeightField):
             self.rows.append((self.kind_of(id(shape), prototypes.height_field(shape)), body, place, (1.0, 1.0, 1.0)))
+        elif isinstance(shape, Mesh) and shape.missing:
+            self.unread.setdefault(shape.file, f"mesh file '{shape.file}' is absent")
+            return False
         elif isinstance(shape, Mesh) and shape.path:
             try:
                 self.rows.append((self.kind_of(("mesh", shape.path)), body, place, shape.scale))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,9 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.core.warning import warn_user
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
-from linkwork.errors import LinkworkWarning, StateError
+from linkwork.errors import StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -304,11 +304,9 @@ class QuasiStatics(TreeSimulation):
         bound, floor = error_bound(self._run, self.measure, (self._floor[0], self._floor[1]))
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
-            warnings.warn(
+            warn_user(
                 f"tolerance {goal:.1e} lies below the rounding floor {floor:.1e} of this linkage under its loads; "
-                "the error bound cannot go lower than that. Ask for a larger tolerance.",
-                LinkworkWarning,
-                stacklevel=4,
+                "the error bound cannot go lower than that. Ask for a larger tolerance."
             )
         return QuasiStaticsReport(
             n_computed=round(joints),

@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file
 from linkwork.importers.report import Report
 
 MARKER_RADIUS = 1e-3  # [m]; stands in for a missing mesh so that MuJoCo still works out its placement
@@ -30,6 +32,7 @@ def replace_missing_assets(mujoco: Any, spec: Any, report: Report) -> MissingMes
     """
     folder = Path(spec.modelfiledir)
     _drop_textures(spec, folder, report)
+    _refuse_endless_files(spec, folder, report)
     absent = {
         m.name or Path(m.file).stem: m for m in spec.meshes if m.file and not (folder / mesh_file(spec, m)).exists()
     }
@@ -55,6 +58,22 @@ def replace_missing_assets(mujoco: Any, spec: Any, report: Report) -> MissingMes
         report.note(_line(asset), f"{kind} file '{asset.file}' is absent", reason, group=kind)
         spec.delete(asset)
     return MissingMeshes(geoms)
+
+
+def _refuse_endless_files(spec: Any, folder: Path, report: Report) -> None:
+    """Devices, pipes and files beyond the limit, which MuJoCo would read to their end."""
+    named = [(mesh, folder / mesh_file(spec, mesh)) for mesh in spec.meshes if mesh.file]
+    named += [(one, folder / spec.meshdir / one.file) for one in (*spec.hfields, *spec.skins) if one.file]
+    for texture in spec.textures:
+        files = [file for file in (texture.file, *texture.cubefiles) if file]
+        named += [(texture, folder / spec.texturedir / file) for file in files]
+    for asset, file in named:
+        if file.exists():
+            try:
+                checked_file(file)
+            except FormatError as error:
+                report.fault(_line(asset), str(error))
+    report.raise_faults()
 
 
 def _found(folder: Path, directory: str, file: str) -> bool:

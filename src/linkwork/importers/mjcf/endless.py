@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from linkwork.errors import FormatError
-from linkwork.importers.limits import finite_number
+from linkwork.importers.limits import checked_file, finite_number
 from linkwork.importers.report import Report
 from linkwork.importers.xml_tree import Element, read_xml
 
@@ -16,8 +16,12 @@ DEEPEST_INCLUDE = 20
 
 
 def refuse_endless(root: Element, file: Path, report: Report) -> None:
-    """Notes a fault for every multiplication or reservation beyond the limits, in included files too."""
+    """Notes a fault for every multiplication or reservation beyond the limits, in included files too.
+
+    A file counts where it is included first: MuJoCo takes each file once.
+    """
     waiting: list[tuple[Element, Path, int, float]] = [(root, file, 0, 1.0)]
+    read = {_place(file)}
     while waiting:
         element, source, depth, times = waiting.pop()
         times *= _multiplied(element)
@@ -30,12 +34,39 @@ def refuse_endless(root: Element, file: Path, report: Report) -> None:
         if element.tag == "size":
             _check_size(element, report)
         waiting += [(child, source, depth, times) for child in element.children]
-        if element.tag == "include" and depth < DEEPEST_INCLUDE:
+        if element.tag == "include":
             other = file.parent / element.attributes.get("file", "")
-            try:
-                waiting.append((read_xml(other), other, depth + 1, times))
-            except FormatError:
-                continue  # MuJoCo tells better what is wrong with an include
+            line = element.line if source == file else 0
+            if _place(other) in read:
+                report.fault(line, f"<include> names '{other.name}' again; MuJoCo takes each file once.")
+            elif depth >= DEEPEST_INCLUDE:
+                report.fault(line, f"<include> of '{other.name}' is the {DEEPEST_INCLUDE + 1}th inside another.")
+            elif _exists(other):
+                read.add(_place(other))
+                try:
+                    checked_file(other)
+                except FormatError as error:  # a pipe or a device, which MuJoCo would read without end
+                    report.fault(line, f"<include> of what cannot be read: {error}")
+                    continue
+                try:
+                    waiting.append((read_xml(other), other, depth + 1, times))
+                except FormatError:
+                    continue  # MuJoCo tells better what is wrong with an include
+
+
+def _place(file: Path) -> str:
+    """One text per file, however its path is written."""
+    try:
+        return str(file.resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links, a zero byte
+        return str(file)
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _multiplied(element: Element) -> float:

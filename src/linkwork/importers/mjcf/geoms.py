@@ -36,7 +36,7 @@ def geom_shapes(
         shape: Shape | None
         if g in absent:
             file, scale = absent[g]
-            shape = Mesh(file, scale, placement=here)  # its path stays empty: the file is absent
+            shape = Mesh(file, scale, placement=here, missing=True)
         else:
             shape = _shape(mujoco, spec, model, g, here)
         if shape is None:
@@ -143,4 +143,5 @@ def _mesh(spec: Any, model: Any, m: int, here: Pose) -> Shape | None:
     x, y, z = map(float, np.asarray(mesh.scale))
     file = mesh_file(spec, mesh)
     path = (Path(spec.modelfiledir) / file).absolute()
-    return Mesh(file, (x, y, z), str(path) if path.is_file() else "", placement=here @ centred.inverse())
+    found = str(path) if path.is_file() else ""
+    return Mesh(file, (x, y, z), found, placement=here @ centred.inverse(), missing=not found)

@@ -108,7 +108,7 @@ def _geometry(shape: Element, owner: str, read: AttributeReader) -> Shape | None
             read.report.note(
                 shape.line, f"mesh file '{file}' is absent", "its shape is kept by file name", group="absent mesh"
             )
-        return Mesh(file, read.vector(shape, "scale", owner, (1.0, 1.0, 1.0)), path)
+        return Mesh(file, read.vector(shape, "scale", owner, (1.0, 1.0, 1.0)), path, missing=not path)
     return None
 
 

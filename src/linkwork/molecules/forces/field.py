@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.front import inverse_dynamics
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
@@ -37,8 +38,8 @@ FloatArray = NDArray[np.float64]
 SKIN = 0.1  # [nm] how much further than the cutoff the list of neighbours reaches
 
 
-class FieldQuestions:
-    """What follows from `wrenches` for every engine."""
+class FieldQuestions(TakesTurns):
+    """What follows from `wrenches` for every engine. Threads that share a field wait for each other."""
 
     model: Model
 

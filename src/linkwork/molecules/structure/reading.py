@@ -12,6 +12,7 @@ from typing import Any
 
 from linkwork.core.checks import shown
 from linkwork.errors import FormatError
+from linkwork.importers.limits import checked_file, checked_gzip
 from linkwork.molecules import extras
 from linkwork.molecules.structure.report import PreparationReport
 
@@ -49,6 +50,7 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
         raise FormatError(f"{file}: there is no such file.")
     if not str(file).lower().endswith(SUFFIXES):
         raise FormatError(f"{file}: a structure file ends in one of {', '.join(SUFFIXES)}.")
+    checked_gzip(file) if file.suffix.lower() == ".gz" else checked_file(file)
     try:
         structure = gemmi.read_structure(str(file))
         structure.setup_entities()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,8 @@ from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.core.describe import table_of_attributes
-from linkwork.errors import LinkworkWarning, StateError
+from linkwork.core.warning import warn_user
+from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.simulation.touching import arrays as ta
@@ -311,11 +311,9 @@ class Touching:
         self._has_told_of_turns = True
         body = turned - 1 if bodies is None else int(bodies[turned - 1])
         speed = float(np.linalg.norm(self.touch.twists[turned - 1, :3]))
-        warnings.warn(
+        warn_user(
             f"body '{self.model.body_names[body]}' turns by {speed * h:.3g} rad in one step of {h:g} s. Contact and limits "
-            "cannot follow that, and what comes after is not to be trusted; take smaller steps.",
-            LinkworkWarning,
-            stacklevel=4,
+            "cannot follow that, and what comes after is not to be trusted; take smaller steps."
         )
 
     def warn_of_overlaps(self, poses: FloatArray) -> None:
@@ -338,9 +336,7 @@ class Touching:
         if worst:
             shown = "; ".join(f"'{a}' {depth:.3g} m inside '{b}'" for depth, (a, b) in worst[:NAMED_AT_MOST])
             more = f" and {len(worst) - NAMED_AT_MOST} more pairs" if len(worst) > NAMED_AT_MOST else ""
-            warnings.warn(
+            warn_user(
                 f"model '{self.model.name}' begins with bodies inside each other: {shown}{more}. Steps push them apart; "
-                "begin apart, or name pairs that are to overlap in Contact(ignore=...).",
-                LinkworkWarning,
-                stacklevel=3,
+                "begin apart, or name pairs that are to overlap in Contact(ignore=...)."
             )
