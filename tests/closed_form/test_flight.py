@@ -1,4 +1,4 @@
-"""Bodies and linkages in flight by semi-implicit Euler: spin does not depend on speed, and centres of mass go straight on."""
+"""Bodies and linkages in flight by semi-implicit Euler: spin does not depend on speed, centres of mass go straight on."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def planar_chain(gravity=(0.0, 0.0, 0.0), links=10, **base):
 
 
 def along_plane(model, momentum):
-    """Momentum along the motions of the planar base: two directions of the plane, and about the world's origin across it."""
+    """Momentum along the motions of the planar base: two directions of the plane, and about the origin across it."""
     R = np.reshape(lw.Pose(rpy=(0.2, 0.0, 0.0)).rotation, (3, 3))
     return np.array([R[:, 0] @ momentum.linear, R[:, 2] @ momentum.linear, R[:, 1] @ momentum.angular])
 
