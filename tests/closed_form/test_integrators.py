@@ -99,9 +99,10 @@ def test_a_body_that_does_not_turn_falls_on_a_parabola(integrator):
     t = steps * h
     late = h if integrator == "semi_implicit_euler" else 0.0
     expected = start.q[:3] + start.v[3:] * t + 0.5 * model.gravity * t * (t + late)
-    # a hundred additions to numbers of order ten, and to angular momenta of order a hundred
+    # a hundred additions to numbers of order ten
     assert sim.state.q[:3] == pytest.approx(expected, abs=1e-11)
-    assert sim.state.v[3:] == pytest.approx(start.v[3:] + model.gravity * t, abs=1e-11)
+    # and to angular momenta of order a hundred, over moments of 0.008 kg·m²: so much it turns, and its axes with it
+    assert sim.state.v[3:] == pytest.approx(start.v[3:] + model.gravity * t, abs=3e-10)
     assert sim.time == pytest.approx(t)
     assert sim.steps_done == steps
 

@@ -208,6 +208,7 @@ class _Builder:
 
 
 def _ignored(model: Model, settings: Contact) -> IntArray:
+    """Keys of pairs that never touch: those named, and bodies that a loop joins, as those along the tree never do."""
     entities = {name: model.n_bodies + j for j, (name, _) in enumerate(model.obstacles)}
     stride = key_stride(model.n_bodies, len(model.obstacles))
     keys = set()
@@ -217,6 +218,10 @@ def _ignored(model: Model, settings: Contact) -> IntArray:
             continue
         i, j = (x if x >= 0 else model.n_bodies + len(model.obstacles) for x in (i, j))
         keys.add(min(i, j) * stride + max(i, j))
+    for loop in model.loops:
+        i, j = sorted((loop.body_a, loop.body_b))
+        if 0 <= i < j:
+            keys.add(i * stride + j)
     return np.array(sorted(keys), dtype=np.int64)
 
 

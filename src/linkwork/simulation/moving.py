@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
-from linkwork.model.layout import ARMATURE, DOF_COLUMNS, FREE, KIND, PARENT, V
+from linkwork.model.layout import (
+    ARMATURE,
+    COMPOUND,
+    DOF,
+    DOF_COLUMNS,
+    FREE,
+    KIND,
+    PARENT,
+    SCREW,
+    SCREW_AXIS,
+    SCREW_SLIDE,
+    V,
+)
 from linkwork.model.model import Model
 from linkwork.simulation.loads import LOAD_COLUMNS
 from linkwork.simulation.motors import MOTOR_COLUMNS
@@ -65,6 +77,7 @@ NUMBERS = DEBT_BEFORE + 1
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
 CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED = -7, -8, -9  # of steps with contact
 
+LEAST_ANGLE = 1e-3  # [rad] between the two slides of a planar joint
 EFFORT_PARTS = 5  # columns of `acted`
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
 
@@ -107,10 +120,11 @@ class Moving(NamedTuple):
     change: Float2  # (n, 120) of variational steps; no rows for others
     change_dof: Float2  # (nv, 32)
     # momentum of floating trees
-    base: Int1  # (t,) body on each free joint to the world
+    base: Int1  # (t,) body on each free or planar joint to the world
     tree_of: Int1  # (n,) floating tree of each body, or -1
     kept: Float2  # (t, 6) momentum about the world's origin that each is to have
     start_kept: Float2  # (t, 6)
+    centre: Float2  # (t, 3) where the centre of mass of each is to be at the end of the step [m]
     composite: Float2  # (n, 16)
     counts: Int1
     numbers: Float1
@@ -171,6 +185,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         tree_of=tree_of,
         kept=np.zeros((bases.size, 6)),
         start_kept=np.zeros((bases.size, 6)),
+        centre=np.zeros((bases.size, 3)),
         composite=untouched(n, COMPOSITE_COLUMNS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         numbers=np.zeros(NUMBERS),
@@ -198,12 +213,34 @@ def has_limited_motors(model: Model) -> bool:
     return bool(np.isfinite(model.effort_limit).any() or np.isfinite(model.velocity_limit).any())
 
 
-def floating_trees(model: Model) -> tuple[IntArray, IntArray]:
-    """Bodies on free joints to the world that nothing but external wrenches can push, and the tree of each body, or -1.
+def has_armature(model: Model, base: int) -> bool:
+    first, count = model.arrays.tree[base, [V, DOF]]
+    return bool(model.arrays.dof[first : first + count, ARMATURE].any())
 
-    With armature on its free joint a tree has momentum that no body carries; loops tie trees to others or to the world.
+
+def is_planar(model: Model, base: int) -> bool:
+    """Whether a body slides freely along two directions and then turns about one across both."""
+    kind, first, count, screw = model.arrays.tree[base, [KIND, V, DOF, SCREW]]
+    if kind != COMPOUND or count != 3:
+        return False
+    rows = slice(first, first + count)
+    if np.isfinite(model.lower[rows]).any() or np.isfinite(model.upper[rows]).any():
+        return False
+    axis, slide = (model.arrays.screws[screw : screw + 3, at : at + 3] for at in (SCREW_AXIS, SCREW_SLIDE))
+    if axis[:2].any() or slide[2].any():
+        return False
+    area = np.linalg.norm(np.cross(slide[0], slide[1]))
+    return bool(area > LEAST_ANGLE and np.abs(slide[:2] @ axis[2]).max() < 1e-9)
+
+
+def floating_trees(model: Model) -> tuple[IntArray, IntArray]:
+    """Bodies on free and planar joints to the world that nothing but external wrenches can push, and the tree of each body,
+    or -1.
+
+    With armature on that joint a tree has momentum that no body carries; loops tie trees to others or to the world, and so
+    do limits of a planar joint.
     """
-    tree, dof = model.arrays.tree, model.arrays.dof
+    tree = model.arrays.tree
     starts = np.flatnonzero(tree[:, PARENT] < 0)  # bodies are numbered depth first, so trees are runs of them
     of = np.repeat(np.arange(starts.size), np.diff(starts, append=model.n_bodies))
     tied: set[int] = set()
@@ -213,7 +250,7 @@ def floating_trees(model: Model) -> tuple[IntArray, IntArray]:
     free = [
         k
         for k, base in enumerate(starts.tolist())
-        if k not in tied and tree[base, KIND] == FREE and not dof[tree[base, V] : tree[base, V] + 6, ARMATURE].any()
+        if k not in tied and (tree[base, KIND] == FREE or is_planar(model, base)) and not has_armature(model, base)
     ]
     number = np.full(starts.size + 1, -1, dtype=np.int64)
     number[free] = np.arange(len(free))

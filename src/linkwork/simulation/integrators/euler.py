@@ -1,8 +1,9 @@
 """Semi-implicit Euler: v ← v + h q̈(q, v), then q ← q ⊕ h v with the new v. Order 1, one evaluation."""
 
-from linkwork.core.jit import inlined
-from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.momentum import add_impulses, momentum_leaf_to_root
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.integrators.straight import go_straight, speed_up
+from linkwork.simulation.momentum import add_efforts_of_bases, add_impulses, aim_centres, momentum_leaf_to_root
 from linkwork.simulation.moving import COMPOSITES_READY, KEEPS_MOMENTUM, OK, moving_of
 
 
@@ -21,7 +22,16 @@ def resume(table, h, bad):
         return bad
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_impulses(table, h)
-    for k in range(s.v.shape[0]):
-        s.v[k] += h * s.qdd[k]
-    integrate(s.tree, s.q, s.v, h, s.q)
+    move(table, h)
     return DONE
+
+
+@routine
+def move(table, h):
+    """From the accelerations of the start, with the velocities there in `v`, to the end of the step."""
+    s = moving_of(table)
+    speed_up(s, h)
+    if s.counts[KEEPS_MOMENTUM] != 0:
+        add_efforts_of_bases(table, h)
+        aim_centres(table, h)
+    go_straight(s, s.v, h)

@@ -22,11 +22,11 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
-from linkwork.model.joint_kernels import quaternion_at
-from linkwork.model.layout import COMPOUND, DOF, FREE, HELICAL, KIND, PARENT, Q, V
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.accelerate import place_and_move
 from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.integrators.straight import go_straight, speed_up
+from linkwork.simulation.momentum import add_efforts_of_bases, aim_centres
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
 from linkwork.simulation.touching.answers import answer, answer_matrix, to_world
 from linkwork.simulation.touching.arrays import (
@@ -54,7 +54,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
@@ -71,15 +71,7 @@ def free_motion(table, h):
     t = touch_of(table)
     for i in range(s.tree.shape[0]):
         store6(t.before, i, 0, load6(s.work, i, TWIST))
-    for k in range(s.v.shape[0]):
-        s.v[k] += h * s.qdd[k]
-    for i in range(s.tree.shape[0]):
-        if s.tree[i, KIND] == FREE:
-            j = s.tree[i, V]
-            w = (s.start_v[j], s.start_v[j + 1], s.start_v[j + 2])
-            x = cross3(w, (s.start_v[j + 3], s.start_v[j + 4], s.start_v[j + 5]))
-            for d in range(3):
-                s.v[j + 3 + d] += h * x[d]
+    speed_up(s, h)
     for i in range(s.tree.shape[0]):
         twist = place_and_move(s, i)
         store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
@@ -282,9 +274,8 @@ def move_on(table, h, limits):
         share = shorten_push(s, x.answer, problem, system_of(table).report[PENETRATION], h)
         for k in range(s.v.shape[0]):
             s.u[k] += share * x.change[k]
-    note_momentum(s, t, problem, h)
-    integrate(s.tree, s.q, s.u, h, s.q)
-    turn_with_frames(s, h)
+    note_momentum(table, h)
+    go_straight(s, s.u, h)
     note_report(t, system_of(table).report, h)
 
 
@@ -320,41 +311,31 @@ def shorten_push(s, moved, problem, deepest, h):
 
 
 @inlined
-def turn_with_frames(s, h):
-    """Free joints go straight, as contact was solved; their axes have turned: the same velocities in the new ones."""
-    for i in range(s.tree.shape[0]):
-        if s.tree[i, KIND] == FREE:
-            j = s.tree[i, V]
-            k = s.tree[i, Q]
-            x = matvec3(quaternion_matrix(quaternion_at(s.start_q, k + 3)), (s.u[j + 3], s.u[j + 4], s.u[j + 5]))
-            for d in range(3):
-                s.q[k + d] = s.start_q[k + d] + h * x[d]
-            R = quaternion_matrix(quaternion_exp((h * s.u[j], h * s.u[j + 1], h * s.u[j + 2])))
-            v = tmatvec3(R, (s.v[j + 3], s.v[j + 4], s.v[j + 5]))
-            for d in range(3):
-                s.v[j + 3 + d] = v[d]
-
-
-@inlined
-def note_momentum(s, t, problem, h):
+def note_momentum(table, h):
     """Impulses change the momentum that floating trees are to have.
 
     To correct coordinates takes no impulse, but moves the centre of mass by h Σf / m past the world's origin: the momentum
     about that point changes with it. What a tree does to itself, by limits or by touching itself, moves no centre of mass.
     """
+    s = moving_of(table)
     if s.counts[KEEPS_MOMENTUM] == 0:
         return
+    t = touch_of(table)
+    problem = problem_of(table)
     for r in range(t.counts[SLOTS]):
         tree = s.tree_of[t.reached[r]]
         if tree >= 0:
             f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
             n = (problem.impulse[6 * r], problem.impulse[6 * r + 1], problem.impulse[6 * r + 2])
             add_to6(s.kept, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
+    add_efforts_of_bases(table, h)
+    aim_centres(table, h)
     for r in range(t.counts[SLOTS]):
         tree = s.tree_of[t.reached[r]]
         if tree >= 0 and s.base[tree] >= 0:
             f = (problem.push[6 * r + 3], problem.push[6 * r + 4], problem.push[6 * r + 5])
             moved = scale3(h / s.composite[s.base[tree], 0], f)
+            store3(s.centre, tree, 0, add3(load3(s.centre, tree, 0), moved))
             n = cross3(moved, load3(s.kept, tree, 3))
             add_to6(s.kept, tree, 0, join(n, (0.0, 0.0, 0.0)))
 

@@ -11,7 +11,8 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT, note_efforts
 from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.integrators.chart import DONE, integrate
+from linkwork.simulation.integrators.chart import DONE
+from linkwork.simulation.integrators.euler import move
 from linkwork.simulation.loop_forces import close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
@@ -267,6 +268,4 @@ def end_untouched(table, h):
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
-    for k in range(s.v.shape[0]):
-        s.v[k] += h * s.qdd[k]
-    integrate(s.tree, s.q, s.v, h, s.q)
+    move(table, h)
