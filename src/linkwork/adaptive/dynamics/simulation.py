@@ -206,7 +206,7 @@ class AdaptiveDynamics(RegionHistory):
     def active_bodies(self) -> IntArray:
         """Bodies carried by active joints, ascending."""
         bodies = self._bodies_of(self._run.active[: self._run.counts[ACTIVE_COUNT]])
-        return bodies[self._mechanism.tree[bodies, DOF] > 0]
+        return bodies[(self._mechanism.tree[bodies, DOF] > 0) & (self._run.waits[bodies] == 0)]
 
     @property
     def energy(self) -> Energy:
@@ -361,13 +361,13 @@ class AdaptiveDynamics(RegionHistory):
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
         patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)
-        self._since_update = 0
+        stepped, self._since_update = self._since_update > 0, 0
         self._count_steps()
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             if self._touching is not None:
                 self._touching.watch(patience)
             return  # nothing is hidden, and nothing could change
-        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience)
+        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped)
         if chosen != self._chosen:
             self._choice[:] = self._chosen = chosen
         if self._pieces is not None and not wants_all:
