@@ -34,6 +34,7 @@ IntArray = NDArray[np.int64]
 
 LEAST_DAMPING = 1e-8  # more than on a tree: rows are answered by differences of large numbers
 REDUNDANT = 1e-11  # part of the largest eigenvalue below which rows say what others say
+AVOID_WEIGHT = 1e3  # of obstacles beside the heaviest target: a target within one gives way
 CLOSING_STEPS = 12
 CLOSED = 1e-12  # gap, as a part of the model's length, to which every place is closed
 NAME = "center of mass"
@@ -73,7 +74,7 @@ class ConstrainedSearch(Search):
         self.first_avoid = len(rows)
         length = TURN_LENGTH * model_length(model)
         self.com_weight = (1.0 / length**2) / self.heaviest if self.com is not None else 0.0
-        self.avoid_weight = 1.0 / length**2
+        self.avoid_weight = AVOID_WEIGHT / length**2
         if not rows:
             self.arrays.origin[:] = self.com if self.com is not None else 0.0
         self.size = (0 if self.com is None else 3) + (0 if self.plan is None else self.plan.count)
@@ -141,7 +142,7 @@ class ConstrainedSearch(Search):
 
     # --------------------------------------------------------------------------------------------------------- descent
 
-    def descend(self, flat: float, with_posture: bool = False) -> Ended:
+    def descend(self, flat: float) -> Ended:
         arrays, settings = self.arrays, self.settings
         iterations, factor, reason, largest = 0, de.FIRST, "iterations", math.inf
         closed = self.closed(arrays.q)
@@ -149,24 +150,23 @@ class ConstrainedSearch(Search):
             return self._ended("stalled", 0, math.inf)
         arrays.q[:] = closed
         cost = self.cost_at(arrays.q)
-        lean = self._lean_cost(arrays.q) if with_posture else 0.0
         while iterations < settings.max_iterations:
-            sweeps.prepare(self.table)
+            de.prepare(self.table)
             J, missing = self.rows_here(arrays.q)
-            if not with_posture and self.is_reached():
+            if self.is_reached():
                 reason = "reached"
                 break
-            tree_pull = arrays.gradient + (self._lean_pull(arrays.q) if with_posture else 0.0)
+            tree_pull = arrays.gradient.copy()
             pull, largest = self.hold_pressed(tree_pull, J)
-            if not largest > flat * math.sqrt(cost + lean):
+            if not largest > flat * math.sqrt(cost):
                 reason = "nearest"
                 break
             iterations += 1
-            found = self.try_steps(tree_pull, pull, J, missing, (cost, lean), factor, with_posture)
+            found = self.try_steps(tree_pull, pull, J, missing, cost, factor)
             if found is None:
-                reason = "nearest" if largest <= 1e-5 * math.sqrt(cost + lean) else "stalled"
+                reason = "nearest" if largest <= 1e-5 * math.sqrt(cost) else "stalled"
                 break
-            q, cost, lean, factor = found
+            q, cost, factor = found
             arrays.q[:] = q
         self.cost_at(arrays.q)
         self.counts[de.C_SWEEPS] += 1.0
@@ -182,10 +182,10 @@ class ConstrainedSearch(Search):
 
     def try_steps(
         self, tree_pull: FloatArray, pull: FloatArray, J: FloatArray, missing: FloatArray,
-        costs: tuple[float, float], factor: float, with_posture: bool,
-    ) -> tuple[FloatArray, float, float, float] | None:  # fmt: skip
-        """The first of ever more damped steps that is good enough: coordinates, costs, next factor; None without one."""
-        arrays, total = self.arrays, sum(costs)
+        total: float, factor: float,
+    ) -> tuple[FloatArray, float, float] | None:  # fmt: skip
+        """The first of ever more damped steps that is good enough: coordinates, cost, next factor; None without one."""
+        arrays = self.arrays
         share = 1.0 / max(self.freedoms.size, 1)
         pressed, metric = arrays.held.copy(), arrays.dof[:, at.METRIC]
         kept = arrays.target.copy()
@@ -193,19 +193,18 @@ class ConstrainedSearch(Search):
             damping = max(factor * total * share, LEAST_DAMPING)
             arrays.held[:] = pressed
             x = self.step(tree_pull, J, missing, damping)
-            sweeps.move_trial(self.table, x)
+            de.move_trial(self.table, x)
             trial = self.closed(self._with_trial())
             promised = float(pull @ x + damping * (metric * x) @ x)
             if trial is not None and promised > 0.0:
                 cost = self.cost_at(trial)
-                lean = self._lean_cost(trial) if with_posture else 0.0
-                gained = total - cost - lean
+                gained = total - cost
                 if gained >= de.ENOUGH * promised:
                     if gained > de.GOOD * promised:
                         factor = max(factor * de.LESS, de.LEAST)
-                    return trial, cost, lean, factor
+                    return trial, cost, factor
             arrays.target[:] = kept
-            sweeps.prepare(self.table)
+            de.prepare(self.table)
             factor = max(factor, LEAST_DAMPING / max(total * share, 1e-300)) * de.MORE
             if not damping < 1e8:
                 arrays.held[:] = pressed
@@ -280,7 +279,7 @@ class ConstrainedSearch(Search):
         try:
             for _ in range(CLOSING_STEPS):
                 arrays.q[:] = q
-                sweeps.prepare(self.table)
+                de.prepare(self.table)
                 J, missing = self.rows_here(q)
                 J, missing = J[-self.plan.count :], missing[-self.plan.count :]
                 gap = float(np.abs(missing).max(initial=0.0))
@@ -305,12 +304,15 @@ class ConstrainedSearch(Search):
 
     # ------------------------------------------------------------------------------------------------ posture and starts
 
-    def _lean_cost(self, q: FloatArray) -> float:
-        away = self.model.difference(q, self.arrays.rest)[self.freedoms]
-        return float(self.arrays.dof[self.freedoms, layout.STIFFNESS] @ away**2)
-
-    def _lean_pull(self, q: FloatArray) -> FloatArray:
-        return np.asarray(self.arrays.dof[:, layout.STIFFNESS] * self.model.difference(q, self.arrays.rest))
+    def leaning_step(self) -> FloatArray:
+        arrays = self.arrays
+        de.prepare(self.table)
+        self.cost_at(arrays.q)
+        J, missing = self.rows_here(arrays.q)
+        weight = LEAST_DAMPING * arrays.dof[:, at.METRIC]
+        pull = arrays.gradient + weight * self.model.difference(arrays.q, arrays.rest)
+        self.hold_pressed(pull, J)
+        return self.step(pull, J, missing, LEAST_DAMPING)
 
     def admissible(self, q: FloatArray) -> FloatArray | None:
         inside = self.within_limits(q)
@@ -324,9 +326,6 @@ class ConstrainedSearch(Search):
         except StateError:
             return None
         return self.closed(self.within_limits(assembled))
-
-    def measure(self) -> None:
-        self.cost_at(self.arrays.q)
 
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:

@@ -23,7 +23,6 @@ from linkwork.reach.sweeps import (
     lift_leaf_to_root,
     move,
     place_root_to_leaf,
-    posture_cost,
     pull_bodies,
     screws_in_world,
     substitute_root_to_leaf,
@@ -35,7 +34,7 @@ from linkwork.spatial.vectors import ZERO6
 REACHED, NEAREST, STALLED, OUT_OF_ITERATIONS = 0, 1, 2, 3
 
 # Entries of `rules` and of what is counted.
-R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_POSTURE, RULES = 0, 1, 2, 3, 4, 5
+R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, RULES = 0, 1, 2, 3, 4
 C_ITERATIONS, C_SWEEPS, C_COST, C_GRADIENT, C_UNSEEN, COUNTS = 0, 1, 2, 3, 4, 5
 
 LEAST_DAMPING = 1e-10  # of the second derivative of one target: below it, rounding makes up the pivots of joints
@@ -60,7 +59,6 @@ def descend(table, rules, counts):
 @routine
 def descend_from_here(table, rules, counts):
     s = reaching_of(table)
-    with_posture = rules[R_POSTURE] != 0.0
     size = s.path.shape[0]
     freedoms = 0
     for k in range(size):
@@ -68,34 +66,30 @@ def descend_from_here(table, rules, counts):
     share = 1.0 / max(freedoms, 1)
     here, there = 0, size
     cost = place_root_to_leaf(table, s.q, here)
-    posture = posture_cost(table, s.q) if with_posture else 0.0
     factor = FIRST
     counts[C_UNSEEN] = 0.0
     reason = OUT_OF_ITERATIONS
     for _ in range(int(rules[R_ITERATIONS])):
-        if not with_posture and is_reached(s, rules):
+        if is_reached(s, rules):
             reason = REACHED
             break
         pull_bodies(table, here)
         screws_in_world(table, s.q, here)
-        gradient_leaf_to_root(table, s.q, with_posture)
+        gradient_leaf_to_root(table, s.q, False)
         pushed = hold_pressed_joints(s)
         counts[C_GRADIENT] = pushed
-        if not pushed > rules[R_GRADIENT] * (cost + posture) ** 0.5:
+        if not pushed > rules[R_GRADIENT] * cost**0.5:
             reason = NEAREST
             break
         counts[C_ITERATIONS] += 1.0
-        factor, gained, new_cost, new_posture = try_steps(
-            table, counts, with_posture, here, there, (cost, posture), factor, share
-        )
+        factor, gained, cost = try_steps(table, counts, here, there, cost, factor, share)
         if not gained:
             reason = STALLED
             break
-        cost, posture = new_cost, new_posture
         here, there = there, here
         keep_trial(s)
     cost = place_root_to_leaf(table, s.q, 0)  # misses and poses as they are
-    if not with_posture and is_reached(s, rules):
+    if is_reached(s, rules):
         reason = REACHED
     counts[C_COST] = cost
     return reason
@@ -149,32 +143,67 @@ def hold_pressed_joints(s):
 
 
 @routine
-def try_steps(table, counts, with_posture, here, there, costs, factor, share):
-    """Steps of growing damping until one is good enough; returns the next factor, whether there was one, its costs."""
+def try_steps(table, counts, here, there, cost, factor, share):
+    """Steps of growing damping until one is good enough; returns the next factor, whether there was one, and its cost."""
     s = reaching_of(table)
-    cost, posture = costs
-    total = cost + posture
     while True:
-        damping = max(factor * total * share, LEAST_DAMPING)
-        step_within_limits(table, counts, damping, with_posture, here)
+        damping = max(factor * cost * share, LEAST_DAMPING)
+        step_within_limits(table, counts, damping, False, here)
         move(table, s.q, s.step, s.trial)
         new_cost = place_root_to_leaf(table, s.trial, there)
-        new_posture = posture_cost(table, s.trial) if with_posture else 0.0
         promised = promised_decrease(s, damping)
-        gained = total - new_cost - new_posture
+        gained = cost - new_cost
         if promised > 0.0 and gained >= ENOUGH * promised:
             if gained > GOOD * promised:
                 factor = max(factor * LESS, LEAST)
             elif gained < POOR * promised:
                 factor *= 2.0
-            return factor, True, new_cost, new_posture
-        factor = max(factor, LEAST_DAMPING / max(total * share, 1e-300)) * MORE
-        if 0.0 < promised <= NOISE * total and abs(gained) <= NOISE * total and counts[C_UNSEEN] < UNSEEN:
+            return factor, True, new_cost
+        factor = max(factor, LEAST_DAMPING / max(cost * share, 1e-300)) * MORE
+        if 0.0 < promised <= NOISE * cost and abs(gained) <= NOISE * cost and counts[C_UNSEEN] < UNSEEN:
             counts[C_UNSEEN] += 1.0
-            return factor, True, new_cost, new_posture
+            return factor, True, new_cost
         if not damping < LARGEST:
-            return factor, False, cost, posture
+            return factor, False, cost
         hold_pressed_joints(s)  # those that this step held are free again
+
+
+@kernel
+def lean(table, counts):
+    """The step that keeps the targets to first order and goes towards the posture; its weight stands as stiffness."""
+    s = reaching_of(table)
+    place_root_to_leaf(table, s.q, 0)
+    pull_bodies(table, 0)
+    screws_in_world(table, s.q, 0)
+    gradient_leaf_to_root(table, s.q, True)
+    hold_pressed_joints(s)
+    step_within_limits(table, counts, 0.0, True, 0)
+
+
+@kernel
+def prepare(table):
+    """Poses, screws and the gradient of the targets at `q`; returns Σ w e²."""
+    s = reaching_of(table)
+    cost = place_root_to_leaf(table, s.q, 0)
+    pull_bodies(table, 0)
+    screws_in_world(table, s.q, 0)
+    gradient_leaf_to_root(table, s.q, False)
+    return cost
+
+
+@kernel
+def step_along(table, damping, counts):
+    """The step for the gradient as it stands, within limits; after `prepare`."""
+    s = reaching_of(table)
+    hold_pressed_joints(s)
+    step_within_limits(table, counts, damping, False, 0)
+
+
+@kernel
+def move_trial(table, step):
+    """trial ← q ⊕ step, no joint beyond its limits."""
+    s = reaching_of(table)
+    move(table, s.q, step, s.trial)
 
 
 @inlined

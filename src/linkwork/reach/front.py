@@ -12,11 +12,10 @@ from linkwork.core.checks import flag, numbers, positive, shown, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
-from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reach.constrained import ConstrainedSearch, asks_more
-from linkwork.reach.search import TURN_LENGTH, Search, Settings, found_search, misses, model_length
+from linkwork.reach.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
 from linkwork.reach.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
 
@@ -24,7 +23,6 @@ FloatArray = NDArray[np.float64]
 
 FEW = 30  # degrees of freedom up to which another attempt costs next to nothing
 ESCAPES = 7  # further descents from a start whose first one ends in a dead end, for arms of few joints
-AT_LIMIT = 1e-9  # [rad or m]
 
 Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 
@@ -136,19 +134,16 @@ def _result(model: Model, search: Search, ended: Any, settings: Settings) -> Rea
         iterations=ended.iterations,
         sweeps=ended.sweeps,
         descents=ended.descents,
-        at_limits=_at_limits(model, ended.q) if settings.limits else (),
+        at_limits=_at_limits(search, ended.q) if settings.limits else (),
         gradient=ended.gradient,
         clearance=ended.clearance,
         gap=ended.gap,
     )
 
 
-def _at_limits(model: Model, q: FloatArray) -> tuple[str, ...]:
-    limited = np.flatnonzero(np.isfinite(model.lower) | np.isfinite(model.upper))
-    if not limited.size:
-        return ()
-    tree = model.arrays.tree
-    joint = np.searchsorted(tree[:, layout.V], limited, side="right") - 1
-    value = q[tree[joint, layout.Q] + limited - tree[joint, layout.V]]
-    at = (value - model.lower[limited] <= AT_LIMIT) | (model.upper[limited] - value <= AT_LIMIT)
-    return tuple(dict.fromkeys(model.joint_names[i] for i in joint[at].tolist()))
+def _at_limits(search: Search, q: FloatArray) -> tuple[str, ...]:
+    rows, coordinates = search.limited
+    value = q[coordinates]
+    at = (value - search.arrays.lower[rows] <= AT_LIMIT) | (search.arrays.upper[rows] - value <= AT_LIMIT)
+    model = search.model
+    return tuple(dict.fromkeys(model.joint_names[model.joint_of(j)] for j in rows[at].tolist()))

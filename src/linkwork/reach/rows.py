@@ -9,12 +9,9 @@ from linkwork.model.layout import DOF, V
 from linkwork.reach.arrays import BIAS, HELD, SCREW, reaching_of
 from linkwork.reach.sweeps import (
     eliminate_leaf_to_root,
-    gradient_leaf_to_root,
     lift_leaf_to_root,
-    move,
     place_root_to_leaf,
     pull_bodies,
-    screws_in_world,
     substitute_root_to_leaf,
 )
 from linkwork.spatial.memory import add_to6, load6, store6
@@ -25,17 +22,6 @@ from linkwork.spatial.vectors import ZERO6, dot6
 def place_at(table, q):
     """Poses at q, into the first rows; returns Σ w e² of the targets."""
     return place_root_to_leaf(table, q, 0)
-
-
-@kernel
-def prepare(table):
-    """Poses, screws and the gradient of the targets at `q`; returns Σ w e²."""
-    s = reaching_of(table)
-    cost = place_root_to_leaf(table, s.q, 0)
-    pull_bodies(table, 0)
-    screws_in_world(table, s.q, 0)
-    gradient_leaf_to_root(table, s.q, False)
-    return cost
 
 
 @kernel
@@ -80,10 +66,3 @@ def solve_rows(table, damping, right, moves, out):
             i = s.path[k]
             for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
                 out[r, j] = s.step[j]
-
-
-@kernel
-def move_trial(table, step):
-    """trial ← q ⊕ step, no joint beyond its limits."""
-    s = reaching_of(table)
-    move(table, s.q, step, s.trial)

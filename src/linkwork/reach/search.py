@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import StateError
 from linkwork.model import layout
+from linkwork.model.manifold import coordinates_integrate
 from linkwork.model.model import Model
 from linkwork.reach import arrays as at
 from linkwork.reach import descent as de
@@ -21,8 +23,11 @@ REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", 
 TURN_LENGTH = 0.1  # of the model's length: metres that count as much as a radian. Points first: fewer dead ends.
 DEAD_END = 1e-6  # gradient, as a part of the root of the cost, at which a descent that failed is left for another
 FLAT = 1e-9  # the same where the best of them ends
-POSTURE_WEIGHT = 1e-6  # of a joint's squared distance from the posture, beside a squared error of 1 rad
+POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
+LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
+LONGEST_LEAN = 0.5  # [rad] of a joint in one step
 KEPT = 8  # searches kept per model and thread
+AT_LIMIT = 1e-9  # [rad or m]
 BENDS = 0.3  # [rad] turn of the body that an escape turns most, where joints are many
 
 
@@ -134,7 +139,7 @@ class Search:
         settings, arrays = self.settings, self.arrays
         if not settings.restarts:
             escapes = 0
-        rng = np.random.default_rng(settings.seed)
+        rng: np.random.Generator | None = None  # made when it is needed: most searches need none
         start = self.admissible(q)
         if start is None:
             start = self.within_limits(q)
@@ -150,24 +155,21 @@ class Search:
                     best = ended
             if best is not None and best.reason == "reached":
                 break
+            rng = rng or np.random.default_rng(settings.seed)
             anew = (attempt + 1) % (escapes + 1) == 0
             start = self.admissible(self.random_start(q, rng) if anew else self.escape(ended.q, rng))
         assert best is not None
-        arrays.q[:] = best.q
-        if posture is not None:
-            self.lean(posture)
         if best.reason != "reached" or posture is not None:
+            arrays.q[:] = best.q
             best = self.descend(FLAT)._replace(iterations=best.iterations)
-        else:
-            self.measure()
+            if posture is not None:
+                best = self.lean(best, posture)
         return best._replace(descents=descents, sweeps=int(self.counts[de.C_SWEEPS]))
 
-    def descend(self, flat: float, with_posture: bool = False) -> Ended:
+    def descend(self, flat: float) -> Ended:
         """One descent from the coordinates in memory."""
         settings, counts = self.settings, self.counts
-        rules = np.array(
-            [settings.tolerance, settings.tolerance, flat, settings.max_iterations, float(with_posture)]
-        )
+        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations])
         counts[de.C_ITERATIONS] = 0.0
         reason = REASONS[de.descend(self.table, rules, counts)]
         if not math.isfinite(counts[de.C_COST]):
@@ -177,17 +179,49 @@ class Search:
             reason = "nearest"  # the rest is rounding
         return Ended(self.arrays.q.copy(), reason, int(counts[de.C_ITERATIONS]), 0, 1, gradient, cost)
 
-    def lean(self, posture: FloatArray) -> None:
-        """Towards a posture, by a weight that leaves the targets nearly where they are."""
-        self.arrays.rest[:] = posture
-        self.arrays.dof[:, layout.STIFFNESS] = POSTURE_WEIGHT * self.arrays.dof[:, at.METRIC]
-        self.descend(FLAT, with_posture=True)
-        self.arrays.dof[:, layout.STIFFNESS] = 0.0
+    def lean(self, best: Ended, posture: FloatArray) -> Ended:
+        """Towards a posture among the places that are as good for the targets: steps along them, each followed by a descent.
 
-    def measure(self) -> None:
-        """Misses at the coordinates in memory."""
-        rules = np.array([math.inf, math.inf, 1.0, 0.0, 0.0])
-        de.descend(self.table, rules, np.zeros(de.COUNTS))
+        Ends where no such step leads nearer. Misses and coordinates in memory are those of what it returns.
+        """
+        arrays = self.arrays
+        arrays.rest[:] = posture
+        away, scale = self.distance(best.q), 1.0
+        for _ in range(LEANING_STEPS):
+            arrays.q[:] = best.q
+            step = self.leaning_step()
+            longest = float(np.abs(step * np.sqrt(arrays.dof[:, at.METRIC])).max(initial=0.0))
+            if not longest > STRAIGHT:
+                break
+            de.move_trial(self.table, step * min(scale, LONGEST_LEAN / longest))
+            arrays.q[:] = self._on_paths(best.q, arrays.trial)
+            tried = self.descend(FLAT)
+            good = tried.reason == "reached" if best.reason == "reached" else tried.cost <= best.cost * (1.0 + 1e-9)
+            new = self.distance(tried.q)
+            if good and new < away:
+                best, away, scale = tried._replace(iterations=best.iterations), new, min(1.0, 1.5 * scale)
+            elif scale * longest < STRAIGHT:
+                break
+            else:
+                scale *= 0.5 if scale * longest < LONGEST_LEAN else 0.5 * LONGEST_LEAN / (scale * longest)
+        arrays.q[:] = best.q
+        self.descend(FLAT)
+        return best
+
+    def leaning_step(self) -> FloatArray:
+        """Towards the posture, along places as good for the targets, shape (nv,)."""
+        arrays = self.arrays
+        arrays.dof[:, layout.STIFFNESS] = POSTURE_WEIGHT * arrays.dof[:, at.METRIC]
+        de.lean(self.table, self.counts)
+        arrays.dof[:, layout.STIFFNESS] = 0.0
+        step = np.zeros(self.model.nv)
+        step[self.freedoms] = arrays.step[self.freedoms]
+        return step
+
+    def distance(self, q: FloatArray) -> float:
+        """Squared distance from the posture in the metric of the joints."""
+        away = self.model.difference(q, self.arrays.rest)[self.freedoms]
+        return float(self.arrays.dof[self.freedoms, at.METRIC] @ away**2)
 
     # ---------------------------------------------------------------------------------------------------- other starts
 
@@ -202,7 +236,7 @@ class Search:
         out[coordinates] = np.clip(out[coordinates], self.arrays.lower[rows], self.arrays.upper[rows])
         return out
 
-    @property
+    @cached_property
     def limited(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Degrees of freedom of the paths that have a limit, and their places in q."""
         arrays, free = self.arrays, self.freedoms
@@ -221,13 +255,13 @@ class Search:
         size = BENDS / math.sqrt(max(self.freedoms.size / 7.0, 1.0))
         turn[self.freedoms] = rng.normal(size=self.freedoms.size) * size
         turn[self.freedoms] /= np.sqrt(self.arrays.dof[self.freedoms, at.METRIC])
-        out = self.model.integrate(q, turn)
-        pressed = (q[coordinates] - self.arrays.lower[rows] <= 1e-9) | (
-            self.arrays.upper[rows] - q[coordinates] <= 1e-9
-        )
-        fresh = self.model.random_state(rng).q
-        out[coordinates[pressed]] = fresh[coordinates[pressed]]
-        return self.within_limits(out)
+        out = coordinates_integrate(self.arrays.tree, q, turn, 1.0)
+        low, high, value = self.arrays.lower[rows], self.arrays.upper[rows], q[coordinates]
+        pressed = (value - low <= AT_LIMIT) | (high - value <= AT_LIMIT)
+        # Where one side has no limit, a turn from the other will do.
+        low, high = np.maximum(low, high - 2.0 * math.pi), np.minimum(high, low + 2.0 * math.pi)
+        out[coordinates[pressed]] = rng.uniform(low[pressed], high[pressed])
+        return self.within_limits(np.asarray(out))
 
     def _on_paths(self, q: FloatArray, other: FloatArray) -> FloatArray:
         out = q.copy()

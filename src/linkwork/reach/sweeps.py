@@ -20,7 +20,6 @@ from linkwork.model.joint_kernels import (
     joint_integrate,
     joint_motion,
     joint_passive_effort,
-    joint_spring_energy,
 )
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.reach.arrays import (
@@ -49,7 +48,7 @@ ZERO9 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 @routine
 def place_root_to_leaf(table, q, first):
-    """Poses of the bodies of the paths at q, into the rows from `first` on; returns Σ w e² of targets and posture."""
+    """Poses of the bodies of the paths at q, into the rows from `first` on; returns Σ w e² of the targets."""
     s = reaching_of(table)
     for k in range(s.path.shape[0]):
         i = s.path[k]
@@ -70,16 +69,6 @@ def place_root_to_leaf(table, q, first):
             R, p = load9(s.pose, first + k, 0), load3(s.pose, first + k, 9)
         cost += target_cost(s.target, t, R, p)
     return cost
-
-
-@routine
-def posture_cost(table, q):
-    """Σ w e² of the posture."""
-    s = reaching_of(table)
-    energy = 0.0
-    for k in range(s.path.shape[0]):
-        energy += joint_spring_energy(s.tree, s.dof, s.rest, s.path[k], q)
-    return 2.0 * energy
 
 
 @routine
