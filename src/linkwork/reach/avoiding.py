@@ -1,4 +1,4 @@
-"""Keeping away from obstacles: what is nearer than the margin becomes a target along the line between the nearest points."""
+"""Keeping away from obstacles: what is nearer than the margin becomes a target along the line to its nearest point."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ class Avoiding:
         solid = sorted({body for body, _ in model.shapes if body >= 0})
         ignored = {frozenset(pair) for pair in model.ignore_contact}
         self.pairs = [
-            (body, name)
-            for body in solid
-            for name in names
-            if frozenset((model.body_names[body], name)) not in ignored
+            (body, name) for body in solid for name in names if frozenset((model.body_names[body], name)) not in ignored
         ]
         self.collisions = Collisions(model) if self.pairs else None
         self.still = np.zeros(model.nv)

@@ -50,7 +50,9 @@ class Followed(NamedTuple):
 
     q: FloatArray  # (k, nq)
     error: FloatArray  # (k,) how far the tip is from its point [m], or from its pose [rad or m]
-    deviation: FloatArray  # (k,) largest distance of a joint from its place on the curve [m]; 0 where only the tip follows
+    deviation: (
+        FloatArray  # (k,) largest distance of a joint from its place on the curve [m]; 0 where only the tip follows
+    )
     iterations: IntArray  # (k,)
     reached: NDArray[np.bool_]  # (k,) error within the tolerance
 

@@ -156,7 +156,7 @@ class Search:
             if best is not None and best.reason == "reached":
                 break
             rng = rng or np.random.default_rng(settings.seed)
-            anew = (attempt + 1) % (escapes + 1) == 0
+            anew = attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0  # near the dead end and anywhere, in turn
             start = self.admissible(self.random_start(q, rng) if anew else self.escape(ended.q, rng))
         assert best is not None
         if best.reason != "reached" or posture is not None:
@@ -180,7 +180,7 @@ class Search:
         return Ended(self.arrays.q.copy(), reason, int(counts[de.C_ITERATIONS]), 0, 1, gradient, cost)
 
     def lean(self, best: Ended, posture: FloatArray) -> Ended:
-        """Towards a posture among the places that are as good for the targets: steps along them, each followed by a descent.
+        """Towards a posture among places as good for the targets: steps along them, each followed by a descent.
 
         Ends where no such step leads nearer. Misses and coordinates in memory are those of what it returns.
         """

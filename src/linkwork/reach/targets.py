@@ -80,7 +80,7 @@ def as_target(name: str, value: Any) -> Target:
     if isinstance(value, np.ndarray) and value.shape == (4, 4):
         return Target(pose=Pose(matrix=value))
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) == 3:
-        return Target(point=value)  # type: ignore[arg-type]
+        return Target(point=value)
     raise StateError(
         f"target '{name}' must be a lw.Target, a lw.Pose or the three coordinates of a point, not {shown(value)}."
     )
