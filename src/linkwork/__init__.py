@@ -63,6 +63,10 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
+from linkwork.reach.follow import Followed, follow
+from linkwork.reach.front import Miss, Reached, reach
+from linkwork.reach.targets import Target
+from linkwork.reach.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
@@ -144,6 +148,7 @@ __all__ = [
     "Efforts",
     "Energy",
     "Fixed",
+    "Followed",
     "FormatError",
     "Frame",
     "Free",
@@ -162,6 +167,7 @@ __all__ = [
     "LoopClosure",
     "LoopSolution",
     "Mesh",
+    "Miss",
     "MissingExtraError",
     "Model",
     "ModelError",
@@ -174,6 +180,7 @@ __all__ = [
     "Prismatic",
     "QuasiStatics",
     "QuasiStaticsReport",
+    "Reached",
     "Recorder",
     "Recording",
     "Report",
@@ -196,6 +203,7 @@ __all__ = [
     "SweepError",
     "SweepInterrupted",
     "SweepTable",
+    "Target",
     "Universal",
     "body_jacobian",
     "body_poses",
@@ -206,6 +214,7 @@ __all__ = [
     "closest",
     "constrained_dynamics",
     "energy",
+    "follow",
     "forward_dynamics",
     "gpu",
     "haptics",
@@ -219,6 +228,8 @@ __all__ = [
     "mass_matrix",
     "molecules",
     "momentum",
+    "reach",
+    "reach_velocity",
     "reroot",
     "resume_run",
     "run_scene",

@@ -100,6 +100,28 @@ def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "state", m.state(2.0 * state.q).q
 
 
+def reaching(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """One step each, since where a search ends depends on the last digits."""
+    m = mixed_joints()
+    start, goal = m.random_state(rng), m.random_state(rng)
+    poses = lw.body_poses(m, goal)
+    names = m.body_names[-2:]
+    targets = {name: lw.Pose(matrix=poses[m.body(name)]) for name in names}
+    aims = {names[0]: lw.Target(look_at=(1, 2, 3)), names[1]: lw.Target(direction=(0, 1, 0), axis=(1, 0, 0))}
+    for what, asked in (("poses", targets), ("aims", aims)):
+        yield f"one step to {what}", lw.reach(m, start, asked, max_iterations=1, restarts=0).state.q
+    near = m.integrate(start.q, SMALL * rng.normal(size=m.nv))
+    place = lw.body_poses(m, m.state(near))[m.body(names[0])][:3, 3]
+    yield "with a posture", lw.reach(m, start, {names[0]: place}, prefer=start, restarts=0).misses[names[0]].way < 1e-8
+    center = lw.center_of_mass(m, start)
+    yield "centre", lw.reach(m, start, center_of_mass=center + 0.01, max_iterations=1, restarts=0).state.q
+    yield "velocity", lw.reach_velocity(m, start, targets, twists={m.body_names[0]: rng.normal(size=6)})
+    line = place + np.linspace(0, 0.01, 3)[:, None]
+    for follows in (False, True):
+        path = lw.follow(m, start, line, body=names[0], body_follows=follows, max_iterations=1)
+        yield f"follow {follows}", path.q
+
+
 def single_joints(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     """What a joint does by itself; `basis_of_joint` is what virtual work makes of it."""
     for joint in mixed_joints().joints:
@@ -431,6 +453,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         vector_algorithms,
         full_algorithms,
         kinematics,
+        reaching,
         single_joints,
         path_queries,
         closed_chains,

@@ -1,0 +1,1 @@
+"""Inverse kinematics on the sweeps of forward dynamics: targets are inertias, damping is armature."""

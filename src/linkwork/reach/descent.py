@@ -1,0 +1,254 @@
+"""Levenberg and Marquardt's method on the sweeps of reaching, with an active set for the limits of joints.
+
+The damping falls with the error, so that it ends quadratically where a target can be reached. A step is taken where it
+brings enough of the decrease it promised; else the damping grows. Joints that stand at a limit and are pulled beyond it are
+held; joints that a step would carry beyond are moved to the limit and the others are solved for again.
+"""
+
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
+from linkwork.reach.arrays import (
+    BIAS,
+    FREE_TO_MOVE,
+    HELD,
+    METRIC,
+    T_MISSED_TURN,
+    T_MISSED_WAY,
+    reaching_of,
+)
+from linkwork.reach.sweeps import (
+    eliminate_leaf_to_root,
+    gradient_leaf_to_root,
+    lift_leaf_to_root,
+    move,
+    place_root_to_leaf,
+    pull_bodies,
+    screws_in_world,
+    substitute_root_to_leaf,
+)
+from linkwork.spatial.memory import store6
+from linkwork.spatial.vectors import ZERO6
+
+# Why a search ended.
+REACHED, NEAREST, STALLED, OUT_OF_ITERATIONS = 0, 1, 2, 3
+
+# Entries of `rules` and of what is counted.
+R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, RULES = 0, 1, 2, 3, 4
+C_ITERATIONS, C_SWEEPS, C_COST, C_GRADIENT, C_UNSEEN, COUNTS = 0, 1, 2, 3, 4, 5
+
+LEAST_DAMPING = 1e-10  # of the second derivative of one target: below it, rounding makes up the pivots of joints
+FIRST, LEAST, LARGEST = 1.0, 1e-3, 1e14  # of the factor before the cost in the damping
+MORE, LESS = 4.0, 0.25
+ENOUGH, GOOD, POOR = 1e-4, 0.75, 0.25  # parts of the decrease that was promised
+NOISE = 1e-14  # part of the cost that is rounding: a smaller decrease cannot be seen
+UNSEEN = 20  # steps taken on the word of the gradient alone
+ROUNDS = 8  # of holding joints at limits within one step
+AT_LIMIT = 1e-12  # [rad or m] a joint nearer to its limit stands at it
+
+
+@kernel
+def descend(table, rules, counts):
+    """Moves `q` to where the cost is least nearby; returns why it ended."""
+    mode = flush_subnormals()
+    reason = descend_from_here(table, rules, counts)
+    restore_mode(mode)
+    return reason
+
+
+@routine
+def descend_from_here(table, rules, counts):
+    s = reaching_of(table)
+    size = s.path.shape[0]
+    freedoms = 0
+    for k in range(size):
+        freedoms += s.tree[s.path[k], DOF]
+    share = 1.0 / max(freedoms, 1)
+    here, there = 0, size
+    cost = place_root_to_leaf(table, s.q, here)
+    factor = FIRST
+    counts[C_UNSEEN] = 0.0
+    reason = OUT_OF_ITERATIONS
+    for _ in range(int(rules[R_ITERATIONS])):
+        if is_reached(s, rules):
+            reason = REACHED
+            break
+        pull_bodies(table, here)
+        screws_in_world(table, s.q, here)
+        gradient_leaf_to_root(table, s.q, False)
+        pushed = hold_pressed_joints(s)
+        counts[C_GRADIENT] = pushed
+        if not pushed > rules[R_GRADIENT] * cost**0.5:
+            reason = NEAREST
+            break
+        counts[C_ITERATIONS] += 1.0
+        factor, gained, cost = try_steps(table, counts, here, there, cost, factor, share)
+        if not gained:
+            reason = STALLED
+            break
+        here, there = there, here
+        keep_trial(s)
+    cost = place_root_to_leaf(table, s.q, 0)  # misses and poses as they are
+    if is_reached(s, rules):
+        reason = REACHED
+    counts[C_COST] = cost
+    return reason
+
+
+@inlined
+def is_reached(s, rules):
+    reached = True
+    for t in range(s.target_node.shape[0]):
+        near = s.target[t, T_MISSED_TURN] <= rules[R_TURN] and s.target[t, T_MISSED_WAY] <= rules[R_WAY]
+        reached = reached and near
+    return reached
+
+
+@inlined
+def keep_trial(s):
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        c = s.tree[i, Q]
+        kind = s.tree[i, KIND]
+        count = s.tree[i, DOF]
+        if kind != HELICAL and kind != COMPOUND and count > 0:
+            count += 1  # a quaternion has four numbers for three freedoms
+        for d in range(count):
+            s.q[c + d] = s.trial[c + d]
+
+
+@routine
+def hold_pressed_joints(s):
+    """Holds the joints that are pulled beyond the limit they stand at; returns the largest gradient of the others."""
+    largest = 0.0
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        j, c = s.tree[i, V], s.tree[i, Q]
+        limited = s.tree[i, KIND] == HELICAL or s.tree[i, KIND] == COMPOUND
+        for d in range(s.tree[i, DOF]):
+            pull = s.gradient[j + d]
+            held = FREE_TO_MOVE
+            if limited:
+                at_lower = s.q[c + d] - s.lower[j + d] <= AT_LIMIT and pull < 0.0
+                at_upper = s.upper[j + d] - s.q[c + d] <= AT_LIMIT and pull > 0.0
+                if at_lower or at_upper or s.upper[j + d] - s.lower[j + d] <= AT_LIMIT:
+                    held = HELD
+            s.held[j + d] = held
+            s.step[j + d] = 0.0
+            if held == FREE_TO_MOVE:
+                pull2 = pull * pull / s.dof[j + d, METRIC]
+                if not pull2 <= largest:
+                    largest = pull2
+    return largest**0.5
+
+
+@routine
+def try_steps(table, counts, here, there, cost, factor, share):
+    """Steps of growing damping until one is good enough; returns the next factor, whether there was one, and its cost."""
+    s = reaching_of(table)
+    while True:
+        damping = max(factor * cost * share, LEAST_DAMPING)
+        step_within_limits(table, counts, damping, False, here)
+        move(table, s.q, s.step, s.trial)
+        new_cost = place_root_to_leaf(table, s.trial, there)
+        promised = promised_decrease(s, damping)
+        gained = cost - new_cost
+        if promised > 0.0 and gained >= ENOUGH * promised:
+            if gained > GOOD * promised:
+                factor = max(factor * LESS, LEAST)
+            elif gained < POOR * promised:
+                factor *= 2.0
+            return factor, True, new_cost
+        factor = max(factor, LEAST_DAMPING / max(cost * share, 1e-300)) * MORE
+        if 0.0 < promised <= NOISE * cost and abs(gained) <= NOISE * cost and counts[C_UNSEEN] < UNSEEN:
+            counts[C_UNSEEN] += 1.0
+            return factor, True, new_cost
+        if not damping < LARGEST:
+            return factor, False, cost
+        hold_pressed_joints(s)  # those that this step held are free again
+
+
+@kernel
+def lean(table, counts):
+    """The step that keeps the targets to first order and goes towards the posture; its weight stands as stiffness."""
+    s = reaching_of(table)
+    place_root_to_leaf(table, s.q, 0)
+    pull_bodies(table, 0)
+    screws_in_world(table, s.q, 0)
+    gradient_leaf_to_root(table, s.q, True)
+    hold_pressed_joints(s)
+    step_within_limits(table, counts, 0.0, True, 0)
+
+
+@kernel
+def prepare(table):
+    """Poses, screws and the gradient of the targets at `q`; returns Σ w e²."""
+    s = reaching_of(table)
+    cost = place_root_to_leaf(table, s.q, 0)
+    pull_bodies(table, 0)
+    screws_in_world(table, s.q, 0)
+    gradient_leaf_to_root(table, s.q, False)
+    return cost
+
+
+@kernel
+def step_along(table, damping, counts):
+    """The step for the gradient as it stands, within limits; after `prepare`."""
+    s = reaching_of(table)
+    hold_pressed_joints(s)
+    step_within_limits(table, counts, damping, False, 0)
+
+
+@kernel
+def move_trial(table, step):
+    """trial ← q ⊕ step, no joint beyond its limits."""
+    s = reaching_of(table)
+    move(table, s.q, step, s.trial)
+
+
+@inlined
+def promised_decrease(s, damping):
+    """Twice what the cost should fall by: g·δ + damping δ·Dδ; exact where no limit is met on the way."""
+    promised = 0.0
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        j = s.tree[i, V]
+        for d in range(s.tree[i, DOF]):
+            x = s.step[j + d]
+            promised += s.gradient[j + d] * x + damping * s.dof[j + d, METRIC] * x * x
+    return promised
+
+
+@routine
+def step_within_limits(table, counts, damping, with_posture, here):
+    """The step, with joints that would leave their limits moved to them."""
+    s = reaching_of(table)
+    for r in range(ROUNDS):
+        pull_bodies(table, here)
+        for k in range(s.path.shape[0]):
+            store6(s.node, k, BIAS, ZERO6)
+        eliminate_leaf_to_root(s, damping, with_posture)
+        lift_leaf_to_root(s, s.gradient)
+        substitute_root_to_leaf(s)
+        counts[C_SWEEPS] += 1.0
+        if r == ROUNDS - 1 or hold_leaving_joints(s) == 0:
+            break
+
+
+@routine
+def hold_leaving_joints(s):
+    """Holds the joints that the step carries beyond their limits, moved to the limit; returns how many are new."""
+    new = 0
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        kind = s.tree[i, KIND]
+        if kind == HELICAL or kind == COMPOUND:
+            j, c = s.tree[i, V], s.tree[i, Q]
+            for d in range(s.tree[i, DOF]):
+                if s.held[j + d] == FREE_TO_MOVE:
+                    low, high = s.lower[j + d] - s.q[c + d], s.upper[j + d] - s.q[c + d]
+                    if s.step[j + d] < low - AT_LIMIT or s.step[j + d] > high + AT_LIMIT:
+                        s.held[j + d] = HELD
+                        s.step[j + d] = min(max(s.step[j + d], low), high)
+                        new += 1
+    return new

@@ -1,0 +1,279 @@
+"""Searching for targets on an open tree: memory kept with the model, descents, escapes from dead ends, restarts."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import StateError
+from linkwork.model import layout
+from linkwork.model.manifold import coordinates_integrate
+from linkwork.model.model import Model
+from linkwork.reach import arrays as at
+from linkwork.reach import descent as de
+from linkwork.reach.targets import Row
+
+FloatArray = NDArray[np.float64]
+
+REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", de.OUT_OF_ITERATIONS: "iterations"}
+TURN_LENGTH = 0.1  # of the model's length: metres that count as much as a radian. Points first: fewer dead ends.
+DEAD_END = 1e-6  # gradient, as a part of the root of the cost, at which a descent that failed is left for another
+FLAT = 1e-9  # the same where the best of them ends
+POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
+LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
+LONGEST_LEAN = 0.5  # [rad] of a joint in one step
+KEPT = 8  # searches kept per model and thread
+AT_LIMIT = 1e-9  # [rad or m]
+BENDS = 0.3  # [rad] turn of the body that an escape turns most, where joints are many
+
+
+class Settings(NamedTuple):
+    limits: bool
+    tolerance: float
+    max_iterations: int
+    restarts: int
+    seed: int
+
+
+class Ended(NamedTuple):
+    """Where a search ended."""
+
+    q: FloatArray
+    reason: str
+    iterations: int
+    sweeps: int
+    descents: int
+    gradient: float
+    cost: float
+    clearance: float = math.inf
+    gap: float = 0.0
+
+
+def model_length(model: Model) -> float:
+    """The longest way from the world through the joints [m]; 1 where all joints are in one place."""
+    kept = model.workspaces.__dict__
+    if "length" not in kept:
+        arms = np.linalg.norm(model.arrays.body[:, layout.POSITION : layout.POSITION + 3], axis=1)
+        kept["length"] = float(longest_way(model.arrays.tree, arms)) or 1.0
+    return float(kept["length"])
+
+
+def longest_way(tree: NDArray[np.int64], arms: FloatArray) -> float:
+    way = arms.tolist()
+    for i, parent in enumerate(tree[:, layout.PARENT].tolist()):
+        if parent >= 0:
+            way[i] += way[parent]
+    return max(way, default=0.0)
+
+
+def joint_metric(model: Model) -> FloatArray:
+    """1 for angles, 1/length² for slides, shape (nv,)."""
+    kept = model.workspaces.__dict__
+    if "reach_metric" not in kept:
+        metric = np.ones(model.nv)
+        length = model_length(model)
+        tree = model.arrays.tree
+        for i, joint in enumerate(model.joints):
+            first = int(tree[i, layout.V])
+            if joint.kind == layout.FREE:
+                metric[first + 3 : first + 6] = length**-2
+            for d, screw in enumerate(joint.screws):
+                if not any(screw.axis):
+                    metric[first + d] = length**-2
+        kept["reach_metric"] = metric
+    found: FloatArray = kept["reach_metric"]
+    return found
+
+
+def found_search(model: Model, rows: list[Row], settings: Settings) -> Search:
+    """A search with memory that an earlier one on the same bodies left, or a new one."""
+    kept: dict[object, Search] = model.workspaces.__dict__.setdefault("reach", {})
+    key = (settings.limits, *(row.body for row in rows))
+    search = kept.pop(key, None) or Search(model, rows, settings.limits)
+    kept[key] = search  # the last used stands last
+    if len(kept) > KEPT:
+        del kept[next(iter(kept))]
+    search.ask(rows, settings)
+    return search
+
+
+class Search:
+    """One set of target bodies on one model."""
+
+    def __init__(self, model: Model, rows: list[Row], limits: bool, bodies: NDArray[np.int64] | None = None):
+        """bodies: that the search moves besides those of the targets."""
+        self.model = model
+        carriers = np.array([row.body for row in rows], dtype=np.int64)
+        paths = at.find_paths(model, carriers if bodies is None else np.union1d(carriers, bodies))
+        nodes = np.searchsorted(paths.path, carriers).astype(np.int64)
+        self.freedoms = paths.freedoms
+        self.arrays = at.make_reaching(model, paths, nodes, limits, joint_metric(model))
+        self.table = at.table_of(self.arrays)
+        self.names: list[str] = []
+        self.heaviest = 1.0  # weight that was divided by
+        self.settings = Settings(limits, 1e-8, 200, 3, 0)
+        self.counts = np.zeros(de.COUNTS)
+
+    def ask(self, rows: list[Row], settings: Settings) -> None:
+        """New targets on the same bodies."""
+        target = self.arrays.target
+        for k, row in enumerate(rows):
+            target[k] = row.numbers
+        self.names = [row.name for row in rows]
+        self.heaviest = 1.0
+        if rows:
+            length = TURN_LENGTH * model_length(self.model)
+            turns, ways = target[:, [at.T_TURN, at.T_POINTING]], target[:, at.T_WAY]
+            self.heaviest = float(max(turns.max(), length**2 * ways.max()))
+            target[:, [at.T_TURN, at.T_POINTING, at.T_WAY]] /= self.heaviest
+            placed = target[:, at.T_WAY] > 0.0
+            self.arrays.origin[:] = target[placed, at.T_GOAL : at.T_GOAL + 3].mean(axis=0) if placed.any() else 0.0
+        self.settings = settings
+
+    def run(self, q: FloatArray, posture: FloatArray | None, escapes: int) -> Ended:
+        """Descents from q, from where dead ends are left to, and from random starts; then posture and last digits."""
+        settings, arrays = self.settings, self.arrays
+        if not settings.restarts:
+            escapes = 0
+        rng: np.random.Generator | None = None  # made when it is needed: most searches need none
+        start = self.admissible(q)
+        if start is None:
+            start = self.within_limits(q)
+        best: Ended | None = None
+        descents = 0
+        self.counts[de.C_SWEEPS] = 0.0
+        for attempt in range((escapes + 1) * (settings.restarts + 1)):
+            if start is not None:
+                arrays.q[:] = start
+                ended = self.descend(DEAD_END)
+                descents += 1
+                if best is None or ended.reason == "reached" or ended.cost < best.cost:
+                    best = ended
+            if best is not None and best.reason == "reached":
+                break
+            rng = rng or np.random.default_rng(settings.seed)
+            anew = attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0  # near the dead end and anywhere, in turn
+            start = self.admissible(self.random_start(q, rng) if anew else self.escape(ended.q, rng))
+        assert best is not None
+        if best.reason != "reached" or posture is not None:
+            arrays.q[:] = best.q
+            best = self.descend(FLAT)._replace(iterations=best.iterations)
+            if posture is not None:
+                best = self.lean(best, posture)
+        return best._replace(descents=descents, sweeps=int(self.counts[de.C_SWEEPS]))
+
+    def descend(self, flat: float) -> Ended:
+        """One descent from the coordinates in memory."""
+        settings, counts = self.settings, self.counts
+        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations])
+        counts[de.C_ITERATIONS] = 0.0
+        reason = REASONS[de.descend(self.table, rules, counts)]
+        if not math.isfinite(counts[de.C_COST]):
+            raise StateError("reach overflowed: numbers in the state or the targets are too large.")
+        gradient, cost = float(counts[de.C_GRADIENT]), float(counts[de.C_COST])
+        if reason == "stalled" and gradient <= DEAD_END * math.sqrt(cost):
+            reason = "nearest"  # the rest is rounding
+        return Ended(self.arrays.q.copy(), reason, int(counts[de.C_ITERATIONS]), 0, 1, gradient, cost)
+
+    def lean(self, best: Ended, posture: FloatArray) -> Ended:
+        """Towards a posture among places as good for the targets: steps along them, each followed by a descent.
+
+        Ends where no such step leads nearer. Misses and coordinates in memory are those of what it returns.
+        """
+        arrays = self.arrays
+        arrays.rest[:] = posture
+        away, scale = self.distance(best.q), 1.0
+        for _ in range(LEANING_STEPS):
+            arrays.q[:] = best.q
+            step = self.leaning_step()
+            longest = float(np.abs(step * np.sqrt(arrays.dof[:, at.METRIC])).max(initial=0.0))
+            if not longest > STRAIGHT:
+                break
+            de.move_trial(self.table, step * min(scale, LONGEST_LEAN / longest))
+            arrays.q[:] = self._on_paths(best.q, arrays.trial)
+            tried = self.descend(FLAT)
+            good = tried.reason == "reached" if best.reason == "reached" else tried.cost <= best.cost * (1.0 + 1e-9)
+            new = self.distance(tried.q)
+            if good and new < away:
+                best, away, scale = tried._replace(iterations=best.iterations), new, min(1.0, 1.5 * scale)
+            elif scale * longest < STRAIGHT:
+                break
+            else:
+                scale *= 0.5 if scale * longest < LONGEST_LEAN else 0.5 * LONGEST_LEAN / (scale * longest)
+        arrays.q[:] = best.q
+        self.descend(FLAT)
+        return best
+
+    def leaning_step(self) -> FloatArray:
+        """Towards the posture, along places as good for the targets, shape (nv,)."""
+        arrays = self.arrays
+        arrays.dof[:, layout.STIFFNESS] = POSTURE_WEIGHT * arrays.dof[:, at.METRIC]
+        de.lean(self.table, self.counts)
+        arrays.dof[:, layout.STIFFNESS] = 0.0
+        step = np.zeros(self.model.nv)
+        step[self.freedoms] = arrays.step[self.freedoms]
+        return step
+
+    def distance(self, q: FloatArray) -> float:
+        """Squared distance from the posture in the metric of the joints."""
+        away = self.model.difference(q, self.arrays.rest)[self.freedoms]
+        return float(self.arrays.dof[self.freedoms, at.METRIC] @ away**2)
+
+    # ---------------------------------------------------------------------------------------------------- other starts
+
+    def admissible(self, q: FloatArray) -> FloatArray | None:
+        """A place from which a descent may begin, near q; None where there is none."""
+        return self.within_limits(q)
+
+    def within_limits(self, q: FloatArray) -> FloatArray:
+        """q with the joints of the paths moved into their limits."""
+        out = q.copy()
+        rows, coordinates = self.limited
+        out[coordinates] = np.clip(out[coordinates], self.arrays.lower[rows], self.arrays.upper[rows])
+        return out
+
+    @cached_property
+    def limited(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Degrees of freedom of the paths that have a limit, and their places in q."""
+        arrays, free = self.arrays, self.freedoms
+        rows = free[np.isfinite(arrays.lower[free]) | np.isfinite(arrays.upper[free])]
+        joint = np.searchsorted(arrays.tree[:, layout.V], rows, side="right") - 1
+        return rows, arrays.tree[joint, layout.Q] + rows - arrays.tree[joint, layout.V]
+
+    def random_start(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Random coordinates of the joints of the paths, within limits; the others as they are in q."""
+        return self._on_paths(q, self.model.random_state(rng).q)
+
+    def escape(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """From a dead end: the joints that stand at limits anywhere within them, the others bent."""
+        rows, coordinates = self.limited
+        turn = np.zeros(self.model.nv)
+        size = BENDS / math.sqrt(max(self.freedoms.size / 7.0, 1.0))
+        turn[self.freedoms] = rng.normal(size=self.freedoms.size) * size
+        turn[self.freedoms] /= np.sqrt(self.arrays.dof[self.freedoms, at.METRIC])
+        out = coordinates_integrate(self.arrays.tree, q, turn, 1.0)
+        low, high, value = self.arrays.lower[rows], self.arrays.upper[rows], q[coordinates]
+        pressed = (value - low <= AT_LIMIT) | (high - value <= AT_LIMIT)
+        # Where one side has no limit, a turn from the other will do.
+        low, high = np.maximum(low, high - 2.0 * math.pi), np.minimum(high, low + 2.0 * math.pi)
+        out[coordinates[pressed]] = rng.uniform(low[pressed], high[pressed])
+        return self.within_limits(np.asarray(out))
+
+    def _on_paths(self, q: FloatArray, other: FloatArray) -> FloatArray:
+        out = q.copy()
+        tree = self.arrays.tree
+        for i in self.arrays.path.tolist():
+            first = int(tree[i, layout.Q])
+            rows = slice(first, first + self.model.joints[i].nq)
+            out[rows] = other[rows]
+        return out
+
+
+def misses(search: Search) -> list[tuple[str, float, float]]:
+    """Name, turn [rad] and way [m] of every target."""
+    missed = search.arrays.target[:, [at.T_MISSED_TURN, at.T_MISSED_WAY]].tolist()
+    return [(name, turn, way) for name, (turn, way) in zip(search.names, missed, strict=False)]
