@@ -40,6 +40,7 @@ from linkwork.model.layout import (
     COMPOUND,
     DAMPING,
     DOF,
+    DOF_COLUMNS,
     HELICAL,
     INERTIA,
     KIND,
@@ -66,6 +67,8 @@ from linkwork.spatial.vectors import (
     sub6,
     wrench_to_parent,
 )
+
+SPARE = DOF_COLUMNS - 1  # a column of the table of freedoms that has no meaning yet
 
 
 @kernel
@@ -189,6 +192,7 @@ def helical_gradients(s, g, i, F, A, B, acceleration, sign):
         g.by_dof[j, STIFFNESS] = sign * mu * (s.q[k] - s.rest[k])
         g.by_dof[j, DAMPING] = sign * mu * s.v[j]
         g.by_dof[j, ARMATURE] = sign * mu * s.qdd[j]
+        g.by_dof[j, SPARE] = 0.0
     return add6(B, scale6(s.v[j], T))
 
 
@@ -250,3 +254,4 @@ def finish_freedoms(s, g, i, sign):
             g.by_dof[j + d, STIFFNESS] *= sign
             g.by_dof[j + d, DAMPING] = sign * mu * s.v[j + d]
             g.by_dof[j + d, ARMATURE] = sign * mu * s.qdd[j + d]
+            g.by_dof[j + d, SPARE] = 0.0

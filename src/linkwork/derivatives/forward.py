@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import shown
 from linkwork.derivatives.adjoint import forward_adjoint
 from linkwork.derivatives.gradients import Gradients
-from linkwork.derivatives.inputs import DOF_COLUMNS, as_directions, as_names, as_weights, dof_rows, finite_gradients
+from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
 from linkwork.derivatives.tangent import forward_tangent
 from linkwork.derivatives.workspace import Workspace, borrow
 from linkwork.dynamics import front as dynamics
@@ -37,16 +37,10 @@ class ForwardPull:
     def __call__(self, weights: ArrayLike) -> Gradients:
         work, asked = self.work, self.asked
         work.weights[:] = as_weights(weights, (self.model.nv,), self.model)
-        dof = not asked.isdisjoint(DOF_COLUMNS)
-        table, memory, found = work.outputs(self.model, "wrenches" in asked, "inertias" in asked, dof)
-        if dof:
-            found["by_dof"][:, 3] = 0.0  # a column that nothing writes
+        table, memory, found = work.outputs(self.model, asked, "effort")
         forward_adjoint(work.primal_table, table)
         finite_gradients(memory, "forward dynamics")
-        named = {name: found["by_dof"][:, column] for name, column in DOF_COLUMNS.items()} if dof else {}
-        named.update(q=found["by_q"], v=found["by_v"], effort=found["by_drive"], gravity=found["by_gravity"])
-        named.update(wrenches=found["by_wrenches"], inertias=found["by_inertias"])
-        return Gradients(**{name: named[name] for name in asked})
+        return Gradients(**found)
 
 
 def vjp(
@@ -79,26 +73,15 @@ def jvp(
         raise StateError(f"forward_dynamics has no option {shown(next(iter(directions)))}.")
     holder = ForwardPull(model, frozenset())
     _solve(model, state, effort, wrenches, holder.work)
-    return along(model, holder.work, forward_tangent, given, "effort")
+    return along(holder.work, forward_tangent, given, "effort")
 
 
-def along(
-    model: Model, work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArray], drive: str
-) -> FloatArray:
+def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArray], drive: str) -> FloatArray:
     """One tangent sweep along the given directions. drive: the name of what forces the motion."""
-    none = np.zeros(model.nv)
-    table, bundle = work.tangent(
-        dq=given.get("q", none),
-        dv=given.get("v", none),
-        drive=given.get(drive, none),
-        dwrenches=given.get("wrenches", np.zeros((0, 6))),
-        dinertias=given.get("inertias", np.zeros((0, 10))),
-        ddof=dof_rows(model, given),
-        dgravity=given.get("gravity", np.zeros(3)),
-    )
+    table, bundle = work.tangent(given, drive)
     sweep(work.primal_table, table)
     finite_gradients(bundle.result, "the dynamics")
-    return bundle.result
+    return bundle.result.copy()
 
 
 def _check(model: Model, algorithm: str) -> None:
@@ -116,7 +99,7 @@ def _solve(model: Model, state: State, effort: Any, wrenches: Any, work: Workspa
     tau, external = as_effort(model, effort), as_wrenches(model, wrenches)
     primal = work.primal
     primal.q[:], primal.v[:] = q, v
-    work.set_wrenches(external.copy() if external.size else external)
+    work.set_wrenches(external)
     status, bad = aba(*model.arrays, q, v, tau, external, primal.work, primal.dof_work, primal.qdd)
     if bad >= 0 or not np.isfinite(primal.qdd.sum()):
         raise explain_failure(model, "aba", bad, {"state.q": q, "state.v": v, "effort": tau}, external)

@@ -13,10 +13,12 @@ from linkwork.core.names import did_you_mean
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model import layout
+from linkwork.model.manifold import all_finite
 from linkwork.model.model import Model
 
 FloatArray = NDArray[np.float64]
 
+NO_NUMBERS, NO_ROWS = np.zeros(0), np.zeros((0, layout.DOF_COLUMNS))
 DOF_COLUMNS = {"damping": layout.DAMPING, "stiffness": layout.STIFFNESS, "armature": layout.ARMATURE}
 
 
@@ -43,7 +45,7 @@ def as_weights(weights: Any, shape: tuple[int, ...], model: Model, what: str = "
     if weights is None:
         raise StateError(f"{what} is missing; give an array of shape {shape}.")
     array = as_array(weights, shape, what, model)
-    if not np.isfinite(array).all():
+    if not (all_finite(array, NO_NUMBERS) if array.ndim == 1 else np.isfinite(array).all()):
         k = tuple(int(x) for x in np.argwhere(~np.isfinite(array))[0])
         place = ", ".join(map(str, k))
         raise StateError(f"{what}[{place}] is {array[k]}; give finite numbers.")
@@ -80,11 +82,11 @@ def as_directions(
     return found
 
 
-def dof_rows(model: Model, directions: dict[str, FloatArray]) -> FloatArray:
+def dof_rows(nv: int, directions: dict[str, FloatArray]) -> FloatArray:
     """Changes of damping, stiffness and armature as kernels read them; no rows where none changes."""
-    if not any(name in directions for name in DOF_COLUMNS):
-        return np.zeros((0, layout.DOF_COLUMNS))
-    rows = np.zeros((model.nv, layout.DOF_COLUMNS))
+    if directions.keys().isdisjoint(DOF_COLUMNS):
+        return NO_ROWS
+    rows = np.zeros((nv, layout.DOF_COLUMNS))
     for name, column in DOF_COLUMNS.items():
         if name in directions:
             rows[:, column] = directions[name]
@@ -93,5 +95,7 @@ def dof_rows(model: Model, directions: dict[str, FloatArray]) -> FloatArray:
 
 def finite_gradients(values: FloatArray, what: str) -> None:
     """Refuses gradients that overflowed: NaN and infinity never pass silently."""
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+    if not (
+        all_finite(values, NO_NUMBERS) if values.ndim == 1 and values.flags.c_contiguous else np.isfinite(values).all()
+    ):
         raise StateError(f"gradients of {what} overflowed: numbers in the state or in the weights are too large.")

@@ -12,7 +12,7 @@ from linkwork.core.checks import shown
 from linkwork.derivatives.adjoint import inverse_adjoint
 from linkwork.derivatives.forward import along
 from linkwork.derivatives.gradients import Gradients
-from linkwork.derivatives.inputs import DOF_COLUMNS, as_directions, as_names, as_weights, finite_gradients
+from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
 from linkwork.derivatives.tangent import inverse_tangent
 from linkwork.derivatives.workspace import Workspace, borrow
 from linkwork.dynamics import front as dynamics
@@ -37,16 +37,10 @@ class InversePull:
     def __call__(self, weights: ArrayLike) -> Gradients:
         work, asked = self.work, self.asked
         work.mu[:] = as_weights(weights, (self.model.nv,), self.model)
-        dof = not asked.isdisjoint(DOF_COLUMNS)
-        table, memory, found = work.outputs(self.model, "wrenches" in asked, "inertias" in asked, dof)
-        if dof:
-            found["by_dof"][:, 3] = 0.0  # a column that nothing writes
+        table, memory, found = work.outputs(self.model, asked, "acceleration")
         inverse_adjoint(work.primal_table, table)
         finite_gradients(memory, "inverse dynamics")
-        named = {name: found["by_dof"][:, column] for name, column in DOF_COLUMNS.items()} if dof else {}
-        named.update(q=found["by_q"], v=found["by_v"], acceleration=found["by_drive"], gravity=found["by_gravity"])
-        named.update(wrenches=found["by_wrenches"], inertias=found["by_inertias"])
-        return Gradients(**{name: named[name] for name in asked})
+        return Gradients(**found)
 
 
 def vjp(
@@ -72,7 +66,7 @@ def jvp(
         raise StateError(f"inverse_dynamics has no option {shown(next(iter(directions)))}.")
     holder = InversePull(model, frozenset())
     _solve(model, state, acceleration, wrenches, holder.work)
-    return along(model, holder.work, inverse_tangent, given, "acceleration")
+    return along(holder.work, inverse_tangent, given, "acceleration")
 
 
 def _solve(model: Model, state: State, acceleration: Any, wrenches: Any, work: Workspace) -> FloatArray:
@@ -83,7 +77,7 @@ def _solve(model: Model, state: State, acceleration: Any, wrenches: Any, work: W
     qdd, external = as_effort(model, acceleration, "acceleration"), as_wrenches(model, wrenches)
     primal = work.primal
     primal.q[:], primal.v[:], primal.qdd[:] = q, v, qdd
-    work.set_wrenches(external.copy() if external.size else external)
+    work.set_wrenches(external)
     effort = np.empty(model.nv)
     rnea(*model.arrays, q, v, qdd, external, primal.work, primal.dof_work, effort)
     if not np.isfinite(effort.sum()):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives.arrays import CHAIN_COLUMNS, SWEEP_COLUMNS, Adjoint, Primal, Tangent
+from linkwork.derivatives.inputs import DOF_COLUMNS, dof_rows
 from linkwork.dynamics import aba, rnea
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
@@ -39,54 +40,84 @@ class Workspace:
         self.primal_table = describe(self.primal)
         self.mu, self.weights = np.empty(nv), np.empty(nv)
         self.sweep, self.chain = np.empty((n, SWEEP_COLUMNS)), np.empty((nv, CHAIN_COLUMNS))
-        self.layouts: dict[tuple[bool, ...], tuple[NDArray[np.int64], list[Any], int]] = {}
+        self.layouts: dict[frozenset[str], tuple[Any, Any, list[Any], int]] = {}
+        self.directions: tuple[Tangent, NDArray[np.int64]] | None = None
 
     def set_wrenches(self, wrenches: FloatArray) -> None:
         """External wrenches of this state: (n, 6), or none."""
-        self.primal = self.primal._replace(wrenches=wrenches)
-        k = ENTRIES * Primal._fields.index("wrenches")
-        self.primal_table[k : k + 2] = (wrenches.ctypes.data, wrenches.shape[0])
+        if wrenches.size or self.primal.wrenches.size:
+            self.primal = self.primal._replace(wrenches=wrenches.copy())
+            _point(self.primal_table, Primal, "wrenches", self.primal.wrenches)
 
-    def outputs(
-        self, model: Model, wrenches: bool, inertias: bool, dof: bool
-    ) -> tuple[Any, FloatArray, dict[str, Any]]:
-        """Table for an adjoint sweep with fresh outputs, all in one piece of memory; that piece, and the outputs by name.
+    def outputs(self, model: Model, asked: frozenset[str], drive: str) -> tuple[Any, FloatArray, dict[str, FloatArray]]:
+        """Table for an adjoint sweep with fresh outputs, all in one piece of memory; that piece; the gradients by name.
 
-        wrenches, inertias, dof: whether these gradients are asked for.
+        asked: names of gradients. drive: the name of what forces the motion, effort or acceleration.
         """
-        key = (wrenches, inertias, dof)
-        if key not in self.layouts:
-            self.layouts[key] = self._lay_out(model, *key)
-        template, places, size = self.layouts[key]
+        if asked not in self.layouts:
+            self.layouts[asked] = self._lay_out(model, asked, drive)
+        template, addresses, places, size = self.layouts[asked]
         memory = np.empty(size)
-        table = template.copy()
-        start = memory.ctypes.data
-        named: dict[str, Any] = {}
-        for name, entry, first, shape in places:
-            table[entry] = start + 8 * first
-            count = shape[0] if len(shape) == 1 else shape[0] * shape[1]
-            named[name] = memory[first : first + count].reshape(shape)
-        return table, memory, named
+        found: dict[str, FloatArray] = {}
+        for name, first, last, columns, column in places:
+            part = memory[first:last]
+            if columns > 1:
+                part = part.reshape(-1, columns)
+            found[name] = part if column < 0 else part[:, column]
+        return template + memory.ctypes.data * addresses, memory, found
 
-    def _lay_out(self, model: Model, wrenches: bool, inertias: bool, dof: bool) -> tuple[Any, list[Any], int]:
+    def _lay_out(self, model: Model, asked: frozenset[str], drive: str) -> tuple[Any, Any, list[Any], int]:
+        """Template of the table, which of its entries are addresses of outputs, places of the gradients, and the size."""
         n, nv = model.n_bodies, model.nv
-        rows = {"by_wrenches": n * wrenches, "by_inertias": n * inertias, "by_dof": nv * dof}
+        dof = not asked.isdisjoint(DOF_COLUMNS)
+        rows = {"by_wrenches": n * ("wrenches" in asked), "by_inertias": n * ("inertias" in asked), "by_dof": nv * dof}
         columns = {"by_wrenches": 6, "by_inertias": 10, "by_dof": layout.DOF_COLUMNS}
         shapes: dict[str, tuple[int, ...]] = {"by_gravity": (3,)}
         shapes.update(dict.fromkeys(("by_q", "by_v", "by_drive"), (nv,)))
         shapes.update({name: (rows[name], columns[name]) for name in rows})
         made = {name: np.empty(shape) for name, shape in shapes.items()}
         bundle = Adjoint(weights=self.weights, mu=self.mu, adjoint=self.sweep, chain=self.chain, **made)
-        places, size = [], 0
+        template = describe(bundle)
+        addresses = np.zeros_like(template)
+        size, spans = 0, {}
         for name in OUTPUTS:
-            places.append((name, ENTRIES * Adjoint._fields.index(name), size, shapes[name]))
-            size += int(np.prod(shapes[name]))
-        return describe(bundle), places, size
+            entry = ENTRIES * Adjoint._fields.index(name)
+            template[entry], addresses[entry] = 8 * size, 1
+            spans[name] = (size, size + int(np.prod(shapes[name])), columns.get(name, 1))
+            size = spans[name][1]
+        places = []
+        for name in asked:
+            column = DOF_COLUMNS.get(name, -1)
+            output = "by_dof" if column >= 0 else "by_drive" if name == drive else f"by_{name}"
+            places.append((name, *spans[output], column))
+        return template, addresses, places, size
 
-    def tangent(self, **changes: FloatArray) -> tuple[Any, Tangent]:
-        """Table for a tangent sweep, and the arrays it points to."""
-        bundle = Tangent(tangent=self.sweep, chain=self.chain, result=np.empty(self.mu.shape[0]), **changes)
-        return describe(bundle), bundle
+    def tangent(self, given: dict[str, FloatArray], drive: str) -> tuple[Any, Tangent]:
+        """Table for a tangent sweep along the given directions, and the arrays it points to."""
+        if self.directions is None:
+            nv = self.mu.shape[0]
+            none = (np.zeros((0, 6)), np.zeros((0, 10)), np.zeros((0, layout.DOF_COLUMNS)))
+            q, v, forced = (np.empty(nv) for _ in range(3))
+            bundle = Tangent(q, v, forced, *none, np.empty(3), self.sweep, self.chain, np.empty(nv))
+            self.directions = bundle, describe(bundle)
+        bundle, table = self.directions
+        for name, vector in (("q", bundle.dq), ("v", bundle.dv), (drive, bundle.drive), ("gravity", bundle.dgravity)):
+            vector[:] = given.get(name, 0.0)
+        dof = dof_rows(self.mu.shape[0], given)
+        if "wrenches" in given or "inertias" in given or dof.size:
+            bundle = bundle._replace(
+                dwrenches=given.get("wrenches", bundle.dwrenches),
+                dinertias=given.get("inertias", bundle.dinertias),
+                ddof=dof,
+            )
+            table = describe(bundle)
+        return table, bundle
+
+
+def _point(table: NDArray[np.int64], bundle: Any, name: str, array: FloatArray) -> None:
+    """Lets an entry of a table point to another array of the same number of columns."""
+    k = ENTRIES * bundle._fields.index(name)
+    table[k], table[k + 1] = array.ctypes.data, array.shape[0]
 
 
 def borrow(model: Model, forward: bool, holder: Any) -> Workspace:
