@@ -11,6 +11,8 @@ from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.contact.settings import Contact
+from linkwork.derivatives.front import jvp, vjp
+from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import (
     Energy,
@@ -154,6 +156,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "Gradients",
     "HeightField",
     "ImpactLoss",
     "Inertia",
@@ -222,6 +225,7 @@ __all__ = [
     "in_collision",
     "inverse_dynamics",
     "joint_reactions",
+    "jvp",
     "library",
     "load",
     "loop_gaps",
@@ -235,4 +239,5 @@ __all__ = [
     "run_scene",
     "settle",
     "view",
+    "vjp",
 ]

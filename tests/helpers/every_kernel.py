@@ -122,6 +122,20 @@ def reaching(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"follow {follows}", path.q
 
 
+def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """Products with Jacobians from both sides."""
+    m = mixed_joints()
+    state, effort, weights = m.random_state(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
+    for function in (lw.forward_dynamics, lw.inverse_dynamics):
+        _, pull = lw.vjp(function, m, state, effort, rng.normal(size=(m.n_bodies, 6)))
+        found = pull(weights)
+        yield f"gradients of {function.__name__}", np.concatenate([found.q, found.v, found.inertias.ravel()])
+        yield f"change of {function.__name__}", lw.jvp(function, m, state, effort, dq=weights, dv=effort)
+    _, pull = lw.vjp(lw.energy, m, state)
+    yield "gradients of energy", pull((1.0, 0.5)).q
+    yield "change of poses", lw.jvp(lw.body_poses, m, state, dq=weights)
+
+
 def single_joints(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     """What a joint does by itself; `basis_of_joint` is what virtual work makes of it."""
     for joint in mixed_joints().joints:
@@ -454,6 +468,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         full_algorithms,
         kinematics,
         reaching,
+        derivatives,
         single_joints,
         path_queries,
         closed_chains,

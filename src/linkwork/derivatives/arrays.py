@@ -1,0 +1,70 @@
+"""What the sweeps of derivatives read and write: bundles of arrays, and the columns of their workspaces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from linkwork.core.bundles import Float1, Float2, Int2, reader
+
+# Columns of `adjoint`, one row per body: the virtual twist w and the gradients with respect to w, acceleration and twist.
+# Children add theirs to their parent's. While the mass matrix is solved, WRENCH holds the bias of that solve.
+VIRTUAL, WRENCH, MOMENTUM, TWISTED = 0, 6, 12, 18
+# Columns of `tangent`, one row per body: changes of twist and acceleration, the wrench through the joint, its change.
+D_TWIST, D_ACCELERATION, THROUGH, D_THROUGH = 0, 6, 12, 18
+SWEEP_COLUMNS = 24
+# Columns of `chain`, one row per freedom of a compound joint: pose behind the screw before; what comes to the screw.
+CHAIN_R, CHAIN_P, CHAIN_TWIST, CHAIN_ACCELERATION, CHAIN_VIRTUAL = 0, 9, 12, 18, 24
+CHAIN_COLUMNS = 30
+
+
+class Primal(NamedTuple):
+    """A model, a state, and what the algorithm of the function itself left behind."""
+
+    tree: Int2  # (n, 6)
+    body: Float2  # (n, 32)
+    screws: Float2  # (m, 9)
+    dof: Float2  # (nv, 4)
+    rest: Float1  # (nq,)
+    gravity: Float1  # (3,)
+    q: Float1  # (nq,)
+    v: Float1  # (nv,)
+    qdd: Float1  # (nv,)
+    wrenches: Float2  # (n, 6), or (0, 6) where there are none
+    work: Float2  # (n, ...) of `aba` or `rnea`
+    dof_work: Float2  # (nv, ...) of `aba`; empty for `rnea`
+
+
+class Adjoint(NamedTuple):
+    """One product from the left: what comes in, and the gradients."""
+
+    weights: Float1  # (nv,) λ, the gradient with respect to the result
+    mu: Float1  # (nv,) M⁻¹ λ for forward dynamics, λ for inverse dynamics
+    adjoint: Float2  # (n, 24)
+    chain: Float2  # (nv, 30)
+    by_q: Float1  # (nv,)
+    by_v: Float1  # (nv,)
+    by_drive: Float1  # (nv,) efforts or accelerations
+    by_wrenches: Float2  # (n, 6), or (0, 6) where nobody asks
+    by_inertias: Float2  # (n, 10), or (0, 10) where nobody asks
+    by_dof: Float2  # (nv, 4) damping, stiffness, armature; or (0, 4)
+    by_gravity: Float1  # (3,)
+
+
+class Tangent(NamedTuple):
+    """One product from the right: changes of what goes in, and of the result."""
+
+    dq: Float1  # (nv,)
+    dv: Float1  # (nv,)
+    drive: Float1  # (nv,) change of efforts or accelerations
+    dwrenches: Float2  # (n, 6) or (0, 6)
+    dinertias: Float2  # (n, 10) or (0, 10)
+    ddof: Float2  # (nv, 4) or (0, 4)
+    dgravity: Float1  # (3,)
+    tangent: Float2  # (n, 24)
+    chain: Float2  # (nv, 30)
+    result: Float1  # (nv,)
+
+
+primal_of = reader(Primal)
+adjoint_of = reader(Adjoint)
+tangent_of = reader(Tangent)
