@@ -21,6 +21,7 @@ from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.path_union import respond_together
+from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.haptics import layout as at
 from linkwork.haptics.coupling import couple_many
@@ -84,6 +85,11 @@ def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "reactions by virtual work", lw.joint_reactions(m, state, effort, wrenches, algorithm="virtual_work")
     prescribed = {m.joint_names[0]: 0.3, m.joint_names[4]: (0.1, 0.2, 0.3)}
     yield "hybrid", np.concatenate(lw.hybrid_dynamics(m, state, prescribed, effort, wrenches))
+    F = make_tree_factor(m.n_bodies, m.nv)
+    F.S[:], F.r[:], F.resistance[:] = rng.normal(size=F.S.shape), rng.normal(size=F.r.shape), 1.0
+    F.block[:], F.effort[:] = np.eye(6).ravel(), effort
+    assert factor_and_solve(m.arrays.tree, *F)
+    yield "solved tree", F.x
 
 
 def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

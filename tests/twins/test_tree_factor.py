@@ -1,0 +1,78 @@
+"""Elimination of a tree with blocks on its bodies against the plainest form, a dense matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers.every_kernel import mixed_joints
+from tests.helpers.rounding import rounding
+
+import linkwork as lw
+from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
+from linkwork.model import layout
+
+
+def twists_per_velocity(model, q):
+    """Twists of all bodies in world axes at their origins per velocity, (n, 6, nv)."""
+    columns = [lw.body_twists(model, lw.State(q, e), frame="world") for e in np.eye(model.nv)]
+    return np.stack(columns, axis=2)
+
+
+def columns_of_joints(model, q, J):
+    """What each freedom adds to the twist of its own body, (nv, 6), and the way from the parent, (n, 3)."""
+    tree, poses = model.arrays.tree, lw.body_poses(model, lw.State(q, np.zeros(model.nv)))
+    S, r = np.zeros((model.nv, 6)), np.zeros((model.n_bodies, 3))
+    for i in range(model.n_bodies):
+        parent = tree[i, layout.PARENT]
+        r[i] = poses[i, :3, 3] - (poses[parent, :3, 3] if parent >= 0 else 0.0)
+        own = slice(tree[i, layout.V], tree[i, layout.V] + tree[i, layout.DOF])
+        S[own] = J[i, :, own].T  # velocities above it are zero
+    return S, r
+
+
+def sample(name, seed):
+    rng = np.random.default_rng(seed)
+    if name == "mixed":
+        model = mixed_joints(floating=bool(seed % 2))
+    else:
+        kinds = ("revolute", "prismatic", "spherical", "free")
+        model = lw.library.random_tree(int(rng.integers(1, 40)), seed, kinds=kinds, floating=seed % 2 == 0).compile()
+    q = model.random_state(rng).q
+    return model, q, rng
+
+
+@pytest.mark.parametrize("is_symmetric", [True, False])
+@pytest.mark.parametrize("name", ["mixed", "random"])
+@pytest.mark.parametrize("seed", range(8))
+def test_solution_and_own_responses_are_those_of_the_dense_matrix(name, seed, is_symmetric):
+    model, q, rng = sample(name, seed)
+    n, nv = model.n_bodies, model.nv
+    J = twists_per_velocity(model, q)
+    F = make_tree_factor(n, nv)
+    F.S[:], F.r[:] = columns_of_joints(model, q, J)
+    blocks = rng.normal(size=(n, 6, 6))
+    if is_symmetric:
+        blocks = blocks @ blocks.transpose(0, 2, 1)
+    else:  # what is not symmetric is small enough that the matrix stays definite
+        blocks = 0.3 * blocks + 6.0 * np.eye(6)
+    resistance, wrench, effort = rng.uniform(0.1, 1.0, nv), rng.normal(size=(n, 6)), rng.normal(size=nv)
+    H = np.einsum("bia,bij,bjc->ac", J, blocks, J) + np.diag(resistance)
+    right = effort - np.einsum("bia,bi->a", J, wrench)
+    F.block[:], F.resistance[:] = blocks.reshape(n, 36), resistance
+    F.wrench[:], F.effort[:] = wrench, effort
+    assert factor_and_solve(model.arrays.tree, *F)
+    expected = np.linalg.solve(H, right)
+    tolerance = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(expected).max()), steps=n)
+    assert np.abs(F.x - expected).max() <= tolerance
+    assert np.abs(F.twist - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
+    own = np.einsum("bia,ac,bjc->bij", J, np.linalg.inv(H), J)
+    allowed = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(own).max()), steps=n)
+    assert np.abs(F.block.reshape(n, 6, 6) - own).max() <= allowed
+
+
+def test_a_freedom_without_resistance_is_refused():
+    F = make_tree_factor(1, 1)
+    F.S[0, 2] = 1.0
+    tree = lw.library.random_tree(joints=1, seed=0).compile().arrays.tree[:1].copy()
+    tree[0, [layout.PARENT, layout.V, layout.DOF]] = -1, 0, 1
+    assert not factor_and_solve(tree, *F)
