@@ -80,9 +80,7 @@ def test_a_mesh_that_is_there_changes_nothing(robot, tmp_path):
 
 def test_the_same_of_mjcf(tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra `mjcf`)")
-    (
-        tmp_path / "m.xml"
-    ).write_text("""<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody>
+    (tmp_path / "m.xml").write_text("""<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody>
       <body name="b"><freejoint/>
       <inertial mass="1" pos="0 0 0" diaginertia="1 1 0.1"/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>""")
     assert shapes_of(lw.load(tmp_path / "m.xml"), "b") == ["Mesh"]
