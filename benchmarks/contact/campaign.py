@@ -41,7 +41,7 @@ class Outcome:
     seconds: float = 0.0  # of the processor
 
     @property
-    def is_overflow(self) -> bool:
+    def is_failed(self) -> bool:
         return bool(self.failure)
 
     @property

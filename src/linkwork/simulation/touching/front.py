@@ -314,7 +314,7 @@ class Touching:
 
     @property
     def is_pushed_apart(self) -> bool:
-        """Whether the last steps began with bodies deeper inside each other than the margin, or joints beyond their limits."""
+        """Whether the last steps began with bodies deeper inside each other than the margin."""
         return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
 
     def explain(self, status: int) -> StateError | None:
@@ -323,7 +323,7 @@ class Touching:
         return explain_contact(self.model, status, self.touch, table)
 
     def warn_of_gains(self, h: float) -> None:
-        """A named warning, once, where steps of h [s] made energy from nothing, which was taken back, or much shorter ones."""
+        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts."""
         totals, balance = self.touch.totals, self.touch.balance
         is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * balance.item(ta.TOP_KINETIC)
         is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
@@ -331,9 +331,9 @@ class Touching:
             return
         self._has_told_of_gains = True
         warnings.warn(
-            f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. {totals[ta.TAKEN_BACK]:.3g} J "
-            f"were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were made in shorter parts. Motion stays "
-            "bounded, but is not to be trusted in detail; take smaller steps.",
+            f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. "
+            f"{totals[ta.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were "
+            "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps.",
             LinkworkWarning,
             stacklevel=4,
         )
