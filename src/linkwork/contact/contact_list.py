@@ -128,3 +128,15 @@ def warm_start(contacts):
             k += 1
         if best >= 0:
             store3(contacts.impulse, i, 0, load3(contacts.old_impulse, best, 0))
+
+
+@routine
+def take_back_contacts(contacts):
+    """The contacts of the step before are the present ones again; their points on bodies and impulses, which is all that
+    the next search asks of them."""
+    for i in range(contacts.number[OLD]):
+        for c in range(IDS):
+            contacts.ids[i, c] = contacts.old_ids[i, c]
+        store3(contacts.data, i, LOCAL, load3(contacts.old_local, i, 0))
+        store3(contacts.impulse, i, 0, load3(contacts.old_impulse, i, 0))
+    contacts.number[COUNT] = contacts.number[OLD]

@@ -277,7 +277,7 @@ class FullDynamics(Touched, WholeForces):
     def _watch_energy(self, energy: Energy) -> None:
         """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""
         driven = bool(self.loads) or bool(self._driven) or bool(self._effort.any()) or self._is_stepped_outside
-        if driven or self._touching is not None:
+        if driven or self._is_pushed_apart:
             self._energy_watch.forget()
         else:
             self._energy_watch.look(energy.kinetic, energy.total, self.integrator)
@@ -307,10 +307,12 @@ class FullDynamics(Touched, WholeForces):
             note_last_step(self._table, h)
         self._acted_at = self.steps_done if status == mv.OK else -1
         if status != mv.OK:
-            cause = fault or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
+            cause = fault or self._explain_contact(status)
+            cause = cause or explain_step(self.model, "a step", status, self._moving, self._loads.wrench)
             raise self._failure(h, cause)
         if self._touching is not None:
             self._touching.warn_of_turns(h)
+            self._touching.warn_of_gains(h)
 
     def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
         moving = self._moving

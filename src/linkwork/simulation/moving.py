@@ -75,7 +75,7 @@ NUMBERS = DEBT_BEFORE + 1
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
-CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED = -7, -8, -9  # of steps with contact
+CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED, CONTACT_GAINS, CONTACT_UNSOLVED = -7, -8, -9, -10, -11  # with contact
 
 LEAST_ANGLE = 1e-3  # [rad] between the two slides of a planar joint
 EFFORT_PARTS = 5  # columns of `acted`

@@ -89,6 +89,15 @@ class Touched:
         """What contact and limits did in the last call of `step`; None where neither acts."""
         return self._touching.report() if self._touching is not None else None
 
+    @property
+    def _is_pushed_apart(self) -> bool:
+        """Whether steps pushed bodies apart that were deeper inside each other than the margin: that brings energy in."""
+        return self._touching is not None and self._touching.is_pushed_apart
+
+    def _explain_contact(self, status: int) -> StateError | None:
+        """Why a step failed, where contact or limits were the cause."""
+        return self._touching.explain(status) if self._touching is not None else None
+
     def recorded_contacts(self) -> ContactRows | None:
         """What a recording keeps of `contacts`; None without `contact`."""
         return None if self._touching is None or self.contact is None else self._touching.rows()

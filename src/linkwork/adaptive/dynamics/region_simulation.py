@@ -187,7 +187,8 @@ class RegionSimulation(Touched, PieceForces):
 
     def _fail(self, status: int, body: int, advice: str, fault: LinkworkError | None = None) -> None:
         self._collect()
-        cause = fault or explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
+        cause = fault or self._explain_contact(status)
+        cause = cause or explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
     def _make_room(self) -> None:

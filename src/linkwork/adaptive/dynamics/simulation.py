@@ -290,7 +290,7 @@ class AdaptiveDynamics(RegionHistory):
 
     def _watch_energy(self, energy: Energy | None = None) -> None:
         """Warns, once, of energy that nothing has put in; joints that stop may take some, none can make any."""
-        outside = self._field is not None or self._thermostat is not None or self._touching is not None
+        outside = self._field is not None or self._thermostat is not None or self._is_pushed_apart
         if outside or self.loads or self._driven or self._effort.any():
             self._energy_watch.forget()  # whatever could do work begins the watch anew
         else:
@@ -339,6 +339,7 @@ class AdaptiveDynamics(RegionHistory):
             self._fail(status, body, " Take a smaller step.", fault)
         if self._touching is not None:
             self._touching.warn_of_turns(h, self._reduced.joint)
+            self._touching.warn_of_gains(h)
 
     def _go_outside(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
         """Up to n steps with a field or a thermostat: OK or why it stopped, the steps made, an error on the way."""

@@ -53,6 +53,7 @@ FIRST_SETTLE = 4  # sweeps before sets are looked for one change at a time; late
 FIRST_EXCHANGED = 12  # contacts up to which Lemke's method comes before that: its time grows with their number cubed
 LEAST_CHANGES = 20  # changes of sets that are tried then, and as many as half of the contacts
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
+FEWEST_SWEEPS, MOST_PRODUCTS = 10, 20_000_000_000  # sweeps of a solve, whose products take so many: 10 s or so
 RUNAWAY = 1e6  # of the velocities that are met: impulses of a bounce that cannot be
 
 
@@ -70,14 +71,16 @@ def solve_coupled(contacts, problem, system, h, settings):
     fill_delassus(problem, system, count, rows)
     load_warm_start(contacts, count, problem, system.x)
     drop_directions_without_response(system, count, rows, system.x)
+    most = min(most, max(FEWEST_SWEEPS, MOST_PRODUCTS // (rows * rows + 1)))
     good = iterate(contacts, count, problem, system, rows, tolerance, most)
-    if (not good or runs_away(system, rows)) and has_restitution(contacts, count, problem, system):
+    strayed = runs_away(system, rows)
+    if strayed or (not good and has_restitution(contacts, count, problem, system)):
         good = forget_restitution(contacts, count, problem, system, rows, tolerance, most)
     energy = energy_change(system, rows, system.y)
-    if energy > 0.0 and has_restitution(contacts, count, problem, system):
+    if not energy <= 0.0 and has_restitution(contacts, count, problem, system):
         energy = blend(contacts, count, problem, system, rows, tolerance, most)
     call_still_ones_sticking(system, count, tolerance)
-    if energy > 0.0:  # only where the sweeps did not converge
+    if not energy <= 0.0:  # only where the sweeps did not converge
         energy = shorten(system, rows, system.y)
     store_impulses(contacts, count, problem, system.y)
     gather_impulses(system, rows, system.y, problem.impulse)
@@ -334,9 +337,10 @@ def runs_away(system, rows):
     """Whether impulses make velocities far beyond those that they are to stop, and cancel each other."""
     made, met = 0.0, 0.0
     for i in range(rows):
-        made = max(made, abs(system.y[i]) * system.G[i, i])
+        own = abs(system.y[i]) * system.G[i, i]
+        made = own if not own <= made else made  # NaN too
         met = max(met, abs(system.u_free[i]))
-    return made > RUNAWAY * met
+    return not made <= RUNAWAY * met
 
 
 @routine
@@ -400,7 +404,7 @@ def shorten(system, rows, x):
     for i in range(rows):
         first += x[i] * system.u_free[i]
     second = energy_change(system, rows, x) - first
-    t = min(max(-first / second, 0.0), 1.0) if second > 0.0 else 0.0
+    t = min(max(-first / second, 0.0), 1.0) if second > 0.0 and first < 0.0 else 0.0
     for i in range(rows):
-        x[i] *= t
-    return t * (first + t * second)
+        x[i] = t * x[i] if t > 0.0 else 0.0
+    return t * (first + t * second) if t > 0.0 else 0.0

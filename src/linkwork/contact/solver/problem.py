@@ -47,6 +47,9 @@ class Problem(NamedTuple):
     loop_impulse: Float1  # (r,)    warm start and result
     impulse: Float1  # (s,)    result: impulses on the touched bodies and coordinates
     push: Float1  # (s,)    result: pseudo impulses that take penetration back; they move bodies, not velocities
+    v_after: (
+        Float1  # (s,)    velocities with the impulses, as the linkage itself answers them: for whoever judges the solve
+    )
 
 
 class System(NamedTuple):
@@ -99,6 +102,7 @@ def make_problem(
         np.zeros(loops),
         np.arange(loops + 1, dtype=np.int64),
         np.zeros(loops),
+        np.zeros(s),
         np.zeros(s),
         np.zeros(s),
     )

@@ -39,7 +39,16 @@ WIDE = 8  # numbers in a row of `carry`, `own` and `columns`: six, rounded up to
 LEFT_ON_JOINT = 6 * WIDE  # where in `columns` begins what wrenches leave on a joint
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
-WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, STEP, ALL_ENERGY_LOST, TOTALS = range(8)
+WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, SHORTENED, TAKEN_BACK = range(7)
+STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
+# Entries of `balance`: energies [J] and power of loads [W] where the step began, work of pushing apart in it; the length of
+# parts that the next step may begin with [s], 0: as long as it is; which bodies pressed hardest in a part that failed;
+# what the last part gained, and all of them, kinetic energy at its end and the largest lately.
+KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
+WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END, GAINED, TOP_KINETIC = range(6, 13)
+# CORRECTION of whole steps; two of Moving.numbers before a part; 1: the last part was one in which something touched.
+CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, BALANCE = range(13, 18)
+WHOLE_TOTALS, PART_TOTALS = 0, 1  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
 MOST_KNOWN = 512  # are told apart
@@ -75,9 +84,14 @@ class Touch(NamedTuple):
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
     began_kept: Float2  # (n, 6) momentum that floating trees were to have then
+    safe_q: Float1  # (nq of the model,) where a step that is shortened began, all its parts together
+    safe_v: Float1  # (nv of the model,)
+    safe_kept: Float2  # (n, 6)
+    safe_totals: Float2  # (2, 10) `totals` there, and where its last part began
     settings: Float1
     counts: Int1
     totals: Float1
+    balance: Float1  # of `balance`
 
 
 touch_of = reader(Touch, Moving, Constraints)
@@ -130,7 +144,7 @@ def _places(bundle: Any, before: tuple[Any, ...], names: str) -> tuple[int, ...]
 
 _PROBLEM = (Moving, Constraints, Touch, Contacts)
 _SYSTEM = (*_PROBLEM, Problem)
-ROWS_BY_NUMBERS = _places(Problem, _PROBLEM, "Lambda v_free v_before impulse push")
+ROWS_BY_NUMBERS = _places(Problem, _PROBLEM, "Lambda v_free v_before impulse push v_after")
 ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
 ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
 ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
@@ -187,9 +201,14 @@ def allocate_touch(
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
         began_kept=untouched(bodies, 6),
+        safe_q=np.zeros(coordinates),
+        safe_v=np.zeros(freedoms),
+        safe_kept=untouched(bodies, 6),
+        safe_totals=np.zeros((2, TOTALS)),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),
+        balance=np.zeros(BALANCE),
     )
     touch.counts[SLOT_CAPACITY] = slots
     return touch

@@ -33,8 +33,16 @@ from linkwork.simulation.touching.arrays import (
     contacts_of,
     touch_of,
 )
+from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.problem import near_limits
+from linkwork.simulation.touching.shortening import (
+    WHERE_TOUCHING,
+    begin_part_of,
+    begin_parts,
+    end_part,
+    take_back_part,
+)
 from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
@@ -51,7 +59,7 @@ def advance_touching_by(table, h, n):
     method = moving_of(table).counts[METHOD]
     status, made, by, last = OK, 0, method, h
     while made < n and status == OK:
-        status, by, last = one_step_by(table, h, True, method)
+        status, by, last = one_shortened_step(table, h, True)
         made += status == OK
         if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
@@ -68,7 +76,7 @@ def advance_limited_by(table, h, n):
     method = moving_of(table).counts[METHOD]
     status, made, by, last = OK, 0, method, h
     while made < n and status == OK:
-        status, by, last = one_step_by(table, h, False, method)
+        status, by, last = one_shortened_step(table, h, False)
         made += status == OK
     if status == OK:
         note_efforts_by(table, last, by, method)
@@ -77,15 +85,29 @@ def advance_limited_by(table, h, n):
 
 
 @routine
+def one_shortened_step(table, h, searches):
+    """One step of h [s], or none, in shorter parts if need be. Returns as `one_step_by`."""
+    method = moving_of(table).counts[METHOD]
+    status, by, last = OK, method, h
+    left, length = h, begin_parts(table, h)
+    while length > 0.0:
+        begin_part_of(table, h, length)
+        status, by, last = one_step_by(table, length, searches, method)
+        status, left, length = end_part(table, h, left, length, status, WHERE_TOUCHING)
+    return status, by, last
+
+
+@routine
 def one_step_by(table, h, searches, method):
     """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made."""
     s = moving_of(table)
     t = touch_of(table)
-    remember(s, t)
     wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
     left, status, by, last, parts, bounced = h, OK, method, h, 0, 0
     while status == OK and left > 0.0:
         status, count = begin_part(table, left, searches)
+        if status == OK and parts == 0:
+            open_balance(table)
         until, bounces = first_meeting(table, left, count, SOON * h) if status == OK else (0.0, False)
         last = left
         parts += 1
@@ -105,17 +127,9 @@ def one_step_by(table, h, searches, method):
         left = left - last if last < left else 0.0
     s.counts[METHOD] = method
     if status != OK:
-        go_back(s, t)
+        take_back_part(s, t)
         s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
     return status, by, last
-
-
-@inlined
-def remember(s, t):
-    for k in range(s.q.shape[0]):
-        t.began_q[k] = s.q[k]
-    for k in range(s.v.shape[0]):
-        t.began_v[k] = s.v[k]
 
 
 @inlined
@@ -123,15 +137,6 @@ def take_back_velocities(s):
     """`begin_part` left those that forces alone would give."""
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
-
-
-@inlined
-def go_back(s, t):
-    """A step that fails in a later part is taken back whole; momentum is kept apart by semi-implicit Euler only."""
-    for k in range(s.q.shape[0]):
-        s.q[k] = t.began_q[k]
-    for k in range(s.v.shape[0]):
-        s.v[k] = t.began_v[k]
 
 
 @routine

@@ -23,13 +23,16 @@ from linkwork.core.warning import warn_user
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
+from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.explaining import explain_contact
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 NAMED_AT_MOST = 4
+SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
 
 
@@ -41,6 +44,8 @@ class ContactReport:
     residual: largest of the solves, relative to their largest impulse (law "impacts": approach speed left [m/s]).
     sweeps: of all solves. not_converged: solves that stopped at max_sweeps above their tolerance.
     deepest: penetration that a step began with [m]. energy_lost: to friction and impacts [J].
+    taken_back: energy that steps had made from nothing, taken out of velocities again [J].
+    shortened: steps that were made in shorter parts: otherwise they would have gained energy from nothing, or failed.
     """
 
     def _repr_html_(self) -> str:
@@ -53,6 +58,8 @@ class ContactReport:
     not_converged: int
     deepest: float
     energy_lost: float
+    shortened: int = 0
+    taken_back: float = 0.0
 
 
 class Touching:
@@ -63,7 +70,7 @@ class Touching:
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
         self.model, self.contact = model, contact
-        self._has_told_of_turns = False
+        self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None
         margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
@@ -173,6 +180,7 @@ class Touching:
             "known_contacts": self.touch.known[: self.touch.counts[ta.KNOWN]].copy(),
             "known_places": self.touch.known_at[: self.touch.counts[ta.KNOWN]].copy(),
             "contact_totals": self.touch.totals.copy(),
+            "contact_balance": self.touch.balance.copy(),
         }
 
     def refuse_other(self, saved: dict[str, Any]) -> None:
@@ -190,6 +198,7 @@ class Touching:
             and np.asarray(saved["loop_impulses"]).shape == self.problem.loop_impulse.shape
             and np.asarray(saved["contact_counts"]).shape == self.touch.counts.shape
             and np.asarray(saved["contact_totals"]).shape == self.touch.totals.shape
+            and np.asarray(saved["contact_balance"]).shape == self.touch.balance.shape
             and bool((ids[:, :2] < self.model.n_bodies).all())
             and self._are_known(saved)
             and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
@@ -221,6 +230,7 @@ class Touching:
         self.system.state[:count] = saved["contact_states"]
         self.touch.held[:], self.problem.loop_impulse[:] = saved["limit_impulses"], saved["loop_impulses"]
         self.touch.counts[:], self.touch.totals[:] = saved["contact_counts"], saved["contact_totals"]
+        self.touch.balance[:] = saved["contact_balance"]
         for name, value in keep.items():
             self.touch.counts[name] = value
         known = len(saved["known_contacts"])
@@ -280,7 +290,7 @@ class Touching:
         self.contacts.number[:] = 0
         self.contacts.impulse[...] = 0.0
         self.touch.held[...] = 0.0
-        self.touch.totals[:] = 0.0
+        self.touch.totals[:], self.touch.balance[:] = 0.0, 0.0
         self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.KNOWN]] = 0
         self.problem.loop_impulse[:] = 0.0
         self.system.state[:] = 0
@@ -298,6 +308,34 @@ class Touching:
             not_converged=int(totals[ta.NOT_CONVERGED]),
             deepest=float(totals[ta.DEEPEST]),
             energy_lost=float(totals[ta.ENERGY_LOST]),
+            shortened=int(totals[ta.SHORTENED]),
+            taken_back=float(totals[ta.TAKEN_BACK]),
+        )
+
+    @property
+    def is_pushed_apart(self) -> bool:
+        """Whether the last steps began with bodies deeper inside each other than the margin."""
+        return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
+
+    def explain(self, status: int) -> StateError | None:
+        """Why a step failed, where contact or limits were the cause."""
+        table = self.finder.table if self.finder is not None else None
+        return explain_contact(self.model, status, self.touch, table)
+
+    def warn_of_gains(self, h: float) -> None:
+        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts."""
+        totals, balance = self.touch.totals, self.touch.balance
+        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * balance.item(ta.TOP_KINETIC)
+        is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
+        if self._has_told_of_gains or not (is_much or is_short):
+            return
+        self._has_told_of_gains = True
+        warnings.warn(
+            f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. "
+            f"{totals[ta.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were "
+            "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps.",
+            LinkworkWarning,
+            stacklevel=4,
         )
 
     def warn_of_turns(self, h: float, bodies: IntArray | None = None) -> None:

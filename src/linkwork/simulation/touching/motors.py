@@ -53,7 +53,9 @@ def meet_with_motors(table, h, count, limits):
         status = pose_problem(table, count, limits)
         if status != OK:
             return status, limits
-        find_impulses(table, h, limits)
+        status = find_impulses(table, h, limits)
+        if status != OK:
+            return status, limits
         if turn == MOST_TURNS - 1 or not act_otherwise(s, h, s.v):
             break
         for k in range(s.v.shape[0]):

@@ -8,6 +8,7 @@ the turning is taken out before and put back after it. Theory: docs/theory/conta
 
 import math
 
+from linkwork.contact.contact_list import COUNT
 from linkwork.contact.solver.coupled import solve_coupled
 from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
@@ -53,6 +54,8 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
+from linkwork.simulation.touching.balance import note_push
+from linkwork.simulation.touching.judging import judge_impulses
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import join
@@ -243,21 +246,51 @@ def pose_loops(s, t, x, problem):
 
 @routine
 def find_impulses(table, h, limits):
-    """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`."""
+    """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`; OK or CONTACT_UNSOLVED.
+
+    An answer that is none is sought once more, from nothing.
+    """
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
-    if t.counts[LAW] == COUPLED:
-        solve_coupled(contacts_of(table), problem, system_of(table), h, t.settings)
-    else:
-        solve_impacts(contacts_of(table), problem, system_of(table), h, t.settings)
-    answer(table, limits, problem.impulse, x.change)
+    status = solve_and_judge(table, h, limits)
+    if status != OK:
+        forget_impulses(contacts_of(table), problem)
+        status = solve_and_judge(table, h, limits)
+    if status != OK:
+        forget_impulses(contacts_of(table), problem)
+        return status
     for k in range(s.v.shape[0]):
         s.v[k] += x.change[k]
         s.qdd[k] += x.change[k] / h  # what joint forces that are taken at the end of the step followed
     for k in range(limits):
         t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
+    return OK
+
+
+@routine
+def solve_and_judge(table, h, limits):
+    """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
+    t = touch_of(table)
+    problem = problem_of(table)
+    if t.counts[LAW] == COUPLED:
+        solve_coupled(contacts_of(table), problem, system_of(table), h, t.settings)
+    else:
+        solve_impacts(contacts_of(table), problem, system_of(table), h, t.settings)
+    answer(table, limits, problem.impulse, constraints_of(table).change)
+    return judge_impulses(table, limits)
+
+
+@inlined
+def forget_impulses(contacts, problem):
+    """The next solve begins from nothing."""
+    for c in range(contacts.number[COUNT]):
+        store3(contacts.impulse, c, 0, (0.0, 0.0, 0.0))
+    for k in range(problem.limit_impulse.shape[0]):
+        problem.limit_impulse[k] = 0.0
+    for k in range(problem.loop_impulse.shape[0]):
+        problem.loop_impulse[k] = 0.0
 
 
 @routine
@@ -274,6 +307,7 @@ def move_on(table, h, limits):
         share = shorten_push(s, x.answer, problem, system_of(table).report[PENETRATION], h)
         for k in range(s.v.shape[0]):
             s.u[k] += share * x.change[k]
+        note_push(s, t, x.answer, share * h)
     note_momentum(table, h)
     go_straight(s, s.u, h)
     note_report(t, system_of(table).report, h)

@@ -3,7 +3,7 @@
 import math
 
 from linkwork.contact.broad_phase import begin_search, search_itself
-from linkwork.contact.contact_list import COUNT, IDS, LOCAL, NEEDED, OLD, warm_start
+from linkwork.contact.contact_list import NEEDED, take_back_contacts, warm_start
 from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
@@ -21,6 +21,7 @@ from linkwork.simulation.moving import (
     KEEPS_MOMENTUM,
     OK,
     SEARCH_TOO_DEEP,
+    SEMI_IMPLICIT_EULER,
     moving_of,
 )
 from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish
@@ -36,6 +37,7 @@ from linkwork.simulation.touching.arrays import (
     next_meeting,
     touch_of,
 )
+from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
@@ -47,7 +49,15 @@ from linkwork.simulation.touching.problem import (
     near_limits,
     pose_problem,
 )
-from linkwork.spatial.memory import load3, load6, store3, store6
+from linkwork.simulation.touching.shortening import (
+    ALWAYS,
+    WHERE_TOUCHING,
+    begin_part_of,
+    begin_parts,
+    end_part,
+    take_back_part,
+)
+from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
@@ -62,7 +72,7 @@ def advance_touching(table, h, n):
     mode = flush_subnormals()
     status, made, last = OK, 0, h
     while made < n and status == OK:
-        status, last = one_touching_step(table, h)
+        status, _, last = one_touching_step(table, h)
         made += status == OK
         if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
@@ -76,13 +86,12 @@ def advance_touching(table, h, n):
 def advance_limited(table, h, n):
     """The same where only limits of joints act."""
     mode = flush_subnormals()
-    status, made = OK, 0
+    status, made, last = OK, 0, h
     while made < n and status == OK:
-        status = begin_touching(table, h)
-        status = end_touching(table, h, status, 0)
+        status, _, last = one_limited_step(table, h)
         made += status == OK
     if status == OK:
-        note_all_efforts(table, h)
+        note_all_efforts(table, last)
     restore_mode(mode)
     return status, made
 
@@ -112,11 +121,47 @@ def note_turns(s, t, h):
 
 @routine
 def one_touching_step(table, h):
-    """One step of h [s], or none: OK or why it failed, and the length of its last part [s]."""
+    """One step of h [s], or none, in shorter parts if need be: OK or why it failed, method and length of its last part."""
+    status, by, last = OK, 0, h
+    left, length = h, begin_parts(table, h)
+    while length > 0.0:
+        begin_part_of(table, h, length)
+        status, by, last = try_touching(table, length)
+        status, left, length = end_part(table, h, left, length, status, ALWAYS)
+    return status, by, last
+
+
+@routine
+def try_touching(table, h):
+    """A step of h [s] at once, or none. Returns as `one_touching_step`."""
     status, count = begin_and_find(table, h)
-    if status == OK and next_meeting(table) < h:
-        return one_cut_step(table, h, count)
-    return end_touching(table, h, status, count), h
+    if status == OK:
+        open_balance(table)
+        if next_meeting(table) < h:
+            status, last = one_cut_step(table, h, count)
+            return status, SEMI_IMPLICIT_EULER, last
+    return end_touching(table, h, status, count), SEMI_IMPLICIT_EULER, h
+
+
+@routine
+def one_limited_step(table, h):
+    """The same where only limits of joints act."""
+    status, by, last = OK, 0, h
+    left, length = h, begin_parts(table, h)
+    while length > 0.0:
+        begin_part_of(table, h, length)
+        status, by, last = try_limited(table, length)
+        status, left, length = end_part(table, h, left, length, status, WHERE_TOUCHING)
+    return status, by, last
+
+
+@routine
+def try_limited(table, h):
+    """The same where only limits of joints act."""
+    status = begin_touching(table, h)
+    if status == OK:
+        open_balance(table)
+    return end_touching(table, h, status, 0), SEMI_IMPLICIT_EULER, h
 
 
 @routine
@@ -135,16 +180,10 @@ def one_cut_step(table, h, count):
     """A step in which two fast bodies meet on the way, far from where they are now: it is cut where they meet.
 
     The point between them would have another lever now than then. The first part has begun, with `count` contacts.
-    Returns as `one_touching_step`. A step that fails in a later part is taken back whole.
+    Returns its status and the length of its last part. One that fails in a later part is taken back whole.
     """
     s = moving_of(table)
     t = touch_of(table)
-    for k in range(s.q.shape[0]):
-        t.began_q[k] = s.start_q[k]
-    for k in range(s.v.shape[0]):
-        t.began_v[k] = s.start_v[k]
-    for k in range(s.kept.shape[0]):
-        store6(t.began_kept, k, 0, load6(s.start_kept, k, 0))
     left, last, status, parts = h, h, OK, 1
     while True:
         until = next_meeting(table)
@@ -161,12 +200,7 @@ def one_cut_step(table, h, count):
         parts += 1
         status, count = begin_and_find(table, left)
     if status != OK:
-        for k in range(s.q.shape[0]):
-            s.q[k] = t.began_q[k]
-        for k in range(s.v.shape[0]):
-            s.v[k] = t.began_v[k]
-        for k in range(s.kept.shape[0]):
-            store6(s.kept, k, 0, load6(t.began_kept, k, 0))
+        take_back_part(s, t)
     return status, last
 
 
@@ -213,18 +247,6 @@ def find(table, h):
 
 
 @routine
-def take_back_contacts(contacts):
-    """The contacts of the step before are the present ones again; their points on bodies and impulses, which is all that
-    the next search asks of them."""
-    for i in range(contacts.number[OLD]):
-        for c in range(IDS):
-            contacts.ids[i, c] = contacts.old_ids[i, c]
-        store3(contacts.data, i, LOCAL, load3(contacts.old_local, i, 0))
-        store3(contacts.impulse, i, 0, load3(contacts.old_impulse, i, 0))
-    contacts.number[COUNT] = contacts.number[OLD]
-
-
-@routine
 def end_touching(table, h, status, count):
     """Solves contacts and limits and ends the step; one that failed is taken back."""
     if status == OK:
@@ -256,7 +278,7 @@ def meet(table, h, count, limits):
     else:
         status = pose_problem(table, count, limits)
         if status == OK:
-            find_impulses(table, h, limits)
+            status = find_impulses(table, h, limits)
     if status == OK:
         move_on(table, h, limits)
     return status

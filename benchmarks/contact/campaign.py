@@ -1,0 +1,147 @@
+"""Random scenes of contact: how many overflow, gain energy or do not converge.
+
+Trees of 1 to 30 joints of all kinds, floating and fixed, fall on a floor, under a ceiling, among boxes or on hills, with
+friction and restitution from 0 to 1, in both simulations, for two seconds. A scene is its number: the same one every time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+
+SECONDS = 2.0
+LOOKS = 100  # at the energy of a scene
+KINDS = ("revolute", "prismatic", "universal", "spherical")
+GROUNDS = ("floor", "ceiling", "boxes", "hills")
+INTEGRATORS = ("semi_implicit_euler", "auto", "auto", "variational")
+MOST_GAIN = 0.01  # of the largest kinetic energy: what counts as energy from nothing
+TRIES = 20  # to begin without bodies inside each other
+
+
+@dataclass
+class Outcome:
+    """What became of a scene. gain: largest rise of the energy, over the largest kinetic energy."""
+
+    number: int
+    words: str
+    failure: str = ""
+    gain: float = 0.0
+    steps: int = 0
+    not_converged: int = 0
+    shortened: int = 0
+    taken_back: float = 0.0  # [J]
+    energy_lost: float = 0.0  # [J]
+    seconds: float = 0.0  # of the processor
+
+    @property
+    def is_failed(self) -> bool:
+        return bool(self.failure)
+
+    @property
+    def has_gained(self) -> bool:
+        return not self.gain <= MOST_GAIN
+
+
+def add_ground(linkage: lw.Linkage, kind: str, rng: np.random.Generator) -> None:
+    """A floor at z = 0, and what else there is."""
+    if kind == "hills":
+        heights = 0.15 * rng.random((12, 12))
+        linkage.add_obstacle("hills", lw.HeightField(heights, 0.5), lw.Pose((-2.75, -2.75, -0.15)))
+        linkage.add_obstacle("ground", lw.Plane(), lw.Pose((0, 0, -0.15)))
+        return
+    linkage.add_obstacle("floor", lw.Plane())
+    if kind == "ceiling":
+        linkage.add_obstacle("ceiling", lw.Plane(), lw.Pose((0, 0, 4.0), rpy=(math.pi, 0, 0)))
+    if kind == "boxes":
+        for k in range(4):
+            at = lw.Pose((*rng.uniform(-0.8, 0.8, 2), 0.05), rpy=(0, 0, rng.uniform(0, 3)))
+            linkage.add_obstacle(f"box_{k}", lw.Box(tuple(rng.uniform(0.1, 0.5, 3))), at)
+
+
+def tree_of(rng: np.random.Generator, joints: int, floating: bool) -> lw.Linkage:
+    return lw.library.random_tree(
+        joints,
+        seed=int(rng.integers(1_000_000)),
+        branching=float(rng.random()),
+        kinds=[str(x) for x in rng.choice(KINDS, 2)],
+        floating=floating,
+        options=bool(rng.random() < 0.3),
+        size=0.2,
+    )
+
+
+def place(tree: lw.Linkage, ground: str, rng: np.random.Generator) -> tuple[lw.Model, lw.State]:
+    """The tree on its ground, and a state of it: a floating one begins above the ground, a fixed one hangs over it."""
+    alone = tree.compile()
+    speed, seed = float(rng.choice([0.0, 0.5, 3.0])), int(rng.integers(1_000_000))
+    state = alone.random_state(seed, speed=speed)
+    below = -float(lw.body_poses(alone, state)[:, 2, 3].min())
+    linkage = lw.Linkage("scene")
+    linkage.merge(tree, placement=lw.Pose((0, 0, below + float(rng.uniform(0.3, 0.8)))))
+    add_ground(linkage, ground, rng)
+    model = linkage.compile()
+    return model, lw.State(state.q, state.v)
+
+
+def make(number: int) -> tuple[Any, str, float]:
+    """The simulation of a scene, in words, and its step [s]."""
+    rng = np.random.default_rng([27, number])
+    joints, floating = int(rng.integers(1, 31)), bool(rng.random() < 0.6)
+    ground, integrator = GROUNDS[rng.integers(len(GROUNDS))], INTEGRATORS[rng.integers(len(INTEGRATORS))]
+    friction, restitution = float(rng.random()), float(rng.choice([0.0, rng.random(), 1.0]))
+    own, adaptive, h = bool(rng.random() < 0.5), bool(rng.random() < 0.3), float(rng.choice([1e-3, 2e-3]))
+    for attempt in range(TRIES):
+        model, state = place(tree_of(rng, joints, floating), ground, rng)
+        contact = lw.Contact(friction=friction, restitution=restitution, self_contact=own and attempt < TRIES // 2)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            if adaptive:
+                few = max(1, joints // 2)
+                sim: Any = lw.AdaptiveDynamics(model, state, active_joints=few, contact=contact, integrator=integrator)
+            else:
+                sim = lw.FullDynamics(model, state, contact=contact, integrator=integrator)
+        if not any("inside each other" in str(each.message) for each in found):
+            break
+    words = (
+        f"{joints} joints, {'floating' if floating else 'fixed'}, {ground}, μ {friction:.2f}, e {restitution:.2f}, "
+        f"{'adaptive' if adaptive else 'full'}, {integrator}, h {h:g} s{', self-contact' if contact.self_contact else ''}"
+    )
+    return sim, words, h
+
+
+def outcome(number: int) -> Outcome:
+    """Runs a scene for two seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sim, words, h = make(number)
+        result = Outcome(number, words)
+        begun = time.process_time()
+        energy = sim.energy
+        least, largest, rise = energy.total, energy.kinetic, 0.0
+        for _ in range(LOOKS):
+            try:
+                report = sim.step(h, round(SECONDS / h / LOOKS))
+            except lw.LinkworkError as error:
+                result.failure = str(error)
+                break
+            energy = sim.energy
+            if not math.isfinite(energy.total):
+                result.failure = f"energy is {energy.total}"
+                break
+            largest, rise = max(largest, energy.kinetic), max(rise, energy.total - least)
+            least = min(least, energy.total)
+            result.steps += round(SECONDS / h / LOOKS)
+            result.not_converged += report.contact.not_converged
+            result.shortened += report.contact.shortened
+            result.taken_back += report.contact.taken_back
+            result.energy_lost += report.contact.energy_lost
+        result.gain = rise / largest if largest > 0.0 else 0.0
+        result.seconds = time.process_time() - begun
+    return result

@@ -1,0 +1,201 @@
+"""The balance of energy of a step with contact: what it may gain, and what it gained.
+
+Contact and friction take energy, gravity and springs store it, loads, motors and given efforts bring it in. What is left is
+made by the integrator, where the step is too long for the motion:
+
+    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (25)
+    Σ gain  ≤  MOST_GAINED max T                                                                                   (26)
+
+T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest; W: the most that
+loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
+not grow with what a failing solve does. A step that breaks (25) is made in shorter parts. Small gains add up whatever the
+length: what is beyond (26), a sum that losses pay for, is taken back from the velocities.
+Theory: docs/theory/contact.md.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import TWIST
+from linkwork.model.joint_kernels import joint_spring_energy
+from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
+from linkwork.simulation.accelerate import load_wrench
+from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR, note_efforts
+from linkwork.simulation.energy import energies
+from linkwork.simulation.momentum import correct_bases
+from linkwork.simulation.moving import (
+    CONTACT_GAINS,
+    KEEPS_MOMENTUM,
+    LOADS,
+    METHOD,
+    MOTORS,
+    OK,
+    OVERFLOW,
+    POTENTIAL_OFFSET,
+    SEMI_IMPLICIT_EULER,
+    moving_of,
+)
+from linkwork.simulation.touching.arrays import (
+    BY_FORCES,
+    ENERGY_START,
+    GAIN,
+    GAINED,
+    KINETIC_END,
+    KINETIC_START,
+    POWER_START,
+    PUSH_WORK,
+    TAKEN_BACK,
+    TOP_KINETIC,
+    touch_of,
+)
+from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.memory import load3, load6, load9, load10
+from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
+from linkwork.spatial.vectors import dot6, sub6
+
+GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
+MOST_GAINED, MOST_IN_FLIGHT = (
+    0.01,
+    0.05,
+)  # part of the largest kinetic energy lately, of all steps; where nothing touches
+FADING = 0.999  # of that largest one, per step
+ROUNDS = 2  # of (26): how much of the energy is not momentum is known after the first
+WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
+ROUNDING = 1e-9  # of the energies that are compared
+
+
+@routine
+def open_balance(table):
+    """At the start of a step, after `begin_touching`: energies and power there, without another sweep over the joints."""
+    s = moving_of(table)
+    t = touch_of(table)
+    g = (s.gravity[0], s.gravity[1], s.gravity[2])
+    kinetic, by_forces, potential = 0.0, 0.0, s.numbers[POTENTIAL_OFFSET]
+    for i in range(s.tree.shape[0]):
+        R = load9(s.world, i, 0)
+        before = load6(t.before, i, 0)
+        inertia = load10(s.body, i, INERTIA)
+        kinetic += 0.5 * dot6(before, rigid_times_twist(inertia, before))
+        change = sub6(load6(s.work, i, TWIST), before)
+        by_forces += 0.5 * dot6(change, rigid_times_twist(inertia, change))
+        moment = matvec3(R, (inertia[1], inertia[2], inertia[3]))
+        potential -= dot3(g, add3(moment, scale3(inertia[0], load3(s.world, i, 9))))
+        potential += joint_spring_energy(s.tree, s.dof, s.rest, i, s.start_q)
+        for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
+    t.balance[KINETIC_START], t.balance[BY_FORCES], t.balance[ENERGY_START] = kinetic, by_forces, kinetic + potential
+    t.balance[POWER_START] = power_of_loads(s, True, t)
+    t.balance[PUSH_WORK] = 0.0
+
+
+@inlined
+def power_of_loads(s, is_start, t):
+    """Power of wrenches and loads on bodies [W], at the start of a step or at the pose and the twists of its end."""
+    power = 0.0
+    for i in range(s.wrench.shape[0]):
+        twist = load6(t.before, i, 0) if is_start else load6(s.work, i, TWIST)
+        power += dot6(load6(s.wrench, i, 0), twist)
+    for k in range(s.counts[LOADS]):
+        i = s.load_body[k]
+        twist = load6(t.before, i, 0) if is_start else load6(s.work, i, TWIST)
+        power += dot6(load_wrench(s, k), twist)
+    return power
+
+
+@routine
+def judge_balance(table, h):
+    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (25) allows.
+
+    Leaves what it certainly gained, and the kinetic energy, in `balance`.
+    """
+    s = moving_of(table)
+    t = touch_of(table)
+    b = t.balance
+    kinetic, potential = energies(table)
+    size = b[KINETIC_START] + kinetic + abs(potential)
+    if not size < math.inf:
+        return OVERFLOW
+    gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
+    if is_driven(s):
+        gain -= work_done(table, s, t, h)
+    gain -= ROUNDING * size
+    b[GAIN], b[KINETIC_END] = gain, kinetic
+    return OK if gain <= GROSS * (b[KINETIC_START] + b[BY_FORCES]) else CONTACT_GAINS
+
+
+@routine
+def settle_balance(table, is_flying):
+    """After a step that is kept: what was gained in all goes no further than a part of the kinetic energy; the rest is
+    taken back from velocities within the linkage, momentum of floating trees stays.   (26)"""
+    s = moving_of(table)
+    t = touch_of(table)
+    b = t.balance
+    b[TOP_KINETIC] = max(FADING * b[TOP_KINETIC], b[KINETIC_END])
+    b[GAINED] = max(b[GAINED] + b[GAIN], 0.0)
+    excess = b[GAINED] - (MOST_IN_FLIGHT if is_flying else MOST_GAINED) * b[TOP_KINETIC]
+    if excess > 0.0:
+        taken = slow_down(table, s, b[KINETIC_END], excess)
+        b[GAINED] = max(b[GAINED] - taken, 0.0)
+        t.totals[TAKEN_BACK] += taken
+
+
+@routine
+def slow_down(table, s, kinetic, excess):
+    """Scales velocities until `excess` [J] of the kinetic energy is gone, or all that is not momentum of floating trees;
+    returns what is gone.
+
+    T = T_rigid + T_within, and a factor f on all velocities, with momentum put right again, leaves T_rigid + f² T_within.
+    """
+    within, factor = kinetic, 1.0
+    for _ in range(ROUNDS):
+        wanted = math.sqrt(max(1.0 - excess / within, 0.0)) if within > excess else 0.0
+        if factor > 0.0:
+            for k in range(s.v.shape[0]):
+                s.v[k] *= wanted / factor
+        factor = wanted
+        if s.counts[KEEPS_MOMENTUM] == 0:
+            return (1.0 - factor * factor) * within
+        correct_bases(table)
+        left, _ = energies(table)
+        within = (kinetic - left) / (1.0 - factor * factor)
+    return (1.0 - factor * factor) * within
+
+
+@inlined
+def is_driven(s):
+    driven = s.wrench.shape[0] > 0 or s.counts[LOADS] > 0 or s.counts[MOTORS] > 0
+    for j in range(s.v.shape[0]):
+        driven = driven or s.effort[j] != 0.0
+    return driven
+
+
+@routine
+def work_done(table, s, t, h):
+    """The most that loads, motors and given efforts can have done in a step of h [s] with the power of its two ends [J]."""
+    start, end = t.balance[POWER_START], power_of_loads(s, False, t)
+    work, size = h * max(start, end), h * max(abs(start), abs(end))
+    if s.counts[MOTORS] > 0:
+        method = s.counts[METHOD]
+        s.counts[METHOD] = SEMI_IMPLICIT_EULER
+        note_efforts(table, h)
+        s.counts[METHOD] = method
+    for j in range(s.v.shape[0]):
+        effort = s.effort[j]
+        if s.counts[MOTORS] > 0:
+            effort = s.acted[j, BY_GIVEN] + s.acted[j, BY_MOTOR]
+        work += h * max(effort * s.start_v[j], effort * s.v[j])
+        size += h * abs(effort) * max(abs(s.start_v[j]), abs(s.v[j]))
+    return work + WORK_KNOWN * size
+
+
+@routine
+def note_push(s, t, moved, way):
+    """Work against gravity of bodies that are pushed apart [J]. moved: (n, 6) velocities in each body's frame; way [s]."""
+    g = (s.gravity[0], s.gravity[1], s.gravity[2])
+    work = 0.0
+    for i in range(s.tree.shape[0]):
+        inertia = load10(s.body, i, INERTIA)
+        w, v = load3(moved, i, 0), load3(moved, i, 3)
+        momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
+        work -= way * dot3(g, matvec3(load9(s.world, i, 0), momentum))
+    t.balance[PUSH_WORK] += work

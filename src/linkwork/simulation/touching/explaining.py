@@ -1,0 +1,36 @@
+"""Why a step with contact failed, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.contact.points import name_of
+from linkwork.contact.shape_table import ShapeTable
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.shortening import SHORTEST
+
+CAUSES = {
+    mv.CONTACT_GAINS: "contact or limits of joints gain energy that nothing brings in",
+    mv.CONTACT_UNSOLVED: "no impulses of contact and limits were found that keep their laws without gaining energy",
+    mv.OVERFLOW: "contact or limits of joints lead to numbers that overflow",
+}
+
+
+def explain_contact(model: Model, status: int, touch: ta.Touch, shapes: ShapeTable | None) -> StateError | None:
+    """The error for a step that failed because of contact; None where something else was the cause."""
+    if status not in CAUSES or (status == mv.OVERFLOW and touch.balance[ta.WAS_TOUCHING] == 0.0):
+        return None
+    worst, where = int(touch.balance[ta.WORST_A]), ""
+    if worst >= 0 and shapes is not None:
+        other, shape = int(touch.balance[ta.WORST_B]), int(touch.balance[ta.WORST_SHAPE])
+        name = model.body_names[other] if other >= 0 else name_of(model, int(shapes.entity[shape]))
+        where = f", most of all between '{model.body_names[worst]}' and '{name}'"
+    speed = float(np.abs(touch.began_v).max(initial=0.0))
+    return StateError(
+        f"{CAUSES[status]}{where}, even in parts of {SHORTEST:.2g} of the step. The fastest joint before it moves at "
+        f"{speed:.3g} rad/s or m/s. Look for bodies that begin inside each other, for masses and inertias that differ by "
+        "many orders of magnitude, or for loads that are too strong."
+    )

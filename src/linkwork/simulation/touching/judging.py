@@ -1,0 +1,143 @@
+"""Whether impulses are an answer, whoever found them.
+
+The linkage itself says what velocities they give (`answer`, a sweep over its joints): not the matrix that the solver worked
+with. Against these velocities
+
+    every number is finite,                                                                                       (27a)
+    λᵀ(u_free + ½ Δu) ≤ 0: impulses make no energy,                                                               (27b)
+    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                           (27c)
+
+are looked at. The residual is a speed: what a contact would have to change its velocity by, over the largest velocity with
+which contacts and limits met before they acted. That one cannot grow with impulses that do.
+"""
+
+import math
+
+from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, FRICTION, SHAPE_B
+from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.pivots import is_semidefinite
+from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
+from linkwork.contact.solver.rows import row_velocity
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.moving import CONTACT_UNSOLVED, OK, moving_of
+from linkwork.simulation.touching.answers import to_world
+from linkwork.simulation.touching.arrays import (
+    COUPLED,
+    LAW,
+    SLOTS,
+    TOLERANCE,
+    WORST_A,
+    WORST_B,
+    WORST_SHAPE,
+    contacts_of,
+    problem_of,
+    system_of,
+    touch_of,
+)
+from linkwork.spatial.memory import load3, load6, load9
+from linkwork.spatial.rotations import dot3
+
+MADE = 1e-6  # of the energy that impulses exchange: more than this is made, or the solver's matrix is not the linkage's
+ROUNDING = 1e-13  # of what impulses exchange that cancel each other
+AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (27c) may be, which another rule measures
+LARGEST_CHECKED = 600  # rows of a matrix whose pivots are looked at where a solve did not converge
+
+
+@routine
+def judge_impulses(table, limits):
+    """After `answer`, whose result is in `change`: OK or CONTACT_UNSOLVED; residual and convergence into the report."""
+    s = moving_of(table)
+    t = touch_of(table)
+    x = constraints_of(table)
+    problem = problem_of(table)
+    system = system_of(table)
+    contacts = contacts_of(table)
+    first, second = velocities_after(s, t, x, problem, limits)
+    size = abs(first) + abs(second)
+    predicted = system.report[ENERGY]
+    is_sound = size < math.inf and first + second <= MADE * size and second >= -MADE * size
+    is_sound = is_sound and abs(first + second - predicted) <= MADE * size + ROUNDING * products(system)
+    if is_sound and t.counts[LAW] == COUPLED:
+        residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system)
+        system.report[RESIDUAL] = residual
+        system.report[CONVERGED] = 1.0 if residual <= AS_SOLVED * t.settings[TOLERANCE] else 0.0
+        rows = system.G.shape[0]
+        if system.report[CONVERGED] == 0.0 and rows <= LARGEST_CHECKED:
+            is_sound = residual < math.inf and is_semidefinite(system.G, rows, system.matrix)
+    if not is_sound:
+        note_worst(t.balance, contacts)
+    return OK if is_sound else CONTACT_UNSOLVED
+
+
+@inlined
+def products(system):
+    """Σ λ² G of all rows [J]: what impulses that cancel each other exchange, and rounding is a part of."""
+    total = 0.0
+    for r in range(system.G.shape[0]):
+        total += system.y[r] * system.y[r] * system.G[r, r]
+    return total
+
+
+@inlined
+def velocities_after(s, t, x, problem, limits):
+    """v_after of touched bodies and near limits; λᵀu_free and ½ λᵀΔu, what impulses take and give of energy [J]."""
+    first, second = 0.0, 0.0
+    m = t.counts[SLOTS]
+    for r in range(m):
+        i = t.reached[r]
+        change = to_world(load9(s.world, i, 0), load6(x.answer, i, 0))
+        for e in range(6):
+            k = 6 * r + e
+            problem.v_after[k] = problem.v_free[k] + change[e]
+            first += problem.impulse[k] * problem.v_free[k]
+            second += 0.5 * problem.impulse[k] * change[e]
+    for c in range(limits):
+        k = 6 * m + c
+        change = x.change[t.bound[c, 1]]
+        problem.v_after[k] = problem.v_free[k] + change
+        first += problem.impulse[k] * problem.v_free[k]
+        second += 0.5 * problem.impulse[k] * change
+    return first, second
+
+
+@routine
+def residual_of_laws(contacts, count, problem, system):
+    """(27c): relative to the largest velocity of a contact or limit that would have closed, or acts."""
+    G, y = system.G, system.y
+    wrong, met = 0.0, 0.0
+    for i in range(count):
+        r, mu = 3 * i, contacts.data[i, FRICTION]
+        free = math.sqrt(system.u_free[r] ** 2 + system.u_free[r + 1] ** 2 + system.u_free[r + 2] ** 2)
+        if y[r] > 0.0 or system.u_free[r] + system.bias[r] < 0.0:
+            met = max(met, free)
+        response = max(G[r, r] + G[r + 1, r + 1] + G[r + 2, r + 2], 1e-300)
+        u = row_velocity(system, r, problem.v_after) + system.bias[r]
+        a, b = row_velocity(system, r + 1, problem.v_after), row_velocity(system, r + 2, problem.v_after)
+        n, p, q = nearest_in_cone(
+            mu, y[r] - (u + mu * math.hypot(a, b)) / response, y[r + 1] - a / response, y[r + 2] - b / response
+        )
+        off = response * math.sqrt((n - y[r]) ** 2 + (p - y[r + 1]) ** 2 + (q - y[r + 2]) ** 2)
+        wrong = off if not off <= wrong else wrong
+    for k in range(problem.limit_at.shape[0]):
+        r = 3 * count + k
+        if y[r] > 0.0 or system.u_free[r] + system.bias[r] < 0.0:
+            met = max(met, abs(system.u_free[r]))
+        response = max(G[r, r], 1e-300)
+        u = row_velocity(system, r, problem.v_after) + system.bias[r]
+        off = response * abs(max(y[r] - u / response, 0.0) - y[r])
+        wrong = off if not off <= wrong else wrong
+    return wrong / met if met > 0.0 else wrong
+
+
+@routine
+def note_worst(b, contacts):
+    """Which bodies press hardest in a solve that failed: for the message."""
+    b[WORST_A] = -1.0
+    most = -1.0
+    for c in range(contacts.number[COUNT]):
+        size = dot3(load3(contacts.impulse, c, 0), load3(contacts.impulse, c, 0))
+        if not size <= most:
+            most = size if size < math.inf else math.inf
+            b[WORST_A], b[WORST_B] = contacts.ids[c, BODY_A], contacts.ids[c, BODY_B]
+            b[WORST_SHAPE] = contacts.ids[c, SHAPE_B]

@@ -1,0 +1,164 @@
+"""Steps with contact in shorter parts, where one as long as it was asked for cannot be made.
+
+A step that gains energy from nothing (`balance`), whose contacts have no answer (`judging`), whose loops come apart or
+whose numbers overflow is made again in parts of half the length, and these again, down to SHORTEST of it; then it fails.
+The next step begins with parts of twice the length of the last ones. So every step ends: its parts are bounded in number.
+"""
+
+from linkwork.contact.contact_list import take_back_contacts
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    CONTACT_GAINS,
+    CONTACT_UNSOLVED,
+    ENERGY_DEBT,
+    LOOPS_OPEN,
+    OK,
+    OVERFLOW,
+    SUBSTEP_WISH,
+    moving_of,
+)
+from linkwork.simulation.touching.arrays import (
+    CORRECTED,
+    CORRECTION,
+    LENGTH_WISH,
+    LIMITS,
+    PART_DEBT,
+    PART_TOTALS,
+    PART_WISH,
+    SHORTENED,
+    SLOTS,
+    WAS_TOUCHING,
+    WHOLE_TOTALS,
+    contacts_of,
+    touch_of,
+)
+from linkwork.simulation.touching.balance import judge_balance, settle_balance
+from linkwork.simulation.touching.judging import note_worst
+from linkwork.spatial.memory import load6, store6
+
+SHORTEST = 2.0**-10  # of a step: its shortest part
+ALWAYS, WHERE_TOUCHING = True, False  # which steps are judged by their energy
+
+
+@routine
+def begin_parts(table, h):
+    """At the start of a step of h [s]: the length of its first part [s]."""
+    s = moving_of(table)
+    t = touch_of(table)
+    remember_whole(s, t)
+    t.balance[CORRECTED] = t.settings[CORRECTION]
+    return first_length(t, h)
+
+
+@inlined
+def begin_part_of(table, h, length):
+    """Before a part of a step of h [s]: where it begins. A part takes back its part of what a step does of penetration."""
+    s = moving_of(table)
+    t = touch_of(table)
+    for k in range(s.q.shape[0]):
+        t.began_q[k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        t.began_v[k] = s.v[k]
+    for k in range(s.kept.shape[0]):
+        store6(t.began_kept, k, 0, load6(s.kept, k, 0))
+    for k in range(t.totals.shape[0]):
+        t.safe_totals[PART_TOTALS, k] = t.totals[k]
+    t.balance[PART_WISH], t.balance[PART_DEBT] = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    t.settings[CORRECTION] = t.balance[CORRECTED] * (length / h)
+
+
+@routine
+def end_part(table, h, left, length, status, is_judged):
+    """After a part that was tried, of a step of h [s] of which `left` were not made: OK or why the step fails; what is left
+    to make, and the length of the next part [s], zero where there is none.
+
+    is_judged: whether parts in which nothing touches are judged by their energy too, and gains taken back.
+    """
+    s = moving_of(table)
+    t = touch_of(table)
+    is_flying = t.counts[SLOTS] + t.counts[LIMITS] == 0
+    t.balance[WAS_TOUCHING] = 0.0 if is_flying else 1.0
+    if status == OK and (is_judged or not is_flying):
+        status = judge_balance(table, length)
+        if status != OK:
+            note_worst(t.balance, contacts_of(table))
+            take_back_contacts(contacts_of(table))
+            take_back_part(s, t)
+            s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
+    if status == OK:
+        if is_judged:
+            settle_balance(table, is_flying)
+        left = left - length if length < left else 0.0
+        if left > 0.0:
+            return OK, left, left if left < 1.5 * length else length
+    elif is_cured_by_shorter(status) and length > h * SHORTEST:
+        for k in range(t.totals.shape[0]):
+            t.totals[k] = t.safe_totals[PART_TOTALS, k]
+        return OK, left, 0.5 * length
+    end_parts(s, t, h, length, status)
+    return status, left, 0.0
+
+
+@inlined
+def end_parts(s, t, h, length, status):
+    """The end of a step, in parts or not."""
+    t.settings[CORRECTION] = t.balance[CORRECTED]
+    t.balance[LENGTH_WISH] = 0.0
+    if status != OK:
+        take_back_whole(s, t)
+    elif length < h:
+        t.totals[SHORTENED] += 1.0
+        t.balance[LENGTH_WISH] = 2.0 * length if 2.0 * length < h else 0.0
+
+
+@inlined
+def first_length(t, h):
+    """h, or that by a power of two which is at most the length wished for [s]."""
+    wish, span = t.balance[LENGTH_WISH], h
+    if wish > 0.0:
+        while span > 1.0001 * wish and span > h * SHORTEST:
+            span *= 0.5
+    return span
+
+
+@inlined
+def is_cured_by_shorter(status):
+    return status == CONTACT_GAINS or status == CONTACT_UNSOLVED or status == OVERFLOW or status == LOOPS_OPEN
+
+
+@inlined
+def remember_whole(s, t):
+    for k in range(s.q.shape[0]):
+        t.safe_q[k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        t.safe_v[k] = s.v[k]
+    for k in range(s.kept.shape[0]):
+        store6(t.safe_kept, k, 0, load6(s.kept, k, 0))
+    for k in range(t.totals.shape[0]):
+        t.safe_totals[WHOLE_TOTALS, k] = t.totals[k]
+
+
+@inlined
+def take_back_whole(s, t):
+    """All parts; what is known of pressing contacts and of impulses stays, as first guesses."""
+    for k in range(s.q.shape[0]):
+        s.q[k] = t.safe_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = t.safe_v[k]
+    for k in range(s.kept.shape[0]):
+        store6(s.kept, k, 0, load6(t.safe_kept, k, 0))
+    for k in range(t.totals.shape[0]):
+        t.totals[k] = t.safe_totals[WHOLE_TOTALS, k]
+    s.counts[COMPOSITES_READY] = 0
+
+
+@inlined
+def take_back_part(s, t):
+    for k in range(s.q.shape[0]):
+        s.q[k] = t.began_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = t.began_v[k]
+    for k in range(s.kept.shape[0]):
+        store6(s.kept, k, 0, load6(t.began_kept, k, 0))
+    s.counts[COMPOSITES_READY] = 0
