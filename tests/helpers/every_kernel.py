@@ -264,9 +264,10 @@ def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     tense.step(H, STEPS)
     yield "moved by implicit Euler", np.concatenate(tense.state)
     bars, start = closed_bars()
-    closed = lw.FullDynamics(bars, start)
-    closed.step(H, STEPS)
-    yield "moved in a loop", np.concatenate(closed.state)
+    for integrator in INTEGRATORS:
+        closed = lw.FullDynamics(bars, start, integrator=integrator)
+        closed.step(H, STEPS)
+        yield f"moved in a loop by {integrator}", np.concatenate(closed.state)
     yield "acceleration in a loop", closed.acceleration
 
 
@@ -330,7 +331,7 @@ def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]
     m = lw.library.chain(6, joint=lw.Revolute((0, 1, 0))).compile()
     state = m.state(0.1 * rng.normal(size=m.nq), SMALL * rng.normal(size=m.nv))
     bath = {"field": Strings(), "thermostat": lw.Langevin(300.0, 1.0, seed=1, boltzmann=1e-6, fixman=True)}
-    for integrator in ("rk4", "kick_drift_kick", "variational"):
+    for integrator in INTEGRATORS:
         full = lw.FullDynamics(m, state, integrator=integrator, **bath)
         adaptive = lw.AdaptiveDynamics(m, state, active_joints=3, update_every=2, integrator=integrator, **bath)
         for sim in (full, adaptive):

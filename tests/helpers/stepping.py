@@ -14,10 +14,12 @@ from linkwork.core.jit import kernel
 from linkwork.errors import LinkworkError
 from linkwork.model.layout import DOF, V
 from linkwork.simulation import moving as mv
-from linkwork.simulation import step as steps
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators import chart, dormand_prince
 from linkwork.simulation.integrators.chart import EVALUATE
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.stepping.choice import go_on_of
+from linkwork.simulation.stepping.driver import BEGIN
 
 Acceleration = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -53,7 +55,8 @@ def take_step(
     )
     moving = sim._moving
     moving.numbers[mv.SUBSTEP_WISH] = substep
-    status, evaluations = steps.begin_step(sim._table, h), 0
+    go_on = go_on_of(INTEGRATORS[integrator])
+    status, evaluations = go_on(sim._table, h, BEGIN, mv.OK, True), 0
     while status == EVALUATE:
         evaluations += 1
         try:
@@ -61,8 +64,7 @@ def take_step(
             found = mv.OK
         except LinkworkError:  # there are none
             found = mv.OVERFLOW
-        status = steps.resume_step(sim._table, h, found)
-    status = steps.finish_step(sim._table, status)
+        status = go_on(sim._table, h, EVALUATE, found, True)
     if status != mv.OK:
         raise explain_step(model, "a step", status, moving, sim._loads.wrench)
     return Step(sim.state, int(moving.counts[mv.SUBSTEPS]), evaluations)

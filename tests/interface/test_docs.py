@@ -15,6 +15,7 @@ from tests.helpers import pages
 
 import linkwork as lw
 from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.simulation.moving import Moving
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -269,9 +270,7 @@ def as_markdown():
 
 
 def test_named_lines_become_a_list(as_markdown):
-    text = (
-        "Accelerations.\n\neffort: joint efforts [N·m],\n  shape (nv,). wrenches: as given.\nReturns them.\nCost: O(n)."
-    )
+    text = PAGES["theory/step.md"]
     assert as_markdown(text, {"effort", "wrenches"}, 4) == (
         "Accelerations.\n\n- `effort`: joint efforts \\[N·m\\], shape (nv,).\n- `wrenches`: as given.\n\n"
         "Returns them.\n\nCost: O(n)."
@@ -288,3 +287,17 @@ def test_a_line_that_was_full_goes_on(as_markdown):
     full = "x" * 100 + " ends (here)"
     assert as_markdown(f"{full}\nand goes on.", set(), 8) == f"{full} and goes on."
     assert as_markdown("Short.\nOn its own.", set(), 8) == "Short.\n\nOn its own."
+
+
+def test_the_page_of_the_step_names_what_there_is():
+    """Its files, the functions that it names in them, and its arrays."""
+    text = PAGES["theory/step.md"]
+    files = {path.relative_to(ROOT / "src/linkwork").as_posix(): path for path in (ROOT / "src/linkwork").rglob("*.py")}
+    for named, functions in re.findall(r"`([\w/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?", text):
+        found = [path for name, path in files.items() if f"/{name}".endswith(f"/{named}")]
+        assert found, named
+        for function in re.findall(r"\w+", functions):
+            assert any(re.search(rf"def {function}\(", path.read_text(encoding="utf-8")) for path in found), function
+    rows = ["|".join(row.split("|")[3:5]) for row in text.split("\n") if re.match(r"\| \d", row)]
+    arrays = set(re.findall(r"\w+", " ".join(re.findall(r"`([a-z_, ]+)`", " ".join(rows)))))
+    assert arrays <= set(Moving._fields), arrays - set(Moving._fields)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.simulation import moving as mv
@@ -303,3 +304,28 @@ def test_a_field_that_fails_takes_the_step_back():
         sim.field.wrenches = honest
         sim.advance(0.01)
         assert sim.steps_done == 4
+
+
+@pytest.mark.parametrize("kind", ["full", "all active"])
+def test_a_field_of_no_forces_changes_nothing(kind):
+    """Nor do the limits of motors, which hold where a step ends, whoever finds the forces."""
+
+    class Nothing:
+        def wrenches(self, poses, out):
+            out[:] = 0.0
+            return 0.0
+
+    joint = lw.Revolute((0, 1, 0), effort_limit=0.02, velocity_limit=1.0)
+    model = lw.library.chain(4, joint=joint).compile()
+    ends = []
+    for field in (None, Nothing()):
+        options = {"integrator": "semi_implicit_euler", "field": field}
+        if kind == "full":
+            sim = lw.FullDynamics(model, model.state([0.3, 0.2, 0.1, 0.0]), **options)
+        else:
+            sim = lw.AdaptiveDynamics(model, model.state([0.3, 0.2, 0.1, 0.0]), tolerance=0.0, **options)
+        sim.set_motor("link_1", position=1.0, stiffness=1.0, damping=0.01)
+        sim.step(1e-3, 20)
+        assert abs(sim.efforts.motors[1]) <= 0.02 * (1.0 + rounding(steps=20))
+        ends.append(np.concatenate(sim.state))
+    assert np.abs(ends[0] - ends[1]).max() <= rounding(condition=1e4, scale=10.0, steps=20)

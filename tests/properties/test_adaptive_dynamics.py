@@ -13,9 +13,9 @@ from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, OPEN, STALE
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.views import ENTRIES, ROWS
-from linkwork.simulation import step as steps
-from linkwork.simulation.loads import LOAD_STIFFNESS
+from linkwork.simulation.load_columns import LOAD_STIFFNESS
 from linkwork.simulation.moving import LOADS, OK
+from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
 ACTS = 25
@@ -219,7 +219,7 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
         if joint.nv and name not in active
     }
     truth, _ = lw.hybrid_dynamics(model, state, prescribed, effort, wrenches)
-    assert steps.evaluate(sim._moving_table) == OK
+    assert accelerations_now(sim._moving_table) == OK
     same = rounding(condition=1e5, scale=1.0 + np.abs(truth).max())  # of the mass matrices of these linkages
     assert sim.acceleration == pytest.approx(truth, rel=0, abs=same)
     for i, pin in sim._pins.items():

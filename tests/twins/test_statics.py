@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
 from linkwork.reference.plain_statics import PlainStatics
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.spatial.matrices import rigid_matrix
 from linkwork.statics.balance import Balance
 from linkwork.statics.energy import potential_energy

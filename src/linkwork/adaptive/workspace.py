@@ -18,7 +18,7 @@ from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, reader
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.model.model import Model
-from linkwork.simulation.loads import LOAD_COLUMNS
+from linkwork.simulation.load_columns import LOAD_COLUMNS
 from linkwork.simulation.moving import untouched
 
 FloatArray = NDArray[np.float64]

@@ -16,6 +16,7 @@ from linkwork.core.jit import kernel
 from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
+from linkwork.simulation.integrators import euler
 from linkwork.simulation.loaded import Loaded
 from linkwork.simulation.moving import OK, OVERFLOW
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
@@ -45,6 +46,12 @@ def momentum_pushes(arrays, q, v, h, S, motion, out):
         inertia = load10(body, i, INERTIA)
         resists = add6(gyroscopic_wrench(inertia, twist), rigid_times_twist(inertia, a))
         store6(out, i, 0, sub6(scale6(1.0 / h, rigid_times_twist(inertia, twist)), resists))
+
+
+@kernel
+def note_euler_step(table, h):
+    """What acted on the joints in the step of h [s] that was just made, where it ended."""
+    euler.note_efforts(table, h)
 
 
 class ImplicitEuler:

@@ -14,27 +14,30 @@ from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy, Momentum
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import LinkworkError, StateError
-from linkwork.full.implicit_euler import ImplicitEuler
+from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
 from linkwork.full.report import FullReport
 from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
-from linkwork.simulation import step as steps
-from linkwork.simulation.acting import JointForces, motor_laws, note_last_step, present_efforts
-from linkwork.simulation.advance import ADVANCE
+from linkwork.simulation.acting import JointForces, motor_laws, present_efforts
 from linkwork.simulation.constraints import allocate_constraints, refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment, fastest
 from linkwork.simulation.failures import explain_step
-from linkwork.simulation.fields import Field, advance_outside
+from linkwork.simulation.fields import Field
+from linkwork.simulation.floating_trees import floating_trees
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.loaded import IntArray
 from linkwork.simulation.momentum import read_momentum, total_momentum
 from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.stepping.choice import advance_of
+from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
+from linkwork.simulation.stepping.evaluate_tree import accelerations_now
+from linkwork.simulation.stepping.from_python import Ended, advance_in_python, note_efforts
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import Touched, advance_of, choose_limits, has_limits
+from linkwork.simulation.touches import Touched, advance_with_contact, choose_limits, has_limited_motors, has_limits
 
 FloatArray = NDArray[np.float64]
 
@@ -140,7 +143,7 @@ class FullDynamics(Touched, WholeForces):
         method = INTEGRATORS.get(integrator, mv.SEMI_IMPLICIT_EULER)
         self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None
         self._laws = np.zeros((model.nv if self._implicit is not None else 0, 3))
-        bases, tree_of = mv.floating_trees(model)
+        bases, tree_of = floating_trees(model)
         if not (self.keep_momentum and integrator == "semi_implicit_euler"):
             bases = bases[:0]
         moving = mv.allocate(model.arrays, bases, tree_of, method)
@@ -153,11 +156,12 @@ class FullDynamics(Touched, WholeForces):
         self._moving.strength[:], self._moving.top_speed[:] = model.effort_limit, model.velocity_limit
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT], counts[mv.KEEPS_MOMENTUM] = method, self.implicit_joints, bases.size > 0
-        counts[mv.LIMITED] = mv.has_limited_motors(model)
+        counts[mv.LIMITED] = has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
-        self._advance = steps.advance_closed if model.loops else ADVANCE[method]
         if self._touching is not None:
-            self._advance = advance_of(contact, integrator)
+            self._advance = advance_with_contact(contact, integrator)
+        else:
+            self._advance = advance_of(method, bool(model.loops))
         self._load_table_grew()
         self._energy_watch = EnergyWatch()
         self._read_momentum()
@@ -198,7 +202,7 @@ class FullDynamics(Touched, WholeForces):
         """Joint accelerations at the present state under the present loads [rad/s² or m/s²], shape (nv,)."""
         self._refresh()
         if self.algorithm == "aba":
-            evaluate = steps.evaluate_closed if self.model.loops else steps.evaluate
+            evaluate = closed_accelerations_now if self.model.loops else accelerations_now
             status = evaluate(self._table)
             if status != mv.OK:
                 raise explain_step(self.model, "the accelerations", status, self._moving, self._loads.wrench)
@@ -287,16 +291,12 @@ class FullDynamics(Touched, WholeForces):
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        if self._implicit is not None:
-            self._advance_implicitly(self._implicit, h, n)
-            return
         fault: LinkworkError | None = None
         status = mv.CONTACTS_GROW
         while status == mv.CONTACTS_GROW:
-            if self._is_stepped_outside:
-                status, done, fault = advance_outside(
-                    self._table, h, n, self._accelerate_outside, self._refresh, self._after_step
-                )
+            if self._is_stepped_outside or self._implicit is not None:
+                step = self._step_outside if self._implicit is None else self._step_implicitly
+                status, done, fault = advance_in_python(step, h, n, self._after_step)
             else:
                 status, done = self._advance(self._table, h, n)
             self._count(h, done)
@@ -304,7 +304,9 @@ class FullDynamics(Touched, WholeForces):
             if status == mv.CONTACTS_GROW:
                 self._make_room()
         if self._is_stepped_outside:
-            note_last_step(self._table, h)
+            note_efforts(self._go_on, self._table, h)
+        elif self._implicit is not None:
+            note_euler_step(self._table, h)
         self._acted_at = self.steps_done if status == mv.OK else -1
         if status != mv.OK:
             cause = fault or self._explain_contact(status)
@@ -314,21 +316,18 @@ class FullDynamics(Touched, WholeForces):
             self._touching.warn_of_turns(h)
             self._touching.warn_of_gains(h)
 
-    def _advance_implicitly(self, rule: ImplicitEuler, h: float, n: int) -> None:
+    def _step_implicitly(self, h: float) -> Ended:
+        """One step of implicit Euler, by sweeps of its own."""
+        assert self._implicit is not None
         moving = self._moving
-        for _ in range(n):
-            moving.start_q[:], moving.start_v[:] = moving.q, moving.v
-            moving.judged[:] = moving.v
-            motor_laws(self._table, h, self._laws)
-            status = rule.step(moving.q, moving.v, h, self, self._laws)
-            if status != mv.OK:
-                self._acted_at = -1
-                raise self._failure(h, explain_step(self.model, "a step", status, moving, self._loads.wrench))
+        moving.start_q[:], moving.start_v[:] = moving.q, moving.v
+        moving.judged[:] = moving.v
+        motor_laws(self._table, h, self._laws)
+        status = self._implicit.step(moving.q, moving.v, h, self, self._laws)
+        if status == mv.OK:
             moving.qdd[:] = (moving.v - moving.start_v) / h
             moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1
-            self._count(h, 1)
-        note_last_step(self._table, h)
-        self._acted_at = self.steps_done
+        return status, None
 
     def _make_room(self) -> None:
         """More contacts than there is memory for: the step that found them was taken back, and is made again."""

@@ -7,18 +7,21 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.simulation import moving as mv
-from linkwork.simulation import step as steps
-from linkwork.simulation.accelerate import all_efforts, all_wrenches
+from linkwork.simulation.accelerate import all_efforts, all_wrenches, place_bodies
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.fields import OutsideForces
+from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.loaded import IntArray
 from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.stepping.choice import go_on_of
+from linkwork.simulation.stepping.from_python import Ended, step_in_parts
 
 
 class WholeForces(OutsideForces, LinkageSimulation):
     """A field, a thermostat and algorithms other than `aba`, each asked between two pieces of a compiled step."""
 
     algorithm: str
+    integrator: str
     _moving: mv.Moving
     _table: IntArray
     _outside_effort: FloatArray  # (nv,) all that acts on joints, for algorithms other than aba
@@ -34,8 +37,7 @@ class WholeForces(OutsideForces, LinkageSimulation):
             self._fixman_efforts = np.zeros(self.model.nv)
         self._refreshed_q = np.full(self.model.nq, np.nan)
         self._is_stepped_outside = self.algorithm != "aba" or self._field is not None or self._thermostat is not None
-        closed = steps.go_on_closed if self.model.loops else steps.go_on
-        self._accelerate_outside = closed if self.algorithm == "aba" else self._go_on
+        self._go_on = go_on_of(INTEGRATORS[self.integrator]) if self._is_stepped_outside else None
 
     def _refresh(self) -> None:
         """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
@@ -45,7 +47,7 @@ class WholeForces(OutsideForces, LinkageSimulation):
         if not np.array_equal(moving.q, self._refreshed_q):
             self._refreshed_q[:] = np.nan  # what fails below is not there
             if self._field is not None:
-                steps.place_bodies(self._table)
+                place_bodies(self._table)
                 self._field_energy = float(self._field.wrenches(moving.world, self._field_wrenches))
             if self._thermostat is not None and self._thermostat.has_forces:
                 self._fixman_efforts[:] = self._thermostat.efforts(moving, self.model.n_bodies, self.model.nv)
@@ -62,13 +64,17 @@ class WholeForces(OutsideForces, LinkageSimulation):
         if self._moving.base.size:
             read_momentum(self._table)
 
-    def _go_on(self, table: IntArray, h: float) -> int:
-        """One evaluation by another algorithm than `aba`, and on to the next stage."""
+    def _step_outside(self, h: float) -> Ended:
+        """One step with forces, or accelerations by another algorithm than `aba`, from Python."""
+        accelerate = None if self.algorithm == "aba" else self._accelerate_quietly
+        return step_in_parts(self._go_on, self._table, h, self._refresh, accelerate)
+
+    def _accelerate_quietly(self) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told as StateError
             self._accelerate()
-        return int(steps.resume_step(table, h, mv.OK))
 
     def _accelerate(self) -> None:
+        """Accelerations by another algorithm than `aba`."""
         moving = self._moving
         all_efforts(self._table, self._outside_effort)
         all_wrenches(self._table, self._outside_wrenches)

@@ -21,7 +21,7 @@ from linkwork.model.state import State
 from linkwork.scene.actions import Action, Motor, Values
 from linkwork.scene.signals import values_of
 from linkwork.simulation.loads import Load
-from linkwork.simulation.motors import M_POSITION, M_VELOCITY
+from linkwork.simulation.motor_law import M_POSITION, M_VELOCITY
 from linkwork.simulation.protocol import LoadedSimulation, Report, Setting
 from linkwork.simulation.run import Runnable
 

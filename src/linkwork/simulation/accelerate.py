@@ -23,8 +23,8 @@ from linkwork.dynamics.aba import (
 )
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.motors import motor_law
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.motor_law import motor_law
 from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
@@ -253,6 +253,14 @@ def world_poses_root_to_leaf(table):
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         place_in_world(s, i, load9(s.work, i, R_), load3(s.work, i, P_))
+
+
+@kernel
+def place_bodies(table):
+    """World poses and twists of all bodies at (q, v) into `world` and `work`, for forces that Python finds."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        place_and_move(s, i)
 
 
 @kernel

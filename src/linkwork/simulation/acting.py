@@ -6,7 +6,7 @@ Where the integrator takes joint forces implicitly, they act as they are at the 
 
 so that M q̈ + bias(q, v) is their sum with everything on bodies. The implicit midpoint rule and the variational integrator
 take them at the middle of the step; explicit methods of several stages have no one moment, and (1) is given for the state
-they reached, with h = 0.
+they reached, with h = 0. Each integrator notes its own (`stepping.integrator`).
 """
 
 from __future__ import annotations
@@ -20,21 +20,8 @@ from linkwork.core.bundles import Float1, Float2, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.joint_kernels import joint_passive_effort
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
-from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.integrators.discrete_equations import MIDDLE, SUB_Q
-from linkwork.simulation.integrators.implicit_midpoint import BASIS
-from linkwork.simulation.motors import motor_law
-from linkwork.simulation.moving import (
-    EFFORT_PARTS,
-    IMPLICIT,
-    IMPLICIT_MIDPOINT,
-    METHOD,
-    MOTORS,
-    SEMI_IMPLICIT_EULER,
-    SUBSTEP,
-    VARIATIONAL,
-    moving_of,
-)
+from linkwork.simulation.motor_law import motor_law
+from linkwork.simulation.moving import EFFORT_PARTS, moving_of
 
 FloatArray = NDArray[np.float64]
 
@@ -94,31 +81,10 @@ def note_joints(table, q, v, h, judged):
 
 
 @routine
-def note_efforts(table, h):
-    """What acted on the joints in the step of h [s] that was just made, but for limits."""
+def note_efforts_at_end(table, h):
+    """What acted on the joints in the last step, by (1) at the state where it ended; for methods of several stages."""
     s = moving_of(table)
-    method = s.counts[METHOD]
-    if method == SEMI_IMPLICIT_EULER:
-        if s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
-            note_joints(table, s.start_q, s.start_v, h, s.judged)
-        else:
-            note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0, s.start_v)
-    elif method == IMPLICIT_MIDPOINT:
-        integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
-        note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
-    elif method == VARIATIONAL:
-        integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in the last part of the step
-        for j in range(s.v.shape[0]):
-            s.u[j] /= s.numbers[SUBSTEP]
-        note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)
-    else:
-        note_joints(table, s.q, s.v, 0.0, s.v)
-
-
-@kernel
-def note_last_step(table, h):
-    """The same, for steps that are driven from outside."""
-    note_efforts(table, h)
+    note_joints(table, s.q, s.v, 0.0, s.v)
 
 
 @kernel

@@ -5,17 +5,13 @@ A field is asked from Python, between two pieces of the compiled step: poses out
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import LinkworkError, StateError
+from linkwork.errors import StateError
 from linkwork.model.model import Model
-from linkwork.simulation import step as steps
-from linkwork.simulation.integrators.chart import EVALUATE
-from linkwork.simulation.moving import OK, OVERFLOW
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.thermal.thermostat import Thermostat
 
@@ -134,34 +130,3 @@ class OutsideForces:
     def _outside_restored(self) -> None:
         if self._thermostat is not None:
             self._thermostat.go_back()
-
-
-def advance_outside(
-    table: Any,
-    h: float,
-    n: int,
-    go_on: Callable[[Any, float], int],
-    refresh: Callable[[], None],
-    after: Callable[[float], None],
-) -> tuple[int, int, LinkworkError | None]:
-    """Up to n steps of h: refresh() before every evaluation brings forces up to date, go_on(table, h) makes it and goes to
-    the next stage, after(h) follows each step.
-
-    Returns OK or why it stopped, the steps that were made, and the error where one was raised on the way.
-    """
-    for done in range(n):
-        fault: LinkworkError | None = None
-        status = steps.begin_step(table, h)
-        while status == EVALUATE:
-            try:
-                refresh()
-                status = go_on(table, h)
-                fault = None
-            except LinkworkError as error:
-                fault = error
-                status = steps.resume_step(table, h, OVERFLOW)
-        status = steps.finish_step(table, status)
-        if status != OK:
-            return status, done, fault
-        after(h)
-    return OK, n, None

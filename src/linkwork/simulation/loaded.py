@@ -15,8 +15,9 @@ from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loads import Load, LoadTable, Vector
+from linkwork.simulation.motor_law import M_DAMPING, MOTOR_COLUMNS
 from linkwork.simulation.motor_view import Motors
-from linkwork.simulation.motors import M_DAMPING, MOTOR_COLUMNS, joint_numbers, motor_rows
+from linkwork.simulation.motors import joint_numbers, motor_rows
 from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
 
 FloatArray = NDArray[np.float64]

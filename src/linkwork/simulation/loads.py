@@ -19,15 +19,18 @@ from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
+from linkwork.simulation.load_columns import (
+    LOAD_AT,
+    LOAD_COLUMNS,
+    LOAD_FORCE,
+    LOAD_STIFFNESS,
+    LOAD_TARGET,
+    LOAD_TORQUE,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Vector = Sequence[float] | ArrayLike
-
-# Columns of the table of loads that the world holds: point in the body, force and torque in the axes of the world, and the
-# world point and stiffness of a spring.
-LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET, LOAD_STIFFNESS = 0, 3, 6, 9, 12
-LOAD_COLUMNS = 16
 
 FRAMES = ("world", "body")
 

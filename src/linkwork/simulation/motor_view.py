@@ -15,7 +15,7 @@ from linkwork.core.names import did_you_mean, matching
 from linkwork.core.turns import TakesTurns
 from linkwork.errors import StateError
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.simulation.motors import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.motor_law import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
 
 if TYPE_CHECKING:
     from linkwork.simulation.loaded import Loaded

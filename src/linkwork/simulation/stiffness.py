@@ -18,7 +18,7 @@ from linkwork.errors import StateError
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.motors import M_DAMPING, M_STIFFNESS
+from linkwork.simulation.motor_law import M_DAMPING, M_STIFFNESS
 
 FloatArray = NDArray[np.float64]
 

@@ -28,6 +28,11 @@ def has_limits(model: Model) -> bool:
     return bool(np.isfinite(model.lower).any() or np.isfinite(model.upper).any())
 
 
+def has_limited_motors(model: Model) -> bool:
+    """Whether motors of any joint have a limit of effort or speed."""
+    return bool(np.isfinite(model.effort_limit).any() or np.isfinite(model.velocity_limit).any())
+
+
 def choose_limits(
     model: Model,
     contact: Contact | None,
@@ -53,7 +58,7 @@ def choose_limits(
     return not fault and limits is not False and has_limits(model)
 
 
-def advance_of(contact: Contact | None, integrator: str) -> Callable[..., tuple[int, int]]:
+def advance_with_contact(contact: Contact | None, integrator: str) -> Callable[..., tuple[int, int]]:
     """The kernel that makes steps with contact, or with limits alone."""
     if integrator == "semi_implicit_euler":
         from linkwork.simulation.touching.step import advance_limited, advance_touching

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.core.jit import kernel
 from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
-from linkwork.simulation.loads import LOAD_STIFFNESS
+from linkwork.simulation.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.energy import energy_change, potential_energy
 from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linkwork.dynamics import kinematics
 from linkwork.loops.frames import L_P
 from linkwork.loops.system import LoopPlan, LoopSystem
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
 from linkwork.statics.newton import (
     ARMIJO,

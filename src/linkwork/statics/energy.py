@@ -8,7 +8,7 @@ one keeps its digits.
 from linkwork.core.jit import inlined, kernel
 from linkwork.model.joint_kernels import joint_spring_energy
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, INERTIA, KIND, STIFFNESS, Q, V
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.rotations import (
     add3,

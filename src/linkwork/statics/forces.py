@@ -16,7 +16,7 @@ from linkwork.model.joint_kernels import (
     joint_passive_effort,
 )
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.simulation.loads import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import compose_pose, dot6, join, wrench_to_parent

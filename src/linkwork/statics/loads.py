@@ -11,8 +11,8 @@ from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
+from linkwork.simulation.load_columns import LOAD_COLUMNS
 from linkwork.simulation.loaded import Loaded
-from linkwork.simulation.loads import LOAD_COLUMNS
 from linkwork.simulation.motor_view import Motors
 from linkwork.statics.workspace import Acting
 

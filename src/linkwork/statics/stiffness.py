@@ -26,7 +26,7 @@ from linkwork.model.layout import (
     Q,
     V,
 )
-from linkwork.simulation.loads import LOAD_AT, LOAD_STIFFNESS
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_as_articulated
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store6, store9
 from linkwork.spatial.rotations import (

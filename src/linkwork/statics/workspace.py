@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.model.model import Model
-from linkwork.simulation.loads import LOAD_COLUMNS
+from linkwork.simulation.load_columns import LOAD_COLUMNS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

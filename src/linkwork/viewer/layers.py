@@ -12,7 +12,8 @@ from linkwork.dynamics.front import center_of_mass
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loads import LOAD_STIFFNESS, LOAD_TARGET, Load
+from linkwork.simulation.load_columns import LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.loads import Load
 
 MOST_NAMES = 150  # labels; more hide the mechanism
 MOST_TRAILS = 8  # bodies at the tips of the tree

@@ -42,7 +42,7 @@ from linkwork.assembly.node_table import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
 from linkwork.model.layout import DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
-from linkwork.simulation.motors import motor_law
+from linkwork.simulation.motor_law import motor_law
 
 # With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
 # joined it last time, as many as it takes to reach any joint, but at most this part of the number. That part where contacts

@@ -27,8 +27,8 @@ from linkwork.core.bundles import set_rows
 from linkwork.core.jit import kernel, routine
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.loads import LOAD_AT, LOAD_COLUMNS
-from linkwork.simulation.motors import MOTOR_COLUMNS
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_COLUMNS
+from linkwork.simulation.motor_law import MOTOR_COLUMNS
 from linkwork.simulation.moving import COMPOSITES_READY, LINKAGE, LOADS, POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3

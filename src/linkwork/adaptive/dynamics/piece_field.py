@@ -19,7 +19,7 @@ from linkwork.adaptive.dynamics.reduced import WORLD, reduced_of
 from linkwork.adaptive.workspace import coefficients_of, plan_of, run_of
 from linkwork.core.jit import kernel
 from linkwork.model.model import Model
-from linkwork.simulation import step as steps
+from linkwork.simulation.accelerate import place_bodies
 from linkwork.simulation.fields import ClusterField
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
@@ -137,7 +137,7 @@ class PieceField:
             self._has_new_pieces = False
             self.energy = self._whole_energy
         else:
-            steps.place_bodies(moving)
+            place_bodies(moving)
             self.energy = self._evaluate_on_pieces(arrays) + self._offset
         self._whole_energy = np.nan
         np.add(self._loads, self._piece_wrenches[: self._pieces], out=arrays.wrench[: self._pieces])
@@ -152,5 +152,5 @@ class PieceField:
         return float(self.field.wrenches(poses, self._piece_wrenches[: self._rows]))
 
     def _place(self, moving: IntArray) -> None:
-        steps.place_bodies(moving)
+        place_bodies(moving)
         place_by_pieces(moving, self._piece, self._pose, self._poses)

@@ -30,14 +30,14 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
-from linkwork.simulation import step as steps
-from linkwork.simulation.advance import ADVANCE
 from linkwork.simulation.constraints import allocate_constraints
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
+from linkwork.simulation.floating_trees import floating_trees
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
-from linkwork.simulation.touches import Touched, advance_of
+from linkwork.simulation.stepping.choice import advance_of
+from linkwork.simulation.touches import Touched, advance_with_contact, has_limited_motors
 
 FloatArray = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class RegionSimulation(Touched, PieceForces):
     def _allocate_moving(self, model: Model, contact: Contact | None, limits: bool) -> None:
         """Arrays for the linkage that moves, which may become the whole one; memory is taken up as it is touched."""
         method = INTEGRATORS[self.integrator]
-        self._bases, tree_of = mv.floating_trees(model)
+        self._bases, tree_of = floating_trees(model)
         if not (self.keep_momentum and method == mv.SEMI_IMPLICIT_EULER):
             self._bases = self._bases[:0]
         tables = [_like(array) for array in model.arrays[:-1]]
@@ -81,13 +81,14 @@ class RegionSimulation(Touched, PieceForces):
         counts, numbers = self._moving.counts, self._moving.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, self.implicit_joints
         counts[mv.KEEPS_MOMENTUM] = self._bases.size > 0
-        counts[mv.LIMITED] = mv.has_limited_motors(model)
+        counts[mv.LIMITED] = has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = self.rtol, self.atol, math.inf
-        self._advance = steps.advance_closed if model.loops else ADVANCE[method]
-        if self._touching is not None:
+        if self._touching is None:
+            self._advance = advance_of(method, bool(model.loops))
+        else:
             from linkwork.adaptive.dynamics import touching as pieces
 
-            self._advance = advance_of(contact, self.integrator)
+            self._advance = advance_with_contact(contact, self.integrator)
             self._pieces_in_contact = pieces
 
     def _with_contact_forces(self, bundles: Bundles) -> Bundles:

@@ -31,16 +31,16 @@ from linkwork.model.layout import DOF, FREE, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
-from linkwork.simulation import step as steps
-from linkwork.simulation.acting import note_last_step
 from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment, fastest
-from linkwork.simulation.fields import Field, advance_outside
+from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.momentum import total_momentum
 from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.stepping.choice import go_on_of
+from linkwork.simulation.stepping.from_python import Ended, advance_in_python, note_efforts, step_in_parts
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits, has_limits
 
@@ -343,9 +343,13 @@ class AdaptiveDynamics(RegionHistory):
 
     def _go_outside(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
         """Up to n steps with a field or a thermostat: OK or why it stopped, the steps made, an error on the way."""
-        go_on = steps.go_on_closed if self.model.loops else steps.go_on
-        found = advance_outside(self._moving_table, h, n, go_on, self._refresh, self._after_step)
-        note_last_step(self._moving_table, h)
+        go_on = go_on_of(INTEGRATORS[self.integrator])
+
+        def step(h: float) -> Ended:
+            return step_in_parts(go_on, self._moving_table, h, self._refresh)
+
+        found = advance_in_python(step, h, n, self._after_step)
+        note_efforts(go_on, self._moving_table, h)
         return found
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:

@@ -30,10 +30,11 @@ from linkwork.model.layout import (
     V,
 )
 from linkwork.simulation.accelerate import load_wrench
+from linkwork.simulation.acting import note_joints
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.discrete_corrections import eliminate_leaf_to_root, mark_all, mark_fast_ends
 from linkwork.simulation.integrators.discrete_newton import FORCE, WEIGHT, misses_root_to_leaf, substitute_root_to_leaf
-from linkwork.simulation.motors import motor_law
+from linkwork.simulation.motor_law import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
     ENERGY_DEBT,
@@ -46,6 +47,7 @@ from linkwork.simulation.moving import (
     OK,
     PAST,
     RESIDUAL,
+    SUBSTEP,
     TOP_KINETIC,
     moving_of,
 )
@@ -229,3 +231,16 @@ def has_floating_tree(table):
     for i in range(s.tree.shape[0]):
         found = found or (s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE)
     return found
+
+
+# ------------------------------------------------------------------------------------------------------------ efforts
+
+
+@routine
+def note_efforts(table, h):
+    """What acted on the joints in the last part of the step of h [s]: as they are at its middle."""
+    s = moving_of(table)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in that part
+    for j in range(s.v.shape[0]):
+        s.u[j] /= s.numbers[SUBSTEP]
+    note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)

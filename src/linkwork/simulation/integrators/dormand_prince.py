@@ -24,6 +24,7 @@ from linkwork.simulation.moving import (
     SUBSTEPS_VANISH,
     moving_of,
 )
+from linkwork.simulation.stepping.integrator import Integrator
 
 # Dormand and Prince 1980, table 2; the last row of stages is the solution of order five.
 STAGES = (
@@ -211,3 +212,6 @@ def cautious(table, h):
         speed = max(speed, abs(s.v[k]) / scale)
         change = max(change, abs(s.qdd[k]) / scale)
     return min(h, CAUTION * speed / change) if speed > 1e-5 and change > 1e-5 else CAUTION * h
+
+
+DORMAND_PRINCE = Integrator(begin, resume, counts_substeps=True)

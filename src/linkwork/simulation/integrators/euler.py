@@ -1,10 +1,13 @@
 """Semi-implicit Euler: v ← v + h q̈(q, v), then q ← q ⊕ h v with the new v. Order 1, one evaluation."""
 
 from linkwork.core.jit import inlined, routine
+from linkwork.simulation.accelerate import AT_END
+from linkwork.simulation.acting import note_joints
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.integrators.straight import go_straight, speed_up
 from linkwork.simulation.momentum import add_efforts_of_bases, add_impulses, aim_centres, momentum_leaf_to_root
-from linkwork.simulation.moving import COMPOSITES_READY, KEEPS_MOMENTUM, OK, moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, IMPLICIT, KEEPS_MOMENTUM, MOTORS, OK, moving_of
+from linkwork.simulation.stepping.integrator import Integrator
 
 
 @inlined
@@ -35,3 +38,21 @@ def move(table, h):
         add_efforts_of_bases(table, h)
         aim_centres(table, h)
     go_straight(s, s.v, h)
+
+
+@inlined
+def at_end(table):
+    return AT_END
+
+
+@routine
+def note_efforts(table, h):
+    """What acted on the joints in the step of h [s] that was just made, but for limits: (1) of `acting`."""
+    s = moving_of(table)
+    if s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
+        note_joints(table, s.start_q, s.start_v, h, s.judged)
+    else:
+        note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0, s.start_v)
+
+
+EULER = Integrator(begin, resume, at_end, note_efforts)

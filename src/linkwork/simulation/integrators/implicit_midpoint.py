@@ -16,10 +16,11 @@ import numpy as np
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, Q, V
-from linkwork.simulation.accelerate import load_wrench
+from linkwork.simulation.accelerate import AT_MIDPOINT, load_wrench
+from linkwork.simulation.acting import note_joints
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.motors import motor_law
+from linkwork.simulation.motor_law import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
     BALANCED,
@@ -40,6 +41,7 @@ from linkwork.simulation.moving import (
     WEIGHT,
     moving_of,
 )
+from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.memory import load6
 from linkwork.spatial.vectors import dot6
 
@@ -303,3 +305,19 @@ def next_guess(table):
         s.numbers[right + c] = x
         for k in range(n):
             s.stages[GUESS, k] -= x * (s.stages[IMAGES + newest - c, k] - s.stages[IMAGES + newest - c - 1, k])
+
+
+@inlined
+def at_midpoint(table):
+    return AT_MIDPOINT
+
+
+@routine
+def note_efforts(table, h):
+    """What acted on the joints in the step of h [s] that was just made: as they are at its middle."""
+    s = moving_of(table)
+    integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
+    note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
+
+
+IMPLICIT_MIDPOINT = Integrator(begin, resume, at_midpoint, note_efforts)

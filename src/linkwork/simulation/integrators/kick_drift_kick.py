@@ -12,6 +12,7 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.moving import ALLOWED, BEST, IDLE, ITERATIONS, NOT_CONVERGED, OK, RESIDUAL, moving_of
+from linkwork.simulation.stepping.integrator import Integrator
 
 SOLVE_TOLERANCE = 1e-12  # of the second kick, relative to the velocities
 UNSEEN = 2.0**-52  # [rad or m] displacement in a step that is lost beside one radian or metre
@@ -64,3 +65,12 @@ def resume(table, h, bad):
     if change <= s.numbers[ALLOWED] or (s.counts[IDLE] >= PATIENCE and change <= ROUNDING_FLOOR * scale):
         return DONE
     return EVALUATE if s.counts[ITERATIONS] < MAX_ITERATIONS else NOT_CONVERGED
+
+
+@inlined
+def stays_at_q(table):
+    """All evaluations but the first are at the coordinates of the end."""
+    return moving_of(table).counts[ITERATIONS] > 1
+
+
+KICK_DRIFT_KICK = Integrator(begin, resume, stays_at_q=stays_at_q)

@@ -11,8 +11,8 @@ from linkwork.simulation.moving import (
     RUNGE_KUTTA,
     SEMI_IMPLICIT_EULER,
     VARIATIONAL,
-    has_limited_motors,
 )
+from linkwork.simulation.touches import has_limited_motors
 
 INTEGRATORS = {
     "semi_implicit_euler": SEMI_IMPLICIT_EULER,

@@ -6,6 +6,7 @@ It works on u and v, where q = start ⊕ u and u = 0 at the start of the step. B
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate, rates
 from linkwork.simulation.moving import OK, STAGE, moving_of
+from linkwork.simulation.stepping.integrator import Integrator
 
 RATE_U, SUM_U, SUM_V = range(3)  # rows of `stages`
 
@@ -42,3 +43,6 @@ def resume(table, h, bad):
     integrate(s.tree, s.start_q, s.u, 1.0, s.q)
     s.counts[STAGE] = stage + 1
     return DONE if stage == 3 else EVALUATE
+
+
+RUNGE_KUTTA = Integrator(begin, resume)

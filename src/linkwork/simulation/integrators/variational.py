@@ -15,6 +15,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D, TWIST
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.accelerate import FROM_REST, HALF_WAY
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_body import back, cayley_vector, way_of
@@ -24,6 +25,7 @@ from linkwork.simulation.integrators.discrete_equations import (
     SOLVE_TOLERANCE,
     SUB_Q,
     impulses_at_end,
+    note_efforts,
     outside_wrenches,
     part_given_back,
     solve,
@@ -42,6 +44,7 @@ from linkwork.simulation.moving import (
     SUBSTEP,
     moving_of,
 )
+from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import add3
@@ -216,3 +219,20 @@ def settle_debt(table):
         scale = math.sqrt(1.0 - part)
         for k in range(s.v.shape[0]):
             s.v[k] *= scale
+
+
+# ------------------------------------------------------------------------------------------------------------- the driver
+
+
+@inlined
+def where_joints_act(table):
+    return HALF_WAY if moving_of(table).counts[STAGE] == AT_START else FROM_REST
+
+
+@inlined
+def take_back_debt(table):
+    s = moving_of(table)
+    s.numbers[ENERGY_DEBT] = s.numbers[DEBT_BEFORE]
+
+
+VARIATIONAL = Integrator(begin, resume, where_joints_act, note_efforts, take_back=take_back_debt)

@@ -42,6 +42,7 @@ from linkwork.simulation.integrators.discrete_equations import (
     SOLVE_TOLERANCE,
     SUB_Q,
     impulses_at_end,
+    note_efforts,
     outside_wrenches,
     part_given_back,
     solve,
@@ -73,7 +74,6 @@ from linkwork.simulation.integrators.past import (
 from linkwork.simulation.moving import (
     CARRIED_MOMENTUM,
     COUNTED_KINETIC,
-    DEBT_BEFORE,
     ENERGY_DEBT,
     ENERGY_GAP,
     ENERGY_WITHIN,
@@ -95,6 +95,7 @@ from linkwork.simulation.moving import (
     WORK,
     moving_of,
 )
+from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_as_articulated, rigid_times_twist
 from linkwork.spatial.memory import load3, load4, load6, load10, store3, store6, store9
 from linkwork.spatial.rotations import ZERO3, add3
@@ -169,7 +170,6 @@ def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
     copy_carried(table, False)
-    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]
     s.numbers[PASSED] = 0.0
     s.numbers[SUBSTEP] = first_length(table, h)
     status = EVALUATE
@@ -397,3 +397,6 @@ def begin_count(table, kinetic):
     s.numbers[WORK] = 0.0
     s.numbers[UNCOUNTED_STEPS] = 0.0
     s.numbers[UNCOUNTED_GAP] = 0.0
+
+
+VARIATIONAL_TREE = Integrator(step_tree, note_efforts=note_efforts, begin_steps=begin_steps, end_steps=end_steps)

@@ -9,7 +9,7 @@ from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
-from linkwork.simulation.acting import BY_LIMIT, note_efforts
+from linkwork.simulation.acting import BY_LIMIT
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.integrators.euler import move
@@ -24,7 +24,7 @@ from linkwork.simulation.moving import (
     SEMI_IMPLICIT_EULER,
     moving_of,
 )
-from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish
+from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish, note_efforts
 from linkwork.simulation.touching.arrays import (
     CONTINUOUS,
     LIMITS,

@@ -1,0 +1,46 @@
+"""The law of motors: proportional and derivative control within limits of effort and speed.
+
+    τ = k (q* - q) + d (v* - v),  |τ| ≤ effort_limit                                              (1)  docs/control.md
+    faster than 0.9 v_max in the direction it pushes to:  τ = W (v_max - |v|) / (0.1 v_max)       (2)
+
+with W what (1) gives at 0.9 v_max. So the push falls to zero at the limit v_max of the speed, and brakes above it.
+"""
+
+import math
+
+from linkwork.core.jit import inlined
+
+# Columns of the table of motors, one row per degree of freedom.
+M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)
+MOTOR_COLUMNS = 4
+
+SPEED_BAND = 0.1  # part of the limit of speed, below it, over which the push of a motor falls to zero
+
+
+@inlined
+def motor_law(motor, strength, top_speed, j, q, v, ahead, u):
+    """Effort of the motor of a coordinate at (q, v), and what it loses per position and per velocity: equations (1), (2).
+
+    Limits are judged at the velocity u, with the position as it will be then, `ahead` [s] later.
+    """
+    k = motor[j, M_STIFFNESS]
+    d = motor[j, M_DAMPING]
+    effort = k * (motor[j, M_POSITION] - q) + d * (motor[j, M_VELOCITY] - v)
+    if strength[j] == math.inf and top_speed[j] == math.inf:
+        return effort, k, d
+    pull = k * (motor[j, M_POSITION] - q - ahead * u) + d * motor[j, M_VELOCITY]
+    wish = pull - d * u
+    top = top_speed[j]
+    if 0.0 < top < math.inf:
+        way = 1.0 if u > 0.0 else -1.0
+        onset = (1.0 - SPEED_BAND) * top
+        if way * u > onset:
+            push = min(way * pull - d * onset, strength[j])
+            if push > d * SPEED_BAND * top:  # otherwise its own damping stops the push before the limit
+                k = 0.0
+                d = push / (SPEED_BAND * top)
+                wish = d * (way * top - u)
+                effort = d * (way * top - v)
+    if abs(wish) > strength[j]:
+        return (strength[j] if wish > 0.0 else -strength[j]), 0.0, 0.0
+    return effort, k, d

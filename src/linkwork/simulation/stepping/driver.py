@@ -1,0 +1,136 @@
+"""The one driver of steps: begin, evaluate and resume as often as the integrator asks, close, finish.
+
+`make_advance` puts an integrator and a way to evaluate together. What it returns makes n steps without leaving compiled
+code, and is compiled with that integrator alone. A step that fails is taken back: the state is that of the last good one.
+`make_go_on` makes the same step in parts, for forces and accelerations that come from Python.
+
+Stages, arrays and files, in order: docs/theory/step.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork.core.jit import inlined, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.momentum import correct_bases
+from linkwork.simulation.moving import COMPOSITES_READY, KEEPS_MOMENTUM, OK, OVERFLOW, SUBSTEPS, moving_of
+from linkwork.simulation.stepping.integrator import Integrator
+from linkwork.simulation.stepping.saving import is_finite, save_start, take_back_state
+
+BEGIN, END = -101, -102  # status of a step that has not begun, and after the last one; others: `integrators.chart`
+
+
+@inlined
+def nothing_to_close(table):
+    return DONE
+
+
+def make_finish(integrator: Integrator) -> Any:
+    """finish(table, status), the end of a step: OK or the failure."""
+    take_back, steps = integrator.take_back, 0 if integrator.counts_substeps else 1
+
+    @routine
+    def finish(table, status):
+        """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
+        s = moving_of(table)
+        if status == DONE and s.counts[KEEPS_MOMENTUM] != 0:
+            correct_bases(table)
+        else:
+            s.counts[COMPOSITES_READY] = 0
+        s.counts[SUBSTEPS] += steps
+        if status == DONE:
+            if is_finite(table):
+                return OK
+            status = OVERFLOW
+        take_back_state(table)
+        take_back(table)
+        return status
+
+    return finish
+
+
+def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_close) -> Any:
+    """step(table, h), one step of h [s] or none: OK, or why it failed.
+
+    evaluate(table, where, h): accelerations at (q, v) into `qdd`; OK or a failure. close(table): what constraints need at
+    the end of a step; DONE or a failure.
+    """
+    begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
+    finish = make_finish(integrator)
+
+    @routine
+    def step(table, h):
+        save_start(table)
+        status = begin(table, h)
+        while status == EVALUATE:
+            status = resume(table, h, evaluate(table, where_joints_act(table), h))
+        if status == DONE:
+            status = close(table)
+        return finish(table, status)
+
+    @routine
+    def step_without_evaluations(table, h):
+        save_start(table)
+        return finish(table, begin(table, h))
+
+    return step if resume is not None else step_without_evaluations
+
+
+def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close) -> Any:
+    """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made."""
+    step = make_step(integrator, evaluate, close)
+    begin_steps, end_steps, note_efforts = integrator.begin_steps, integrator.end_steps, integrator.note_efforts
+
+    @routine
+    def advance(table, h, n):
+        mode = flush_subnormals()
+        status, made = OK, 0
+        begin_steps(table, h)
+        while made < n and status == OK:
+            status = step(table, h)
+            made += status == OK
+        end_steps(table, status, made)
+        if status == OK:
+            note_efforts(table, h)
+        restore_mode(mode)
+        return status, made
+
+    return advance
+
+
+def make_go_on(integrator: Integrator, evaluate: Any, close: Any) -> Any:
+    """go_on(table, h, status, bad, is_given): a step of h [s] up to where Python is asked for forces: EVALUATE then.
+
+    status: BEGIN at first, then EVALUATE; END after the last of some steps, to note what acted in it. bad: OK, or why
+    Python found no forces. is_given: Python has put accelerations into `qdd`; otherwise they are evaluated here. Returns OK
+    or a failure where the step has ended.
+    """
+    begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
+    stays_at_q, note_efforts = integrator.stays_at_q, integrator.note_efforts
+    finish = make_finish(integrator)
+
+    @inlined
+    def accelerate(table, h, bad, is_given):
+        return bad if is_given or bad != OK else evaluate(table, where_joints_act(table), h)
+
+    @routine
+    def go_on(table, h, status, bad, is_given):
+        if status == END:
+            note_efforts(table, h)
+            return OK
+        if status == BEGIN:
+            save_start(table)
+            status = begin(table, h)
+        else:
+            status = resume(table, h, accelerate(table, h, bad, is_given))
+            while status == EVALUATE and not is_given and bad == OK and stays_at_q(table):
+                status = resume(table, h, accelerate(table, h, bad, is_given))
+        if status == EVALUATE:
+            return status
+        if status == DONE:
+            status = close(table)
+        return finish(table, status)
+
+    return go_on

@@ -1,0 +1,35 @@
+"""Evaluations of the accelerations with motors within their limits, of trees and of linkages with loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.accelerate import AT_END, judge_motors
+from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
+
+MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
+
+
+@inlined
+def limits_are_judged(table, where):
+    """Whether motors act implicitly, within limits that must hold where the step ends."""
+    counts = moving_of(table).counts
+    return where == AT_END and counts[MOTORS] > 0 and counts[LIMITED] != 0 and counts[IMPLICIT] != 0
+
+
+def make_evaluate(accelerate: Any) -> Any:
+    """evaluate(table, where, h): `accelerate`, repeated until the limits of implicit motors hold where the step ends."""
+
+    @routine
+    def evaluate(table, where, h):
+        """Each repetition is a step of Newton's method. Returns OK, or a body or loop that failed."""
+        bad = accelerate(table, where, h)
+        if limits_are_judged(table, where):
+            for _ in range(MOST_JUDGEMENTS):
+                if bad != OK or not judge_motors(table, h):
+                    break
+                bad = accelerate(table, where, h)
+        return bad
+
+    return evaluate

@@ -1,0 +1,31 @@
+"""Evaluations of linkages with loops, whose forces are found with the accelerations; and of any linkage."""
+
+from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.accelerate import EXPLICIT
+from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.integrators.chart import DONE
+from linkwork.simulation.loop_forces import accelerate_closed, close_loops
+from linkwork.simulation.stepping.evaluate import make_evaluate
+from linkwork.simulation.stepping.evaluate_tree import evaluate_tree
+
+evaluate_loops = make_evaluate(accelerate_closed)
+
+
+@inlined
+def evaluate_any(table, where, h):
+    """Of a linkage with loops or without."""
+    if constraints_of(table).ends.shape[0] > 0:
+        return evaluate_loops(table, where, h)
+    return evaluate_tree(table, where, h)
+
+
+@inlined
+def close_any(table):
+    """Closes the loops where there are some, at the end of a step: DONE or a failure."""
+    return close_loops(table) if constraints_of(table).ends.shape[0] > 0 else DONE
+
+
+@kernel
+def closed_accelerations_now(table):
+    """As `accelerations_now`, with loops."""
+    return accelerate_closed(table, EXPLICIT, 0.0)

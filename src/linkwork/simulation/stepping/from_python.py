@@ -1,0 +1,55 @@
+"""Steps with forces or accelerations that Python finds, between two parts of a compiled step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from linkwork.errors import LinkworkError
+from linkwork.simulation.integrators.chart import EVALUATE
+from linkwork.simulation.moving import OK, OVERFLOW
+from linkwork.simulation.stepping.driver import BEGIN, END
+
+Ended = tuple[int, LinkworkError | None]  # OK or why a step failed, and the error where one was raised on the way
+
+
+def step_in_parts(
+    go_on: Any, table: Any, h: float, refresh: Callable[[], None], accelerate: Callable[[], None] | None = None
+) -> Ended:
+    """One step of h [s] or none.
+
+    go_on: of `choice.go_on_of`. refresh() brings forces up to date before every evaluation; accelerate() then puts
+    accelerations into `qdd`, or compiled code evaluates them.
+    """
+    fault: LinkworkError | None = None
+    status = go_on(table, h, BEGIN, OK, False)
+    while status == EVALUATE:
+        bad, fault = OK, None
+        try:
+            refresh()
+            if accelerate is not None:
+                accelerate()
+        except LinkworkError as error:
+            bad, fault = OVERFLOW, error
+        status = go_on(table, h, EVALUATE, bad, accelerate is not None)
+    return status, fault
+
+
+def note_efforts(go_on: Any, table: Any, h: float) -> None:
+    """Notes what acted on the joints in the last of some steps."""
+    go_on(table, h, END, OK, False)
+
+
+def advance_in_python(
+    step: Callable[[float], Ended], h: float, n: int, after: Callable[[float], None]
+) -> tuple[int, int, LinkworkError | None]:
+    """Up to n steps of h [s], each followed by after(h).
+
+    Returns OK or why it stopped, the steps that were made, and the error where one was raised on the way.
+    """
+    for done in range(n):
+        status, fault = step(h)
+        if status != OK:
+            return status, done, fault
+        after(h)
+    return OK, n, None

@@ -1,0 +1,22 @@
+"""Steps by the variational integrator of linkages with loops, and of any linkage with forces from Python."""
+
+from linkwork.core.jit import kernel
+from linkwork.simulation.integrators.variational import VARIATIONAL
+from linkwork.simulation.loop_forces import close_loops
+from linkwork.simulation.stepping.driver import make_advance, make_go_on
+from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops
+
+_advance = make_advance(VARIATIONAL, evaluate_loops, close_loops)
+_go_on = make_go_on(VARIATIONAL, evaluate_any, close_any)
+
+
+@kernel
+def advance_closed(table, h, n):
+    """Up to n steps of h [s]; returns OK or why it stopped, and the number of steps that were made."""
+    return _advance(table, h, n)
+
+
+@kernel
+def go_on(table, h, status, bad, is_given):
+    """A step up to where Python is asked for forces: `driver.make_go_on`."""
+    return _go_on(table, h, status, bad, is_given)

@@ -1,0 +1,14 @@
+"""Steps of trees by semi-implicit Euler."""
+
+from linkwork.core.jit import kernel
+from linkwork.simulation.integrators.euler import EULER
+from linkwork.simulation.stepping.driver import make_advance
+from linkwork.simulation.stepping.evaluate_tree import evaluate_tree
+
+_advance = make_advance(EULER, evaluate_tree)
+
+
+@kernel
+def advance_tree(table, h, n):
+    """Up to n steps of h [s]; returns OK or why it stopped, and the number of steps that were made."""
+    return _advance(table, h, n)
