@@ -52,12 +52,21 @@ REBUILD = 128  # its matrices are others although nothing moved: a joint in it w
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
 # KEPT: whether the last update left the region as it was. JOINED: joints that became active then.
 ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT, JOINED = range(6, 11)
+# Of turns (`dynamics.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
+# those that settled at the last update.
+CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)
 COUNTS = 16
 
 # Entries of `metric_sums`: largest and sum of q̈ᵀAq̈ over frontier nodes and over computed joints, all times UNIT²; UNIT is
 # a power of two, other than one only where squares would underflow.
-MAX_QUEUE, SUM_QUEUE, MAX_JOINT, SUM_JOINT, UNIT = range(5)
-METRIC_SUMS = 5
+# LARGEST: of the velocity metric of any one joint, at any update so far (dynamics).
+MAX_QUEUE, SUM_QUEUE, MAX_JOINT, SUM_JOINT, UNIT, LARGEST = range(6)
+METRIC_SUMS = 6
+
+# Columns of `turns`, one row per body: what `dynamics.turns` calls the turn of its joint; what the joint did lately, and at
+# its fastest since it became active; what it would have done, were all joints free, when it settled.
+TURN, ACTIVITY, PEAK, SETTLED_AT = range(4)
+TURN_COLUMNS = 4
 
 OVERFLOW = -2  # in the place of a body that failed
 
@@ -141,6 +150,9 @@ class Run(NamedTuple):
     wanted: Int1  # (N,)  how many joints below the user wants active
     frozen: Byte1  # (n,)  joints the user holds inactive
     active: Int1  # (N,)  the active region, ascending
+    waits: Byte1  # (n,)  joints of active nodes that do not move: others below them do
+    turns: Float2  # (n, 4)
+    called: Int1  # (N,)  joints below that have a turn
 
 
 class Bundles(NamedTuple):
@@ -202,6 +214,9 @@ def allocate(
         wanted=np.zeros(nodes, dtype=np.int64),
         frozen=np.zeros(n, dtype=np.uint8),
         active=np.zeros(nodes, dtype=np.int64),
+        waits=np.zeros(n, dtype=np.uint8),
+        turns=np.zeros((n, TURN_COLUMNS)),
+        called=np.zeros(nodes, dtype=np.int64),
     )
     return Bundles(plan, mechanism, coefficients, run)
 

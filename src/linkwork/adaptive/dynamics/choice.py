@@ -7,6 +7,15 @@ velocity metric, after a horizon, which go on moving. Theory: docs/theory/adapti
 import math
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened, expand_metric, solve_opened
+from linkwork.adaptive.dynamics.turns import (
+    HAS_TURN,
+    NONE,
+    end_turn,
+    forget_turns,
+    has_settled,
+    is_counted,
+    judge_motion,
+)
 from linkwork.adaptive.frontier import pop, push, sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, is_active
@@ -22,15 +31,17 @@ from linkwork.adaptive.workspace import (
     OPEN_COUNT,
     OVERFLOW,
     REBUILD,
+    SETTLED,
     SORTED_COUNT,
     SUM_JOINT,
     SUM_QUEUE,
+    TURN,
     UNIT,
 )
 from linkwork.assembly.node_table import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
-from linkwork.model.layout import DAMPING, DOF, FREE, HELICAL, KIND, PARENT, STIFFNESS, Q, V
+from linkwork.model.layout import DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.simulation.motors import motor_law
 
 # With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
@@ -45,18 +56,9 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE = range(7)
-SETTINGS = 7
-
-
-@inlined
-def is_counted(plan, mechanism, node):
-    """Whether a node's joint counts: one that can move, and is not the base of a floating tree."""
-    if not carries_joint(plan, node):
-        return False
-    i = plan.nodes[node, INDEX]
-    tree = mechanism.tree
-    return tree[i, DOF] > 0 and not (tree[i, KIND] == FREE and tree[i, PARENT] < 0)
+# STEPPED: steps were made since the last update.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED = range(8)
+SETTINGS = 8
 
 
 @inlined
@@ -100,8 +102,8 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
 
 
 @routine
-def sum_over_subtrees(plan, mechanism, c, run, horizon):
-    """Own parts of both metrics → sums over subtrees. Velocities: after `horizon` seconds, were all joints free."""
+def find_speeds(plan, mechanism, c, run, horizon):
+    """Own parts of the velocity metric of open nodes: after `horizon` seconds, were all joints free."""
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         speed = 0.0
@@ -111,13 +113,20 @@ def sum_over_subtrees(plan, mechanism, c, run, horizon):
             for d in range(mechanism.tree[i, DOF]):
                 x = velocity_ahead(plan, mechanism, c, run, node, i, d, horizon)
                 speed += mechanism.velocity_weight[j + d] * x * x
+        run.speed[node] = speed
+
+
+@routine
+def sum_over_subtrees(plan, run):
+    """Own parts of both metrics → sums over subtrees."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child >= 0:
                 run.value[node] += run.value[child]
                 if run.flag[child] & OPEN:
-                    speed += run.speed[child]
-        run.speed[node] = speed
+                    run.speed[node] += run.speed[child]
 
 
 @inlined
@@ -150,24 +159,55 @@ def choose_by_tolerance(plan, run, limit, horizon):
 
 
 @routine
-def choose_by_number(plan, mechanism, run, limit, horizon, most):
-    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
+def choose_wanted(plan, mechanism, run, most):
+    """What comes before all: what the user wants active, then joints that have a turn; what may follow goes on the heap.
 
-    One that is not active yet must be four times as fast to take the place of one that is, against flapping.
+    Joints on the way to a turn wait, unless there is room for them later. Returns how many were chosen.
     """
     handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
     run.counts[HEAP_COUNT] = 0
     chosen = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.wanted[node] > 0 and is_counted(plan, mechanism, node):
+            chosen += 1
     for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         if not is_active(run, node):
             run.speed[node] *= handicap
+        counted = is_counted(plan, mechanism, node)
+        if counted:
+            i = plan.nodes[node, INDEX]
+            run.waits[i] = 0
+            if run.turns[i, TURN] == HAS_TURN and run.wanted[node] == 0:
+                if chosen < most:
+                    chosen += 1
+                    run.flag[node] |= CHOSEN
+                    continue
+                end_turn(plan, run, i, NONE)  # the number was made smaller
         if run.wanted[node] > 0:
             run.flag[node] |= CHOSEN
-            chosen += 1 if is_counted(plan, mechanism, node) else 0
-        elif up < 0 or run.flag[up] & CHOSEN:
+            continue
+        if run.called[node] > 0:
+            run.flag[node] |= CHOSEN
+            if not counted:
+                continue
+            run.waits[plan.nodes[node, INDEX]] = 1
+        if up < 0 or run.flag[up] & CHOSEN:
             push(run.heap, run.speed, run.counts, node)
+    return chosen
+
+
+@routine
+def choose_by_number(plan, mechanism, run, limit, horizon, most):
+    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
+
+    One that is not active yet must be four times as fast to take the place of one that is, against flapping. Joints that
+    have settled let others below them move, and move only where there is room.
+    """
+    handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
+    chosen = choose_wanted(plan, mechanism, run, most)
     while run.counts[HEAP_COUNT] > 0:
         node = pop(run.heap, run.speed, run.counts)
         speed = run.speed[node] if is_active(run, node) else run.speed[node] / handicap
@@ -176,17 +216,62 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
         counted = is_counted(plan, mechanism, node)
         if counted and chosen >= most:
             continue
-        chosen += 1 if counted else 0
+        is_on_the_way = run.flag[node] & CHOSEN != 0
         run.flag[node] |= CHOSEN
+        if counted:
+            i = plan.nodes[node, INDEX]
+            run.waits[i] = 1 if has_settled(run, i) and speed > 0.0 else 0
+            chosen += 1 - run.waits[i]
+        if is_on_the_way:
+            continue
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child >= 0 and run.flag[child] & OPEN and run.flag[child] & CHOSEN == 0:
                 push(run.heap, run.speed, run.counts, child)
+    use_room(plan, mechanism, run, most - chosen)
 
 
 @routine
-def sum_up_hidden(plan, run):
-    """What the rigid nodes below the chosen region hide of the acceleration metric: the proven bound."""
+def use_room(plan, mechanism, run, room):
+    """Waiting joints with nothing active below them leave the choice; others of them move where there is room."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.flag[node] & CHOSEN == 0 or not is_counted(plan, mechanism, node):
+            continue
+        i = plan.nodes[node, INDEX]
+        if run.waits[i] == 0:
+            continue
+        below = False
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            below = below or (child >= 0 and run.flag[child] & CHOSEN != 0)
+        if not below:
+            run.waits[i] = 0
+            run.flag[node] &= 255 - CHOSEN
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        if room <= 0:
+            break
+        if run.flag[node] & CHOSEN and is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] != 0:
+            run.waits[plan.nodes[node, INDEX]] = 0
+            room -= 1
+
+
+@inlined
+def own_part(plan, mechanism, run, node):
+    """The acceleration metric of a node's own joint."""
+    i = plan.nodes[node, INDEX]
+    j = mechanism.tree[i, V]
+    own = 0.0
+    for d in range(mechanism.tree[i, DOF]):
+        x = run.metric_sums[UNIT] * run.metric_qdd[j + d]
+        own += mechanism.weight[j + d] * x * x
+    return own
+
+
+@routine
+def sum_up_hidden(plan, mechanism, run):
+    """What rigid nodes below the chosen region and joints that wait hide of the acceleration metric: the proven bound."""
     total = 0.0
     largest = 0.0
     whole = 0.0
@@ -198,6 +283,10 @@ def sum_up_hidden(plan, run):
                 total = whole
                 largest = whole
         if run.flag[node] & CHOSEN:
+            if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
+                own = own_part(plan, mechanism, run, node)
+                total += own
+                largest = max(largest, own)
             for side in (LEFT, RIGHT):
                 child = plan.nodes[node, side]
                 if child >= 0 and run.flag[child] & CHOSEN == 0:
@@ -233,12 +322,19 @@ def choose(plan, mechanism, c, run, settings):
         return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
-    sum_over_subtrees(plan, mechanism, c, run, settings[HORIZON])
+    find_speeds(plan, mechanism, c, run, settings[HORIZON])
     if most == NO_LIMIT:
+        forget_turns(run)
+        clear_waits(plan, run)
+        sum_over_subtrees(plan, run)
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
+        run.counts[SETTLED] = 0
+        if settings[STEPPED] != 0.0:
+            judge_motion(plan, mechanism, run, settings[HORIZON])
+        sum_over_subtrees(plan, run)
         choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
-    sum_up_hidden(plan, run)
+    sum_up_hidden(plan, mechanism, run)
     return -1
 
 
@@ -260,14 +356,24 @@ def measure_again(plan, mechanism, c, run, settings):
     if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
         return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
-    sum_over_subtrees(plan, mechanism, c, run, settings[HORIZON])
-    sum_up_hidden(plan, run)
+    find_speeds(plan, mechanism, c, run, settings[HORIZON])
+    sum_over_subtrees(plan, run)
+    sum_up_hidden(plan, mechanism, run)
     return -1
+
+
+@routine
+def clear_waits(plan, run):
+    for k in range(run.counts[OPEN_COUNT]):
+        if carries_joint(plan, run.opened[k]):
+            run.waits[plan.nodes[run.opened[k], INDEX]] = 0
 
 
 @routine
 def choose_all(plan, mechanism, run):
     """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
+    forget_turns(run)
+    clear_waits(plan, run)
     count = plan.nodes.shape[0]
     joints = 0
     for node in range(count):

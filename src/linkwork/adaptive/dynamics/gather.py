@@ -74,14 +74,14 @@ def gather_loads(table, plan, c, run, reduced):
 
 
 @routine
-def gather_trees(table, mechanism, reduced):
+def gather_trees(table, mechanism, run, reduced):
     """Bases of floating trees, and the tree of each piece."""
     s = moving_of(table)
     for r in range(s.tree.shape[0]):
         s.tree_of[r] = -1
     for t in range(s.base.shape[0]):
         i = reduced.base[t]
-        s.base[t] = reduced.number[i] if moves(mechanism, i) else -1
+        s.base[t] = reduced.number[i] if moves(mechanism, run, i) else -1
         if s.base[t] >= 0:
             s.tree_of[s.base[t]] = t
     for r in range(s.tree.shape[0]):
@@ -165,7 +165,7 @@ def gather(table, plan, mechanism, c, run, reduced):
     find_last_bodies(plan, mechanism, c, run, reduced)
     potential = place_nodes(table, plan, mechanism, c, run, reduced)
     gather_loads(table, plan, c, run, reduced)
-    gather_trees(table, mechanism, reduced)
+    gather_trees(table, mechanism, run, reduced)
     gather_loops(table, plan, c, run, reduced)
     s = moving_of(table)
     s.numbers[POTENTIAL_OFFSET] = potential

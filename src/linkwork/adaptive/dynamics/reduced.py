@@ -119,9 +119,16 @@ def allocate_reduced(bodies: int, nodes: int, base: IntArray, constraints: Const
 
 
 @inlined
-def moves(mechanism, i):
-    """Whether an active joint is a joint of the moving linkage: one that can move and is not frozen."""
-    return mechanism.tree[i, DOF] > 0
+def moves(mechanism, run, i):
+    """Whether an active joint is a joint of the moving linkage: one that can move, is not frozen and does not wait."""
+    return mechanism.tree[i, DOF] > 0 and run.waits[i] == 0
+
+
+@inlined
+def has_piece(reduced, i):
+    """Whether joint i was one of the linkage that moves when that was gathered."""
+    r = reduced.number[i]
+    return r < reduced.counts[PIECES] and reduced.joint[r] == i
 
 
 @inlined
@@ -150,7 +157,7 @@ def list_joints(plan, mechanism, run, reduced):
     count = 0
     for k in range(run.counts[ACTIVE_COUNT]):
         node = run.active[k]
-        if carries_joint(plan, node) and moves(mechanism, plan.nodes[node, INDEX]):
+        if carries_joint(plan, node) and moves(mechanism, run, plan.nodes[node, INDEX]):
             reduced.joint[count] = plan.nodes[node, INDEX]
             count += 1
     heap_sort(reduced.joint, 0, count)

@@ -7,10 +7,22 @@ Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
-from linkwork.adaptive.dynamics.choice import MANY, PASSES, WANTS_ALL, choose, choose_all, is_counted, measure_again
+from linkwork.adaptive.dynamics.choice import (
+    MANY,
+    MEASURE,
+    MOST,
+    PASSES,
+    TOLERANCE,
+    WANTS_ALL,
+    choose,
+    choose_all,
+    hidden_limit,
+    measure_again,
+)
 from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
-from linkwork.adaptive.dynamics.reduced import PIECES, reduced_of, write_back
+from linkwork.adaptive.dynamics.reduced import PIECES, has_piece, reduced_of, write_back
+from linkwork.adaptive.dynamics.turns import call_waiting, is_counted
 from linkwork.adaptive.frontier import open_node, sort_open
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
@@ -18,6 +30,7 @@ from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
 from linkwork.adaptive.workspace import (
     ACTIVE,
     ACTIVE_COUNT,
+    ACTIVITY,
     CHANGE_COUNT,
     CHOSEN,
     DIRTY,
@@ -26,8 +39,10 @@ from linkwork.adaptive.workspace import (
     KEPT,
     OPEN,
     OPEN_COUNT,
+    PEAK,
     REBUILD,
     RENEW,
+    SETTLED,
     SORTED_COUNT,
     STALE,
     TOUCHED,
@@ -78,7 +93,7 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
-        apply_choice(table, plan, mechanism, c, run)
+        apply_choice(table, plan, mechanism, c, run, reduced)
         run.counts[CHANGE_COUNT] = 0
         run.counts[JOINED] = MANY
     elif task == UPDATE:
@@ -115,8 +130,11 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         refresh_active(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
-        differs = apply_choice(table, plan, mechanism, c, run)
+        differs = apply_choice(table, plan, mechanism, c, run, reduced)
         run.counts[KEPT] = 0 if differs else 1
+        if run.counts[SETTLED] > 0:
+            limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
+            call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
     return bad
 
 
@@ -125,7 +143,7 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
 
 @routine
 def stop_leaving(moving, plan, mechanism, run, reduced):
-    """Stops active joints that are not CHOSEN, or frozen, by impulses.
+    """Stops active joints that are not CHOSEN, are frozen or are to wait, by impulses.
 
     Returns OK or a body that failed, and whether any of them moved.
     """
@@ -133,7 +151,7 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
     stopping = False
     for r in range(reduced.counts[PIECES]):
         i = reduced.joint[r]
-        stops = run.flag[plan.joint[i]] & CHOSEN == 0 or run.frozen[i] != 0
+        stops = run.flag[plan.joint[i]] & CHOSEN == 0 or run.frozen[i] != 0 or run.waits[i] != 0
         reduced.stops[r] = 1 if stops else 0
         if stops:
             for d in range(s.tree[r, DOF]):
@@ -147,8 +165,26 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
     return OK, stopping
 
 
+@inlined
+def note_change(plan, run, reduced, node):
+    """Whether the joint of an open node begins or ceases to move, which is counted."""
+    i = plan.nodes[node, INDEX]
+    if run.flag[node] & CHOSEN == 0:
+        run.waits[i] = 0
+    before = has_piece(reduced, i)
+    after = run.flag[node] & CHOSEN != 0 and run.waits[i] == 0
+    if before == after:
+        return False
+    run.counts[CHANGE_COUNT] += 1
+    if after:
+        run.counts[JOINED] += 1
+        run.turns[i, ACTIVITY] = 0.0
+        run.turns[i, PEAK] = 0.0
+    return True
+
+
 @routine
-def apply_choice(table, plan, mechanism, c, run):
+def apply_choice(table, plan, mechanism, c, run, reduced):
     """Makes the CHOSEN nodes the active region; nodes that leave it become rigid. Whether it is another one than before."""
     differs = False
     kept = 0
@@ -157,11 +193,9 @@ def apply_choice(table, plan, mechanism, c, run):
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
-        if (flag & ACTIVE == 0) != (flag & CHOSEN == 0):
+        differs = differs or (flag & ACTIVE == 0) != (flag & CHOSEN == 0)
+        if is_counted(plan, mechanism, node) and note_change(plan, run, reduced, node):
             differs = True
-            changes = 1 if is_counted(plan, mechanism, node) else 0
-            run.counts[CHANGE_COUNT] += changes
-            run.counts[JOINED] += changes if flag & CHOSEN else 0
         if flag & CHOSEN:
             run.flag[node] = OPEN | ACTIVE | STALE
             run.active[active] = node
@@ -246,7 +280,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     bad = assemble_opened(plan, mechanism, c, run, OPEN)
     if bad >= 0:
         return bad
-    apply_choice(table, plan, mechanism, c, run)
+    apply_choice(table, plan, mechanism, c, run, reduced)
     return OK
 
 
@@ -307,12 +341,13 @@ def collect(table, moving):
 
 @kernel
 def count_active(table):
-    """Active joints; bases of floating trees are not counted."""
+    """Active joints that move; bases of floating trees are not counted."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     run = run_of(table)
     count = 0
     for k in range(run.counts[ACTIVE_COUNT]):
-        if is_counted(plan, mechanism, run.active[k]):
+        node = run.active[k]
+        if is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] == 0:
             count += 1
     return count

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.region_simulation import RegionSimulation
+from linkwork.adaptive.dynamics.turns import HAS_TURN
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
+    CURSOR,
     HEAP_COUNT,
     JOINT_COUNT,
     LOAD_COUNT,
     OPEN_COUNT,
     SORTED_COUNT,
     TOUCHED,
+    TURN,
 )
+from linkwork.assembly.node_table import UP
 from linkwork.errors import StateError
 from linkwork.simulation import moving as mv
 from linkwork.simulation.constraints import allocate_constraints
@@ -29,7 +33,7 @@ class RegionHistory(RegionSimulation):
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         run = self._run
-        names = ("q", "v", "qdd", "metric_sums", "counts")
+        names = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns")
         return {
             **{name: getattr(run, name) for name in names},
             "wrench": run.wrench,
@@ -79,6 +83,7 @@ class RegionHistory(RegionSimulation):
             and bool((counts >= 0).all())
             and bool((np.asarray(saved["metric_sums"]) >= 0.0).all())
             and bool((counts[[SORTED_COUNT, HEAP_COUNT, JOINT_COUNT, ACTIVE_COUNT]] <= nodes).all())
+            and counts[CURSOR] < max(1, bodies)
             and counts[LOAD_COUNT] == np.shape(saved["load_table"])[0]
             and all(np.asarray(saved[name]).dtype.kind in "iu" for name in ("flag", "held_open"))
             and bool(((np.asarray(saved["flag"]) >= 0) & (np.asarray(saved["flag"]) < 256)).all())
@@ -108,6 +113,8 @@ class RegionHistory(RegionSimulation):
                 self._freeze(joint, True)
         run.q[...], run.v[...] = kept["q"], kept["v"]
         self._prepare()
+        run.waits[...] = kept["waits"]
+        self._count_turns(kept["turns"])
         run.held_open[...] = 0
         run.held_open[saved["held"]] = saved["held_open"]
         run.counts[...] = kept["counts"]
@@ -126,6 +133,16 @@ class RegionHistory(RegionSimulation):
         if self.contact is not None:
             self._pieces_in_contact.show_all_forces(self._table, run.loop_body.shape[0])
 
+    def _count_turns(self, turns: NDArray[np.float64]) -> None:
+        """How many joints below each node have a turn."""
+        called, nodes = self._run.called, self._plan.nodes
+        called[...] = 0
+        for i in np.flatnonzero(turns[:, TURN] == HAS_TURN).tolist():
+            node = self._plan.joint[i]
+            while node >= 0:
+                called[node] += 1
+                node = nodes[node, UP]
+
     def _leave_everything(self) -> dict[int, int]:
         """Forgets all that depends on history, so that a region can begin anew; returns the pins that there were."""
         run, pins = self._run, self._pins
@@ -136,6 +153,8 @@ class RegionHistory(RegionSimulation):
         run.loop_body[2 * len(self.model.loops) :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.wanted, run.held_open, run.loop_wrench):
             array[...] = 0
+        for table in (run.waits, run.turns, run.called):
+            table[...] = 0
         if self._pieces is not None:
             self._pieces.metric_wrenches[...] = 0.0
             run.wrench[...] = self._loads.wrench

@@ -46,7 +46,7 @@ def find_last_bodies(plan, mechanism, c, run, reduced):
         i = nodes[node, INDEX]
         joint, R, p = last_of(plan, c, run, reduced, nodes[node, RIGHT])
         if joint == WORLD:  # in the piece of the first body behind the joint
-            if moves(mechanism, i):
+            if moves(mechanism, run, i):
                 joint = i
             else:
                 upper, Ru, pu = last_of(plan, c, run, reduced, nodes[node, LEFT])
@@ -128,7 +128,7 @@ def place_nodes(table, plan, mechanism, c, run, reduced):
                 else:
                     upper = reduced.number[joint]
                     Ru, pu = Rl, pl
-            if moves(mechanism, i):
+            if moves(mechanism, run, i):
                 hang_piece(s, mechanism, reduced, i, upper, Ru, pu)
                 stand(reduced, lower, reduced.number[i], IDENTITY3, ZERO3)
             else:
