@@ -88,7 +88,7 @@ class AdaptiveDynamics(RegionHistory):
         "limits",
         "_contact_settings",
     )
-    _COUNTERS = ("time", "steps_done", "_since_update", "_is_proven")
+    _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
 
     def __init__(
         self,
@@ -151,6 +151,7 @@ class AdaptiveDynamics(RegionHistory):
         self._choice = np.zeros(SETTINGS)  # by which updates choose
         self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
+        self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
         self._energy_watch = EnergyWatch()
         if self._touching is not None:  # before the region begins: it places all bodies, and rigid parts anew
@@ -160,7 +161,7 @@ class AdaptiveDynamics(RegionHistory):
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         pins = self._leave_everything()
         self._run.q[...], self._run.v[...] = q, v
-        self._since_update, self._is_proven = self.update_every, False
+        self._since_update, self._updated_at, self._is_proven = self.update_every, self.steps_done, False
         self._energy_watch.forget()
         self._begin_region()
         for joint, pin in pins.items():
@@ -366,7 +367,8 @@ class AdaptiveDynamics(RegionHistory):
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
         patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)
-        stepped, self._since_update = self._since_update > 0, 0
+        stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
+        self._since_update = 0
         self._count_steps()
         if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
             if self._touching is not None:

@@ -28,9 +28,9 @@ from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
 NONE, HAS_TURN = 0.0, -1.0
 # All of these are squares of speeds over squares of speeds.
 FADES = 0.25  # what a joint did counts half as much at every update since
-DONE = 2.0**-8  # of its fastest since it became active: a joint hardly moves
+DONE = 2.0**-8  # of its fastest since it became active, or of what a joint would do were all free: it hardly moves
 PAST = 0.25  # of its fastest: a joint has most of its turn behind it; where nothing damps it, the lowest point
-STILL = 2.0**-40  # of the fastest that any joint would be: it does not move at all
+STILL = 2.0**-40  # of the fastest: it does not move at all
 AT_REST = 2.0**-60  # of the largest there ever was: rounding, which nobody needs a turn for
 CHANGED = 4.0  # times what a joint would have done when it settled: something new acts on it
 MOST_TRIES = 64  # joints looked at in an update, so that its cost does not depend on the size of the linkage
@@ -112,32 +112,44 @@ def forget_turns(run):
 
 
 @inlined
-def has_done(run, i, now, would, largest):
-    """Whether a moving joint has done what it could, or never moved.
+def has_done(run, i, now, moving, would):
+    """Whether a moving joint has done what it could, or never moved, while all that move do little.
 
-    now: what it does; would: what it would do were all joints free; largest: the same of any joint. One that has its turn
-    is compared with itself alone: held joints make it slower than it would be. Another has settled where it would do far
-    more than it does, or next to nothing in either motion while others would.
+    now: what it does; moving: the most that any joint does; would: the most that any would do, were all free. A joint that
+    has its turn is compared with itself alone: held joints make it slower than it would be.
     """
-    if now <= STILL * largest:
-        return True
-    peak = run.turns[i, PEAK]
+    if now <= STILL * max(moving, would):
+        return run.turns[i, TURN] == HAS_TURN or moving <= DONE * would
     if run.turns[i, TURN] == HAS_TURN:
-        return now <= PAST * peak
-    activity = run.turns[i, ACTIVITY]
-    return activity <= DONE * peak and (activity <= DONE * would or max(activity, would) <= DONE * largest)
+        return now <= PAST * run.turns[i, PEAK]
+    return moving <= DONE * would and run.turns[i, ACTIVITY] <= DONE * run.turns[i, PEAK]
+
+
+@routine
+def note_motion(plan, mechanism, run, horizon):
+    """What moving joints do now, into ACTIVITY and PEAK; returns the most of it, and the most that any joint would do."""
+    moving = 0.0
+    would = 0.0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if not is_counted(plan, mechanism, node):
+            continue
+        would = max(would, run.speed[node])
+        if is_moving(plan, run, node):
+            i = plan.nodes[node, INDEX]
+            now = speed_now(mechanism, run, i, horizon)
+            run.turns[i, ACTIVITY] = max(now, FADES * run.turns[i, ACTIVITY])
+            run.turns[i, PEAK] = max(now, run.turns[i, PEAK])
+            moving = max(moving, run.turns[i, ACTIVITY])
+    return moving, would
 
 
 @inlined
-def judge_joint(plan, mechanism, run, node, i, horizon, largest):
-    """Notes what a moving joint did lately, and whether it has settled."""
-    now = speed_now(mechanism, run, i, horizon)
-    would = run.speed[node]
-    run.turns[i, ACTIVITY] = max(now, FADES * run.turns[i, ACTIVITY])
-    run.turns[i, PEAK] = max(now, run.turns[i, PEAK])
-    if has_done(run, i, now, would, largest):
+def judge_joint(plan, mechanism, run, node, i, horizon, moving, would):
+    """Notes whether a moving joint has settled."""
+    if has_done(run, i, speed_now(mechanism, run, i, horizon), moving, would):
         end_turn(plan, run, i, this_round(run))
-        run.turns[i, SETTLED_AT] = would
+        run.turns[i, SETTLED_AT] = run.speed[node]
         run.counts[SETTLED] += 1
     elif has_settled(run, i):
         run.turns[i, TURN] = NONE  # it moves again
@@ -149,14 +161,11 @@ def judge_motion(plan, mechanism, run, horizon):
 
     `speed` of open nodes: own parts, what their joints would do were all free. SETTLED: how many places are to be given.
     """
-    count = run.counts[OPEN_COUNT]
-    largest = 0.0
-    for k in range(count):
-        largest = max(largest, run.speed[run.opened[k]])
-    run.metric_sums[LARGEST] = max(run.metric_sums[LARGEST], largest)
-    is_at_rest = not largest > AT_REST * run.metric_sums[LARGEST]
+    moving, would = note_motion(plan, mechanism, run, horizon)
+    run.metric_sums[LARGEST] = max(run.metric_sums[LARGEST], moving, would)
+    is_at_rest = not max(moving, would) > AT_REST * run.metric_sums[LARGEST]
     run.counts[SETTLED] = 0
-    for k in range(count):
+    for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         if not carries_joint(plan, node):
             continue
@@ -166,7 +175,7 @@ def judge_motion(plan, mechanism, run, horizon):
             continue
         if is_moving(plan, run, node):
             if not is_at_rest:
-                judge_joint(plan, mechanism, run, node, i, horizon, largest)
+                judge_joint(plan, mechanism, run, node, i, horizon, moving, would)
         elif has_settled(run, i) and run.speed[node] > CHANGED * run.turns[i, SETTLED_AT]:
             run.turns[i, TURN] = NONE
         if has_settled(run, i):
