@@ -103,13 +103,13 @@ class Response(Uncopied, TakesTurns):
         a = np.array(self._actual(self._solver.assembly.leaf[index]))
         R = self._placed(index)[:9].reshape(3, 3)
         a[3:] += R.T @ self.model.gravity  # the solver lets the world accelerate by -g instead of pulling every body
-        return a
+        return self._whole(a)
 
     def joint_acceleration(self, joint: str) -> FloatArray:
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
         index = self.model.joint(joint)
         self._actual(self._solver.assembly.joint[index])
-        return self._paths.answer[self.model.v_slice(index)].copy()
+        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
 
     def _actual(self, node: int) -> tuple[float, ...]:
         return paths.actual_acceleration(self._table, node)
@@ -124,7 +124,8 @@ class Response(Uncopied, TakesTurns):
 
         wrench: [n; f], shape (6,), in the frame of the body `wrench_on`. effort: shape (freedoms of `effort_on`,).
         """
-        return np.array(self._respond(self._solver.assembly.leaf[self._body(of)], wrench_on, wrench, effort_on, effort))
+        node = self._solver.assembly.leaf[self._body(of)]
+        return self._whole(np.array(self._respond(node, wrench_on, wrench, effort_on, effort)))
 
     def joint_response(
         self, of: str, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
@@ -133,7 +134,7 @@ class Response(Uncopied, TakesTurns):
         """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
         index = self.model.joint(of)
         self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
-        return self._paths.answer[self.model.v_slice(index)].copy()
+        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
 
     def _respond(
         self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
@@ -182,7 +183,8 @@ class Response(Uncopied, TakesTurns):
             Ra, Rb = self.pose(a)[:3, :3], self.pose(b)[:3, :3]
             left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
             right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
-        return left @ out @ right
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._whole(left @ out @ right)
 
     def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
         """Takes an acceleration of the body to that of one of its points, shape (3, 6)."""
@@ -214,6 +216,15 @@ class Response(Uncopied, TakesTurns):
         paths.update_bias(self._table, node)
 
     # ------------------------------------------------------------------------------------------------------------- inputs
+
+    @staticmethod
+    def _whole(answer: FloatArray) -> FloatArray:
+        """An answer, unless finite numbers overflowed on the way; what was set before may have done so."""
+        if not np.isfinite(answer).all():
+            raise StateError(
+                "Response overflowed: wrenches, efforts or points are too large. Make another one with smaller numbers."
+            )
+        return answer
 
     def _body(self, body: str | int) -> int:
         return as_body(self.model, body)
