@@ -320,7 +320,8 @@ def body_poses(model: Model, state: State) -> FloatArray:
     T[:, :3, :3] = flat[:, :9].reshape(-1, 3, 3)
     T[:, :3, 3] = flat[:, 9:]
     T[:, 3, 3] = 1.0
-    return _finite_result(T, float(flat.sum()), "body_poses")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite_result(T, float(flat.sum()), "body_poses")
 
 
 def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
@@ -333,8 +334,9 @@ def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
     tree, body, screws, *_ = model.arrays
     twists = kinematics.local_twists(tree, body, screws, q, v)
     if frame == "world":
-        return np.asarray(kinematics.twists_to_world(kinematics.world_poses(tree, body, screws, q), twists))
-    return np.asarray(twists)
+        twists = kinematics.twists_to_world(kinematics.world_poses(tree, body, screws, q), twists)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite_result(np.asarray(twists), float(np.sum(twists)), "body_twists")
 
 
 def body_jacobian(

@@ -144,9 +144,29 @@ def explain_failure(
         return StateError(
             f"wrenches[{i}] is {wrenches[i].tolist()} (body '{model.body_names[i]}'); give finite numbers."
         )
-    if body >= 0:
+    if body >= 0 and not can_be_solved(model, vectors.get("state.q")):
         return StateError(
             f"{algorithm} cannot solve joint '{model.joint_names[body]}': what hangs from it resists its motion with no "
             f"inertia. Give body '{model.body_names[body]}' mass and moments, or its joint armature."
         )
-    return StateError(f"{algorithm} overflowed: numbers in the state, efforts or wrenches are too large.")
+    where = f" at joint '{model.joint_names[body]}'" if body >= 0 else ""
+    unseen = "" if vectors else ", or not finite (NaN)"
+    words = f"{algorithm} overflowed{where}: numbers in the state, efforts or wrenches are too large{unseen}"
+    v = vectors.get("state.v")
+    if v is not None and v.shape == (model.nv,) and v.any():
+        k = int(np.abs(v).argmax())
+        joint = model.joint_names[model.joint_of(k, "v")]
+        words += f"; the fastest joint, '{joint}', moves at {abs(v[k]):.3g} rad/s or m/s"
+    return StateError(f"{words}.")
+
+
+def can_be_solved(model: Model, q: FloatArray | None) -> bool:
+    """Whether all joints meet inertia at coordinates q (by default the neutral ones): what fails there is not the model."""
+    from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
+
+    if q is None or q.shape != (model.nq,):
+        q = model.neutral().q
+    still, qdd = np.zeros(model.nv), np.empty(model.nv)
+    work, dof_work = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK))
+    _, bad = aba(*model.arrays, np.ascontiguousarray(q), still, NO_EFFORT, NO_WRENCHES, work, dof_work, qdd)
+    return bool(bad < 0 and np.isfinite(qdd).all())

@@ -28,6 +28,7 @@ IntArray = NDArray[np.int64]
 # What a joint may miss of pose, twist and acceleration, relative to their sizes: far above the rounding of a long chain of
 # poses (some 1e-13), far below anything a simulation notices.
 TOLERANCE = 1e-9
+FARTHEST = 1e-6  # of a metre and of where the body stands, that a far joint may lose of its position
 
 
 class ImpactLoss(NamedTuple):
@@ -112,6 +113,7 @@ def reroot(
         raise ModelError(f"joint_name must be a text, not {shown(joint_name)}.")
     root_joint = _checked(joint, model)
     placed, placement, place = _placed(root_joint, at, pose, neutral)
+    _refuse_far(placement, place, pose)
     guess = None if near is None else as_finite(near, (root_joint.nq,), "near", model)
     coordinates = nearest_coordinates(placed, placement.inverse() @ pose, guess)
     velocity = nearest_velocity(placed, coordinates.value, twist)
@@ -229,11 +231,21 @@ def _placed(joint: Joint, at: ArrayLike | Pose | None, pose: Pose, neutral: Pose
     return moved(joint, Pose(on_body)), Pose.raw(neutral.rotation, tuple(shift.tolist())), point
 
 
+def _refuse_far(placement: Pose, place: FloatArray, pose: Pose) -> None:
+    """Refuses a joint so far away that the position of the body behind it would be lost in rounding."""
+    lost = np.finfo(float).eps * max(np.abs(placement.xyz).max(), np.abs(place).max())
+    if not lost <= FARTHEST * (1.0 + np.abs(pose.xyz).max()):
+        raise StateError(
+            f"at lies {np.abs(place).max():.3g} m away: the position of the body would be lost by {lost:.3g} m in "
+            "rounding. Give a place nearer to it."
+        )
+
+
 def _misses(coordinates: Nearest, velocity: Nearest, pose: Pose, twist: FloatArray) -> bool:
     reach, speed = 1.0 + np.abs(pose.xyz).max(), 1.0 + np.abs(twist).max()
-    return (
-        max(coordinates.angular, coordinates.linear / reach) > TOLERANCE
-        or max(velocity.angular, velocity.linear) > TOLERANCE * speed
+    return not (
+        max(coordinates.angular, coordinates.linear / reach) <= TOLERANCE
+        and max(velocity.angular, velocity.linear) <= TOLERANCE * speed
     )
 
 
@@ -257,7 +269,7 @@ def _refuse_misfit(
 
 def _refuse_acceleration(model: Model, chain: IntArray, joint: Joint, rate: Nearest, spatial: FloatArray) -> None:
     scale = 1.0 + float(np.abs(spatial).max())
-    if max(rate.angular, rate.linear) > TOLERANCE * scale:
+    if not max(rate.angular, rate.linear) <= TOLERANCE * scale:
         raise StateError(
             f"body '{model.body_names[chain[0]]}' accelerates as a {type(joint).__name__} joint cannot: "
             f"{rate.angular:.3g} rad/s² and {rate.linear:.3g} m/s² would be lost. Give a Free joint, or no accelerations."

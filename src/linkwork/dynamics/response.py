@@ -106,13 +106,13 @@ class Response(Uncopied, TakesTurns):
         a = np.array(self._actual(self._solver.assembly.leaf[index]))
         R = self._placed(index)[:9].reshape(3, 3)
         a[3:] += R.T @ self.model.gravity  # the solver lets the world accelerate by -g instead of pulling every body
-        return np.asarray(X @ a)
+        return self._whole(np.asarray(X @ a))
 
     def joint_acceleration(self, joint: str) -> FloatArray:
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
         index = self.model.joint(joint)
         self._actual(self._solver.assembly.joint[index])
-        return self._paths.answer[self.model.v_slice(index)].copy()
+        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
 
     def _actual(self, node: int) -> tuple[float, ...]:
         return paths.actual_acceleration(self._table, node)
@@ -128,7 +128,8 @@ class Response(Uncopied, TakesTurns):
         wrench: [n; f], shape (6,), in the frame of the body `wrench_on`. effort: shape (freedoms of `effort_on`,).
         """
         index, X = self._frame(of)
-        return X @ np.array(self._respond(self._solver.assembly.leaf[index], wrench_on, wrench, effort_on, effort))
+        node = self._solver.assembly.leaf[index]
+        return self._whole(X @ np.array(self._respond(node, wrench_on, wrench, effort_on, effort)))
 
     def joint_response(
         self, of: str, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
@@ -137,7 +138,7 @@ class Response(Uncopied, TakesTurns):
         """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
         index = self.model.joint(of)
         self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
-        return self._paths.answer[self.model.v_slice(index)].copy()
+        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
 
     def _respond(
         self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
@@ -187,7 +188,8 @@ class Response(Uncopied, TakesTurns):
             Ra, Rb = self.pose(of)[:3, :3], self.pose(on)[:3, :3]
             left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
             right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
-        return left @ Xa @ out @ Xb.T @ right
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._whole(left @ Xa @ out @ Xb.T @ right)
 
     def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
         """Takes an acceleration of the body to that of one of its points, shape (3, 6)."""
@@ -226,6 +228,15 @@ class Response(Uncopied, TakesTurns):
         paths.update_bias(self._table, node)
 
     # ------------------------------------------------------------------------------------------------------------- inputs
+
+    @staticmethod
+    def _whole(answer: FloatArray) -> FloatArray:
+        """An answer, unless finite numbers overflowed on the way; what was set before may have done so."""
+        if not np.isfinite(answer).all():
+            raise StateError(
+                "Response overflowed: wrenches, efforts or points are too large. Make another one with smaller numbers."
+            )
+        return answer
 
     def _frame(self, body: str | int) -> tuple[int, FloatArray]:
         return as_frame(self.model, body)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from linkwork.ensemble.axes import MOST_RUNS, plain_value
 from linkwork.ensemble.design import Points
 from linkwork.ensemble.work import RESERVED, SweepError
 from linkwork.errors import FormatError, LinkworkError
-from linkwork.record.checksums import bytes_sum, document_sum
+from linkwork.record.checksums import document_sum
 
 PLAN, POINTS = "sweep.json", "points.jsonl"
 FORMAT, FORMAT_VERSION, WITHOUT_SUMS = "linkwork sweep", 2, 1  # sweeps of version 1 have no checksums
@@ -67,7 +68,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
     del data["has_sums"]
     points = "".join(json.dumps(row) + "\n" for row in data.pop("rows"))
     about = {"format": FORMAT, "format_version": FORMAT_VERSION, "runs": len(plan.rows), **data}
-    about["points_sum"] = bytes_sum(points.encode())
+    about["points_sum"] = zlib.crc32(points.encode())
     about["sum"] = document_sum(about)
     try:
         _write(folder / POINTS, points)
@@ -100,7 +101,7 @@ def read_plan(folder: Path) -> Plan:
         has_sums = about["format_version"] != WITHOUT_SUMS or "sum" in about
         _require(not has_sums or about.pop("sum") == document_sum(about), f"{PLAN} is not what was written")
         points = _bytes_of(folder / POINTS)
-        _require(not has_sums or about["points_sum"] == bytes_sum(points), f"{POINTS} is not what was written")
+        _require(not has_sums or about["points_sum"] == zlib.crc32(points), f"{POINTS} is not what was written")
         rows = [tuple(_list(json.loads(line), f"a line of {POINTS}")) for line in points.decode().splitlines()]
         return _checked_plan(about, rows, has_sums)
     except FormatError:

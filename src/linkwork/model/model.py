@@ -275,7 +275,14 @@ class Model:
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
         """q1 ⊖ q0: the velocity that carries q0 to q1 in one second, shape (nv,)."""
         old, new = self._two_rows(q0, self.nq, "q0", q1, self.nq, "q1")
-        return np.asarray(coordinates_difference(self.arrays.tree, old, new, self.nv))
+        found = np.asarray(coordinates_difference(self.arrays.tree, old, new, self.nv))
+        if not np.isfinite(found).all():
+            for name, q in (("q0", old), ("q1", new)):
+                for k in self.quaternions[~(sum(q[self.quaternions + i] ** 2 for i in range(4)) > 0.0)]:
+                    joint = self.joint_names[self.joint_of(int(k), "q")]
+                    raise StateError(f"{name}[{k}:{k + 4}] of joint '{joint}' is zero, not a unit quaternion.")
+            raise StateError("the coordinates are too far apart: their difference is beyond all numbers.")
+        return found
 
     def _two_rows(
         self, a: ArrayLike, size_a: int, name_a: str, b: ArrayLike, size_b: int, name_b: str

@@ -51,7 +51,8 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
     total, largest, lost = rounding_floor(sim._table, sim._depth)
     known, joints = sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
-    suspected = (lost * total, lost * largest)
+    # Where nothing accelerates nothing is lost, however many digits are: infinity times zero is not a number.
+    suspected = (lost * total if total > 0.0 else 0.0, lost * largest if largest > 0.0 else 0.0)
     doubt = suspected[0 if "linkage" in sim.measure else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0

@@ -68,7 +68,7 @@ def error_bound(run: Run, measure: str, floors: tuple[float, float]) -> tuple[fl
     whole = size(run, measure)
     if floor == 0.0 or left_out == math.inf:
         return left_out, 0.0
-    if whole <= floor:  # rounding may be all there is
+    if not whole > floor:  # rounding may be all there is
         return math.inf, math.inf
     # The true size may be smaller than the computed one by floor.
     rounding = (1.0 + left_out) * floor / (whole - floor)
