@@ -12,6 +12,7 @@ from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.contact.settings import Contact
 from linkwork.dynamics.efforts import Efforts
+from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -24,6 +25,15 @@ from linkwork.dynamics.front import (
     inverse_dynamics,
     mass_matrix,
     momentum,
+)
+from linkwork.dynamics.quantities import (
+    bias_efforts,
+    body_accelerations,
+    centroidal_momentum_bias,
+    centroidal_momentum_matrix,
+    com_jacobian,
+    gravity_efforts,
+    operational_inertia,
 )
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
@@ -43,6 +53,7 @@ from linkwork.full.simulation import FullDynamics
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library
+from linkwork.model.frames import FrameOn
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
     Compound,
@@ -151,6 +162,7 @@ __all__ = [
     "Followed",
     "FormatError",
     "Frame",
+    "FrameOn",
     "Free",
     "FullDynamics",
     "FullReport",
@@ -205,18 +217,27 @@ __all__ = [
     "SweepTable",
     "Target",
     "Universal",
+    "bias_efforts",
+    "body_accelerations",
     "body_jacobian",
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "centroidal_momentum_bias",
+    "centroidal_momentum_matrix",
     "clearance",
     "close_loops",
     "closest",
+    "com_jacobian",
     "constrained_dynamics",
     "energy",
     "follow",
     "forward_dynamics",
+    "frame_bias_acceleration",
+    "frame_jacobian",
+    "frame_poses",
     "gpu",
+    "gravity_efforts",
     "haptics",
     "hybrid_dynamics",
     "in_collision",
@@ -228,6 +249,7 @@ __all__ = [
     "mass_matrix",
     "molecules",
     "momentum",
+    "operational_inertia",
     "reach",
     "reach_velocity",
     "reroot",

@@ -10,8 +10,9 @@ from linkwork.reach import arrays as at
 from linkwork.reach import descent as de
 from linkwork.reach.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
 from linkwork.reach.targets import as_rows
-from tests.helpers.every_kernel import mixed_joints
-from tests.helpers.rounding import rounding
+
+from ..helpers.every_kernel import mixed_joints
+from ..helpers.rounding import rounding
 
 DAMPING = 1e-2
 
