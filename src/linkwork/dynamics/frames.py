@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import choice, shown
 from linkwork.dynamics import kinematics
+from linkwork.dynamics.batches import takes_batches
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.quantities import accelerations_of_bodies
 from linkwork.errors import StateError
@@ -22,6 +23,7 @@ FloatArray = NDArray[np.float64]
 AXES = ("frame", "world")
 
 
+@takes_batches()
 def frame_poses(model: Model, state: State, frames: str | Sequence[str]) -> FloatArray:
     """World poses of bodies and frames by name, shape (4, 4) for one name, (k, 4, 4) for several. Cost: O(n)."""
     q, _ = as_state(model, state)
@@ -35,6 +37,7 @@ def frame_poses(model: Model, state: State, frames: str | Sequence[str]) -> Floa
     return T[0] if isinstance(frames, str) else T
 
 
+@takes_batches()
 def frame_jacobian(model: Model, state: State, frame: str, *, axes: str = "frame") -> FloatArray:
     """The matrix that takes joint velocities to the twist [ω; v] of a body or frame at its origin, shape (6, nv).
 
@@ -55,6 +58,7 @@ def frame_jacobian(model: Model, state: State, frame: str, *, axes: str = "frame
     return np.asarray(J)
 
 
+@takes_batches()
 def frame_bias_acceleration(model: Model, state: State, frame: str, *, axes: str = "frame") -> FloatArray:
     """J̇ q̇: acceleration [ω̇; dv/dt] of a frame's origin while joint velocities stay as they are, shape (6,).
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, shown
 from linkwork.core.jit import kernel
-from linkwork.dynamics import kinematics
+from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.inputs import NO_WRENCHES, as_effort, as_state, explain_failure
 from linkwork.dynamics.response import Response
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, TWIST, WRENCH, rnea
@@ -29,6 +29,7 @@ FRAMES = ("body", "world")
 SINGULAR = 1e-13  # of scaled eigenvalues: below it a direction is blocked but for rounding
 
 
+@batches.takes_batches(batches.bias)
 def bias_efforts(model: Model, state: State) -> FloatArray:
     """h with M q̈ + h = τ: the efforts under which joints keep their velocities [N·m or N], shape (nv,).
 
@@ -38,6 +39,7 @@ def bias_efforts(model: Model, state: State) -> FloatArray:
     return _efforts(model, "bias_efforts", model.arrays.dof, model.arrays.gravity, q, v)[0]
 
 
+@batches.takes_batches(batches.gravity)
 def gravity_efforts(model: Model, state: State) -> FloatArray:
     """The efforts that hold the linkage against gravity alone, at rest [N·m or N], shape (nv,). Cost: O(n)."""
     q, _ = as_state(model, state)
@@ -45,6 +47,7 @@ def gravity_efforts(model: Model, state: State) -> FloatArray:
     return _efforts(model, "gravity_efforts", loose, model.arrays.gravity, q, np.zeros(model.nv))[0]
 
 
+@batches.takes_batches()
 def com_jacobian(model: Model, state: State) -> FloatArray:
     """The matrix that takes joint velocities to the velocity of the centre of mass in the world, shape (3, nv)."""
     q, _ = as_state(model, state)
@@ -52,6 +55,7 @@ def com_jacobian(model: Model, state: State) -> FloatArray:
     return np.asarray(matrix[3:] / mass)
 
 
+@batches.takes_batches()
 def centroidal_momentum_matrix(model: Model, state: State) -> FloatArray:
     """A with h = A q̇, the momentum [angular; linear] about the centre of mass in the axes of the world, shape (6, nv).
 
@@ -63,6 +67,7 @@ def centroidal_momentum_matrix(model: Model, state: State) -> FloatArray:
     return matrix
 
 
+@batches.takes_batches()
 def centroidal_momentum_bias(model: Model, state: State) -> FloatArray:
     """Ȧ q̇: rate of the centroidal momentum while joints keep their velocities [N·m, N], shape (6,). Cost: O(n)."""
     q, v = as_state(model, state)
@@ -79,6 +84,7 @@ def centroidal_momentum_bias(model: Model, state: State) -> FloatArray:
     return total
 
 
+@batches.takes_batches()
 def body_accelerations(model: Model, state: State, acceleration: ArrayLike, *, frame: str = "body") -> FloatArray:
     """Accelerations [ω̇; dv/dt] of all bodies at their origins for given joint accelerations, shape (n, 6).
 
@@ -103,6 +109,7 @@ def body_accelerations(model: Model, state: State, acceleration: ArrayLike, *, f
     return spatial
 
 
+@batches.takes_batches()
 def operational_inertia(model: Model, state: State, frames: str | Sequence[str], *, axes: str = "frame") -> FloatArray:
     """Λ = (J M⁻¹ Jᵀ)⁻¹: what frames resist wrenches with, shape (6 k, 6 k) for k names (6x6 for one).
 
