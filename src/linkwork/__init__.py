@@ -14,6 +14,7 @@ from linkwork.contact.settings import Contact
 from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.efforts import Efforts
+from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
 from linkwork.dynamics.front import (
     Energy,
     Momentum,
@@ -26,6 +27,15 @@ from linkwork.dynamics.front import (
     inverse_dynamics,
     mass_matrix,
     momentum,
+)
+from linkwork.dynamics.quantities import (
+    bias_efforts,
+    body_accelerations,
+    centroidal_momentum_bias,
+    centroidal_momentum_matrix,
+    com_jacobian,
+    gravity_efforts,
+    operational_inertia,
 )
 from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
@@ -45,6 +55,7 @@ from linkwork.full.simulation import FullDynamics
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library
+from linkwork.model.frames import FrameOn
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
     Compound,
@@ -153,6 +164,7 @@ __all__ = [
     "Followed",
     "FormatError",
     "Frame",
+    "FrameOn",
     "Free",
     "FullDynamics",
     "FullReport",
@@ -208,18 +220,27 @@ __all__ = [
     "SweepTable",
     "Target",
     "Universal",
+    "bias_efforts",
+    "body_accelerations",
     "body_jacobian",
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "centroidal_momentum_bias",
+    "centroidal_momentum_matrix",
     "clearance",
     "close_loops",
     "closest",
+    "com_jacobian",
     "constrained_dynamics",
     "energy",
     "follow",
     "forward_dynamics",
+    "frame_bias_acceleration",
+    "frame_jacobian",
+    "frame_poses",
     "gpu",
+    "gravity_efforts",
     "haptics",
     "hybrid_dynamics",
     "in_collision",
@@ -232,6 +253,7 @@ __all__ = [
     "mass_matrix",
     "molecules",
     "momentum",
+    "operational_inertia",
     "reach",
     "reach_velocity",
     "reroot",

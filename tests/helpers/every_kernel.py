@@ -104,6 +104,13 @@ def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "integrate", m.integrate(state.q, state.v, 0.1)
     yield "difference", m.difference(state.q, other.q)
     yield "state", m.state(2.0 * state.q).q
+    yield "momentum matrix", lw.centroidal_momentum_matrix(m, state)
+    yield "momentum bias", lw.centroidal_momentum_bias(m, state)
+    yield "accelerations", lw.body_accelerations(m, state, rng.normal(size=m.nv))
+    both = lw.State(np.array([state.q, other.q]), np.array([state.v, other.v]))
+    for name in ("forward_dynamics", "bias_efforts", "body_poses"):
+        yield f"two states: {name}", getattr(lw, name)(m, both)
+    yield "two states: twists", lw.body_twists(m, both, frame="world")
 
 
 def reaching(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

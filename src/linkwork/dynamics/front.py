@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, refuse_memory, shown
 from linkwork.core.describe import table_of_attributes
-from linkwork.dynamics import kinematics
+from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
@@ -229,6 +229,7 @@ ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, Float
 }
 
 
+@batches.takes_batches(batches.forward)
 def forward_dynamics(
     model: Model,
     state: State,
@@ -261,6 +262,7 @@ def _inverse(model: Model, q: FloatArray, v: FloatArray, qdd: FloatArray, wrench
     return effort
 
 
+@batches.takes_batches(batches.inverse)
 def inverse_dynamics(
     model: Model, state: State, acceleration: ArrayLike, wrenches: ArrayLike | None = None
 ) -> FloatArray:
@@ -304,6 +306,7 @@ def _inertia_sizes(model: Model, q: FloatArray) -> FloatArray:
     return size
 
 
+@batches.takes_batches()
 def mass_matrix(model: Model, state: State) -> FloatArray:
     """Joint-space inertia matrix, armature included, shape (nv, nv). Cost: O(n depth)."""
     q, _ = as_state(model, state)
@@ -311,6 +314,7 @@ def mass_matrix(model: Model, state: State) -> FloatArray:
     return _finite_result(M, float(M.trace()), "mass_matrix")
 
 
+@batches.takes_batches(batches.poses)
 def body_poses(model: Model, state: State) -> FloatArray:
     """World poses of all bodies as homogeneous matrices, shape (n, 4, 4). Cost: O(n)."""
     q, _ = as_state(model, state)
@@ -324,6 +328,7 @@ def body_poses(model: Model, state: State) -> FloatArray:
         return _finite_result(T, float(flat.sum()), "body_poses")
 
 
+@batches.takes_batches(batches.twists)
 def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
     """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6).
 
@@ -377,6 +382,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
+@batches.takes_batches()
 def energy(model: Model, state: State) -> Energy:
     """Kinetic and potential energy."""
     q, v = as_state(model, state)
@@ -392,6 +398,7 @@ class Momentum(NamedTuple):
     angular: FloatArray  # [kg·m²/s] about the chosen point, shape (3,)
 
 
+@batches.takes_batches()
 def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> Momentum:
     """Linear and angular momentum of the whole linkage in the world frame.
 
@@ -405,6 +412,7 @@ def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> 
     return _finite_result(found, float(found.linear.sum() + found.angular.sum()), "momentum")
 
 
+@batches.takes_batches()
 def center_of_mass(model: Model, state: State) -> FloatArray:
     """Centre of mass of the whole linkage in the world [m], shape (3,)."""
     q, _ = as_state(model, state)

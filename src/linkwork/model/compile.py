@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
+from linkwork.model.frames import frame_faults, placed_frames
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
@@ -53,6 +54,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults += value_faults(linkage, bodies)
     faults += loop_faults(linkage._loops, index.__contains__)
     faults += obstacle_faults(linkage)
+    faults += frame_faults(linkage.frames, index)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -72,14 +74,17 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     model = _pack(linkage, draft)
-    if not linkage._loops:
+    if not linkage._loops and not linkage.frames:
         return model
-    closures, faults = placed_loops(
-        linkage._loops, lambda name: None if name in model.merged_into else model.frame(name)
-    )
-    if faults:
-        raise ModelError(_headline(linkage, faults), faults)
-    return replace(model, loops=tuple(closures))
+
+    def frame_of(name: str) -> Frame | None:
+        return None if name in model.merged_into else model.frame(name)
+
+    closures, faults = placed_loops(linkage._loops, frame_of)
+    frames, more_faults = placed_frames(linkage.frames, frame_of)
+    if faults or more_faults:
+        raise ModelError(_headline(linkage, faults + more_faults), faults + more_faults)
+    return replace(model, loops=tuple(closures), frames=model.frames | frames)
 
 
 def _headline(linkage: Linkage, faults: list[str]) -> str:

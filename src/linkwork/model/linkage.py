@@ -10,6 +10,7 @@ from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
+from linkwork.model.frames import FrameOn, merged_frames, new_frame
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
@@ -74,6 +75,7 @@ class Linkage:
     _duplicates: list[Body] = field(default_factory=list, repr=False)
     _loops: list[Loop] = field(default_factory=list, repr=False)
     _obstacles: list[Obstacle] = field(default_factory=list, repr=False)
+    _frames: dict[str, FrameOn] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = vector3(self.gravity, f"gravity of linkage '{self.name}'")
@@ -170,6 +172,25 @@ class Linkage:
         self._obstacles.append(obstacle)
         return obstacle
 
+    def add_frame(self, name: str, body: str, pose: Pose = _HERE) -> FrameOn:
+        """Names a frame that is fixed in a body, in another frame or in the world: a tool's tip, a camera, a grip.
+
+        body: may be added later. pose: of the frame in it.
+        """
+        taken = name in self._index or name in self._frames or name == WORLD
+        frame = self._frames[name] = new_frame(self.name, name, body, pose, taken)
+        return frame
+
+    @property
+    def frames(self) -> tuple[FrameOn, ...]:
+        """The frames, in the order they were added."""
+        return tuple(self._frames.values())
+
+    def remove_frame(self, name: str) -> None:
+        """Takes a frame away."""
+        if self._frames.pop(_name(name, "a frame"), None) is None:
+            raise ModelError(f"linkage '{self.name}' has no frame '{name}'{did_you_mean(name, self._frames)}.")
+
     @property
     def obstacles(self) -> tuple[Obstacle, ...]:
         """What stands in the world, in the order it was added."""
@@ -250,6 +271,7 @@ class Linkage:
             for loop in self._loops
         ]
         self.ignore_contact = [(new if a == old else a, new if b == old else b) for a, b in self.ignore_contact]
+        self._frames = {name: frame.renamed(old, new) for name, frame in self._frames.items()}
 
     def remove_body(self, name: str) -> list[Body]:
         """Takes away a body, everything that hangs from it and the loops it closes; returns the bodies taken."""
@@ -268,6 +290,10 @@ class Linkage:
         self._index = {body.name: i for i, body in enumerate(self._bodies)}
         self._loops = [loop for loop in self._loops if not {loop.body_a, loop.body_b} & doomed]
         self.ignore_contact = [pair for pair in self.ignore_contact if not set(pair) & doomed]
+        for frame in list(self._frames.values()):  # a frame on a frame was added after it, or goes in the next round
+            if frame.body in doomed:
+                doomed.add(frame.name)
+                del self._frames[frame.name]
         return taken
 
     def merge(
@@ -312,6 +338,8 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        for frame in merged_frames(other._frames, prefix, WORLD, parent, placement):
+            self.add_frame(*frame)
         if parent == WORLD:
             for obstacle in list(other._obstacles):
                 name, pose = prefix + obstacle.name, placement @ obstacle.pose

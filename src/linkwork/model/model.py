@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,7 +177,8 @@ class Model:
                 f"body '{name}' has no mass and became part of the compound joint of '{self.merged_into[name]}'; "
                 "ask for that body, or give it a mass."
             )
-        raise ModelError(f"model '{self.name}' has no body '{name}'{did_you_mean(name, self.body_names)}.")
+        near = did_you_mean(name, chain(self.body_names, self.frames))
+        raise ModelError(f"model '{self.name}' has no body '{name}'{near}.")
 
     def joint(self, name: str) -> int:
         """Index of the body that the named joint carries."""

@@ -26,7 +26,7 @@ from linkwork.reach import arrays as at
 from linkwork.reach import descent as de
 from linkwork.reach import rows as sweeps
 from linkwork.reach.avoiding import Avoiding, no_avoiding
-from linkwork.reach.search import TURN_LENGTH, Ended, Search, Settings, model_length
+from linkwork.reach.search import ROUNDING, TURN_LENGTH, Ended, Search, Settings, model_length
 from linkwork.reach.targets import Row
 
 FloatArray = NDArray[np.float64]
@@ -164,7 +164,7 @@ class ConstrainedSearch(Search):
             iterations += 1
             found = self.try_steps(tree_pull, pull, J, missing, cost, factor)
             if found is None:
-                reason = "nearest" if largest <= 1e-5 * math.sqrt(cost) else "stalled"
+                reason = "nearest" if largest <= ROUNDING * math.sqrt(cost) else "stalled"
                 break
             q, cost, factor = found
             arrays.q[:] = q

@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", de.OUT_OF_ITERATIONS: "iterations"}
 TURN_LENGTH = 0.1  # of the model's length: metres that count as much as a radian. Points first: fewer dead ends.
 DEAD_END = 1e-6  # gradient, as a part of the root of the cost, at which a descent that failed is left for another
+ROUNDING = 1e-5  # the same where no decrease of the cost can be seen any more: it is quadratic, its rounding 1e-14
 FLAT = 1e-9  # the same where the best of them ends
 POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
 LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
@@ -175,8 +176,8 @@ class Search:
         if not math.isfinite(counts[de.C_COST]):
             raise StateError("reach overflowed: numbers in the state or the targets are too large.")
         gradient, cost = float(counts[de.C_GRADIENT]), float(counts[de.C_COST])
-        if reason == "stalled" and gradient <= DEAD_END * math.sqrt(cost):
-            reason = "nearest"  # the rest is rounding
+        if reason == "stalled" and gradient <= ROUNDING * math.sqrt(cost):
+            reason = "nearest"
         return Ended(self.arrays.q.copy(), reason, int(counts[de.C_ITERATIONS]), 0, 1, gradient, cost)
 
     def lean(self, best: Ended, posture: FloatArray) -> Ended:
