@@ -13,6 +13,7 @@ from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.contact.settings import Contact
 from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
+from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import (
     Energy,
@@ -147,6 +148,7 @@ __all__ = [
     "Energy",
     "Fixed",
     "FormatError",
+    "ForwardJacobians",
     "Frame",
     "Free",
     "FullDynamics",
@@ -155,6 +157,7 @@ __all__ = [
     "HeightField",
     "ImpactLoss",
     "Inertia",
+    "InverseJacobians",
     "Joint",
     "Langevin",
     "Linkage",
@@ -215,6 +218,7 @@ __all__ = [
     "hybrid_dynamics",
     "in_collision",
     "inverse_dynamics",
+    "jacobians",
     "joint_reactions",
     "jvp",
     "library",
