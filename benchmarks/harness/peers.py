@@ -65,6 +65,7 @@ def pinocchio_peer(model: lw.Model, state: lw.State, effort: np.ndarray, acceler
         acceleration=lambda: np.array(data.ddq)[order],
         inverse=lambda: pin.rnea(twin, data, q, v, qdd),
         effort=lambda: np.array(data.tau)[order],
+        engine=(twin, data, (q, v, tau), order),
     )
 
 

@@ -13,6 +13,7 @@ from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 from linkwork.contact.settings import Contact
 from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
+from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
 from linkwork.dynamics.front import (
@@ -163,6 +164,7 @@ __all__ = [
     "Fixed",
     "Followed",
     "FormatError",
+    "ForwardJacobians",
     "Frame",
     "FrameOn",
     "Free",
@@ -172,6 +174,7 @@ __all__ = [
     "HeightField",
     "ImpactLoss",
     "Inertia",
+    "InverseJacobians",
     "Joint",
     "Langevin",
     "Linkage",
@@ -245,6 +248,7 @@ __all__ = [
     "hybrid_dynamics",
     "in_collision",
     "inverse_dynamics",
+    "jacobians",
     "joint_reactions",
     "jvp",
     "library",

@@ -144,6 +144,7 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         found = pull(weights)
         yield f"gradients of {function.__name__}", np.concatenate([found.q, found.v, found.inertias.ravel()])
         yield f"change of {function.__name__}", lw.jvp(function, m, state, effort, dq=weights, dv=effort)
+        yield f"matrices of {function.__name__}", np.array(lw.jacobians(function, m, state, effort))
     _, pull = lw.vjp(lw.energy, m, state)
     yield "gradients of energy", pull((1.0, 0.5)).q
     yield "change of poses", lw.jvp(lw.body_poses, m, state, dq=weights)

@@ -112,3 +112,18 @@ def test_memory_is_used_again(arm):
     assert pull.work is work
     _, other = lw.vjp(lw.forward_dynamics, arm, arm.neutral())
     assert other.work is not work
+
+
+def test_full_matrices_refuse_what_they_cannot_give(arm, monkeypatch):
+    with pytest.raises(lw.StateError, match="no full Jacobians of"):
+        lw.jacobians(lw.body_poses, arm, arm.neutral())
+    with pytest.raises(lw.ModelError, match=r"needs a lw\.Model"):
+        lw.jacobians(lw.forward_dynamics, "arm", arm.neutral())
+    with pytest.raises(lw.StateError, match="go through algorithm 'aba'"):
+        lw.jacobians(lw.forward_dynamics, arm, arm.neutral(), algorithm="dense")
+    with pytest.raises(lw.StateError, match="acceleration is missing"):
+        lw.jacobians(lw.inverse_dynamics, arm, arm.neutral())
+    monkeypatch.setattr("linkwork.core.checks.available_memory", lambda: 10_000)
+    chain = lw.library.chain(1100).compile()
+    with pytest.raises(lw.StateError, match=r"jacobians of 1,100 .* lw.vjp and lw.jvp need no matrix"):
+        lw.jacobians(lw.forward_dynamics, chain, chain.neutral())

@@ -204,3 +204,32 @@ def test_several_pulls_at_one_state_and_several_states_at_once(tree, rng):
     again = pull(weights)
     for name in ("q", "v", "effort", "inertias", "damping"):
         assert np.array_equal(getattr(again, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("which", DYNAMICS)
+@pytest.mark.parametrize("loaded", [False, True], ids=["unloaded", "loaded"])
+def test_full_matrices_hold_the_products(which, loaded, tree, rng, make_loads):
+    """Row k of a Jacobian is the product of the unit vector k from the left."""
+    function, _, drive = DYNAMICS[which]
+    state, loads = tree.random_state(rng), make_loads(tree)
+    arguments = (loads.effort, loads.wrenches) if loaded else (loads.effort, None)
+    matrices = lw.jacobians(function, tree, state, *arguments)
+    _, pull = lw.vjp(function, tree, state, *arguments)
+    rows = [pull(unit) for unit in np.eye(tree.nv)]
+    for name, matrix in matrices._asdict().items():
+        assert close(matrix, np.array([getattr(row, name) for row in rows])), name
+    assert matrices._fields == ("q", "v", drive)
+
+
+@pytest.mark.parametrize("bodies", [1, 2, 5, 6, 7, 9, 33])
+def test_full_matrices_of_every_width(bodies, make_tree, rng):
+    """Right sides are solved eight at once: every remainder of the division occurs."""
+    widths = set()
+    for seed in range(3):
+        model = make_tree(seed=seed, bodies=bodies, kinds=("revolute", "prismatic", "universal"), stiffness=True)
+        state, direction = model.random_state(rng), rng.normal(size=model.nv)
+        found = lw.jacobians(lw.forward_dynamics, model, state)
+        assert close(found.q @ direction, lw.jvp(lw.forward_dynamics, model, state, dq=direction), rel=10 * SAME)
+        assert close(found.effort @ lw.mass_matrix(model, state), np.eye(model.nv), rel=10 * SAME)
+        widths.add(model.nv % 8)
+    assert widths

@@ -91,6 +91,7 @@ def check_agreement(twin: Twin, seed: int) -> None:
     assert_close(lw.forward_dynamics(model, state, effort), qdd, "accelerations")
     tau = pin.rnea(theirs, data, pq, pv, twin.v(acceleration))[order] + drag
     assert_close(lw.inverse_dynamics(model, state, acceleration), tau, "inverse dynamics")
+    check_derivatives(twin, state, pq, pv, effort, acceleration, drag)
     energy = lw.energy(model, state)
     assert_close(energy.kinetic, pin.computeKineticEnergy(theirs, data, pq, pv), "kinetic energy")
     assert_close(energy.potential, pin.computePotentialEnergy(theirs, data, pq), "potential energy")
@@ -100,6 +101,23 @@ def check_agreement(twin: Twin, seed: int) -> None:
     assert_close(com, data.com[0], "centre of mass")
     assert_close(momentum.linear, hg.linear, "linear momentum")
     assert_close(momentum.angular, hg.angular, "angular momentum")
+
+
+def check_derivatives(twin: Twin, state: lw.State, pq, pv, effort, acceleration, drag) -> None:
+    """All partial derivatives. What damping adds to ours is known: diag d to those of efforts, M⁻¹ diag d to the others."""
+    model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
+    both = np.ix_(order, order)
+    damping = np.diag(model.arrays.dof[:, layout.DAMPING])
+    pin.computeRNEADerivatives(theirs, data, pq, pv, twin.v(acceleration))
+    ours = lw.jacobians(lw.inverse_dynamics, model, state, acceleration)
+    assert_close(ours.q, data.dtau_dq[both], "efforts by coordinates")
+    assert_close(ours.v, data.dtau_dv[both] + damping, "efforts by velocities")
+    pin.computeABADerivatives(theirs, data, pq, pv, twin.v(effort - drag))
+    found = lw.jacobians(lw.forward_dynamics, model, state, effort)
+    inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
+    assert_close(found.effort, inverse[both], "inverse of the mass matrix")
+    assert_close(found.q, data.ddq_dq[both], "accelerations by coordinates")
+    assert_close(found.v, data.ddq_dv[both] - inverse[both] @ damping, "accelerations by velocities")
 
 
 def _anywhere(joint: lw.Joint, rng: np.random.Generator) -> np.ndarray:

@@ -68,3 +68,29 @@ class Tangent(NamedTuple):
 primal_of = reader(Primal)
 adjoint_of = reader(Adjoint)
 tangent_of = reader(Tangent)
+
+# Columns of `world`, one row per body: pose, twist, acceleration in the world; then sums over the body and all below it:
+# inertia, its rate with the twist (two 3x3 blocks), wrench.
+W_R, W_P, W_TWIST, W_ACCELERATION, W_INERTIA, W_RATE, W_WRENCH = 0, 9, 12, 18, 24, 34, 52
+WORLD_COLUMNS = 58
+# Columns of `column`, one row per freedom, in the world: the screw s, σ = V x s, what dq and dv do to accelerations; U D⁻¹.
+C_S, C_SIGMA, C_BY_Q, C_BY_V, C_LIFT = 0, 6, 12, 18, 24
+COLUMN_COLUMNS = 30
+
+
+class Dense(NamedTuple):
+    """Full matrices, row by row, and what it takes to fill them."""
+
+    by_q: Float1  # (nv nv,)
+    by_v: Float1  # (nv nv,)
+    by_drive: Float1  # (nv nv,)
+    world: Float2  # (n, 58)
+    column: Float2  # (nv, 30)
+    unit: Float1  # (nv,) zeros
+    effort: Float1  # (nv,)
+    sides: Float1  # (8 nv,)
+    wrench: Float1  # (48 n,) six numbers of each body for eight right sides
+    twist: Float1  # (48 n,)
+
+
+dense_of = reader(Dense)

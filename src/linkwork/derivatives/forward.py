@@ -13,7 +13,7 @@ from linkwork.derivatives.adjoint import forward_adjoint
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
 from linkwork.derivatives.tangent import forward_tangent
-from linkwork.derivatives.workspace import Workspace, borrow
+from linkwork.derivatives.workspace import Workspace, borrow, spare
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.aba import LOSS, aba
 from linkwork.dynamics.digits import warn_poor
@@ -52,10 +52,9 @@ def vjp(
     wrt: Sequence[str] | None = None,
 ) -> tuple[FloatArray, Callable[[ArrayLike], Gradients]]:
     """Accelerations (nv,) and the way back."""
-    _check(model, algorithm)
+    check(model, algorithm)
     pull = ForwardPull(model, as_names(wrt, KNOWN, "forward_dynamics"))
-    accelerations = _solve(model, state, effort, wrenches, pull.work)
-    return accelerations.copy(), pull
+    return solve(model, state, effort, wrenches, pull.work).copy(), pull
 
 
 def jvp(
@@ -67,13 +66,13 @@ def jvp(
     **directions: Any,
 ) -> FloatArray:
     """The change of the accelerations, shape (nv,)."""
-    _check(model, algorithm)
+    check(model, algorithm)
     given = as_directions(model, dynamics.forward_dynamics, KNOWN, directions)
     if directions:
         raise StateError(f"forward_dynamics has no option {shown(next(iter(directions)))}.")
-    holder = ForwardPull(model, frozenset())
-    _solve(model, state, effort, wrenches, holder.work)
-    return along(holder.work, forward_tangent, given, "effort")
+    work = spare(model, True)[-1]
+    solve(model, state, effort, wrenches, work)
+    return along(work, forward_tangent, given, "effort")
 
 
 def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArray], drive: str) -> FloatArray:
@@ -84,7 +83,8 @@ def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArr
     return bundle.result.copy()
 
 
-def _check(model: Model, algorithm: str) -> None:
+def check(model: Model, algorithm: str) -> None:
+    """Refuses what has no derivatives here: loops, and other algorithms."""
     refuse_loops(model, "forward_dynamics")
     if algorithm != "aba":
         raise StateError(
@@ -93,7 +93,7 @@ def _check(model: Model, algorithm: str) -> None:
         )
 
 
-def _solve(model: Model, state: State, effort: Any, wrenches: Any, work: Workspace) -> FloatArray:
+def solve(model: Model, state: State, effort: Any, wrenches: Any, work: Workspace) -> FloatArray:
     """Accelerations by the same kernel as `lw.forward_dynamics`; the workspace keeps the factors and the state."""
     q, v = as_state(model, state)
     tau, external = as_effort(model, effort), as_wrenches(model, wrenches)

@@ -14,9 +14,9 @@ from linkwork.derivatives.forward import along
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
 from linkwork.derivatives.tangent import inverse_tangent
-from linkwork.derivatives.workspace import Workspace, borrow
+from linkwork.derivatives.workspace import Workspace, borrow, spare
 from linkwork.dynamics import front as dynamics
-from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, explain_failure
+from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches, explain_failure
 from linkwork.dynamics.rnea import rnea
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -51,25 +51,25 @@ def vjp(
     wrt: Sequence[str] | None = None,
 ) -> tuple[FloatArray, Callable[[ArrayLike], Gradients]]:
     """Efforts (nv,) and the way back."""
-    as_state(model, state)
+    as_model(model, "inverse_dynamics")
     pull = InversePull(model, as_names(wrt, KNOWN, "inverse_dynamics"))
-    return _solve(model, state, acceleration, wrenches, pull.work), pull
+    return solve(model, state, acceleration, wrenches, pull.work), pull
 
 
 def jvp(
     model: Model, state: State, acceleration: ArrayLike, wrenches: ArrayLike | None = None, **directions: Any
 ) -> FloatArray:
     """The change of the efforts, shape (nv,)."""
-    as_state(model, state)
+    as_model(model, "inverse_dynamics")
     given = as_directions(model, dynamics.inverse_dynamics, KNOWN, directions)
     if directions:
         raise StateError(f"inverse_dynamics has no option {shown(next(iter(directions)))}.")
-    holder = InversePull(model, frozenset())
-    _solve(model, state, acceleration, wrenches, holder.work)
-    return along(holder.work, inverse_tangent, given, "acceleration")
+    work = spare(model, False)[-1]
+    solve(model, state, acceleration, wrenches, work)
+    return along(work, inverse_tangent, given, "acceleration")
 
 
-def _solve(model: Model, state: State, acceleration: Any, wrenches: Any, work: Workspace) -> FloatArray:
+def solve(model: Model, state: State, acceleration: Any, wrenches: Any, work: Workspace) -> FloatArray:
     """Efforts by the same kernel as `lw.inverse_dynamics`; the workspace keeps twists, accelerations and the state."""
     q, v = as_state(model, state)
     if acceleration is None:

@@ -41,6 +41,7 @@ class Workspace:
         self.mu, self.weights = np.empty(nv), np.empty(nv)
         self.sweep, self.chain = np.empty((n, SWEEP_COLUMNS)), np.empty((nv, CHAIN_COLUMNS))
         self.layouts: dict[frozenset[str], tuple[Any, Any, list[Any], int]] = {}
+        self.dense: tuple[Any, NDArray[np.int64]] | None = None
         self.directions: tuple[Tangent, NDArray[np.int64]] | None = None
 
     def set_wrenches(self, wrenches: FloatArray) -> None:
@@ -120,11 +121,21 @@ def _point(table: NDArray[np.int64], bundle: Any, name: str, array: FloatArray) 
     table[k], table[k + 1] = array.ctypes.data, array.shape[0]
 
 
+def spare(model: Model, forward: bool) -> list[Workspace]:
+    """This thread's workspaces for a model that nobody holds; never empty."""
+    kept = model.workspaces.__dict__
+    key = "derivatives_forward" if forward else "derivatives_inverse"
+    free: list[Workspace] | None = kept.get(key)
+    if free is None:
+        free = kept[key] = []
+    if not free:
+        free.append(Workspace(model, forward))
+    return free
+
+
 def borrow(model: Model, forward: bool, holder: Any) -> Workspace:
     """A workspace for as long as `holder` lives; the next one takes the same memory then."""
-    key = "derivatives_forward" if forward else "derivatives_inverse"
-    kept = model.workspaces.__dict__
-    free = kept.setdefault(key, [])
-    work: Workspace = free.pop() if free else Workspace(model, forward)
+    free = spare(model, forward)
+    work = free.pop()
     weakref.finalize(holder, free.append, work).atexit = False
     return work

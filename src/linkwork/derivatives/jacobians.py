@@ -1,0 +1,155 @@
+"""Full matrices of partial derivatives of forward and inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.core.bundles import describe
+from linkwork.core.checks import refuse_memory, shown
+from linkwork.core.describe import table_of_attributes
+from linkwork.core.jit import kernel
+from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.core.views import ENTRIES
+from linkwork.derivatives import forward, inverse
+from linkwork.derivatives.arrays import COLUMN_COLUMNS, WORLD_COLUMNS, Dense, dense_of, primal_of
+from linkwork.derivatives.inputs import finite_gradients
+from linkwork.derivatives.many_sides import ROW, fill_lifts, solve_sides
+from linkwork.derivatives.path_jacobians import fill_pairs, fill_world
+from linkwork.derivatives.workspace import Workspace, spare
+from linkwork.dynamics import front as dynamics
+from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
+from linkwork.dynamics.inputs import as_model
+from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.spatial.simd import LANES
+
+FloatArray = NDArray[np.float64]
+
+ALWAYS_FIT = 1000  # freedoms whose matrices need no look at the memory that is left
+
+
+class ForwardJacobians(NamedTuple):
+    """Partial derivatives of accelerations, each of shape (nv, nv): rows are accelerations.
+
+    q: along the tangent of `Model.integrate`. effort: the inverse of the mass matrix.
+    """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    q: FloatArray
+    v: FloatArray
+    effort: FloatArray
+
+
+class InverseJacobians(NamedTuple):
+    """Partial derivatives of efforts, each of shape (nv, nv): rows are efforts.
+
+    q: along the tangent of `Model.integrate`. acceleration: the mass matrix.
+    """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    q: FloatArray
+    v: FloatArray
+    acceleration: FloatArray
+
+
+@kernel
+def forward_matrices(primal, dense):
+    """∂q̈/∂q, ∂q̈/∂v and M⁻¹. Needs what `aba` left in the workspaces of `primal`, and matrices of zeros."""
+    mode = flush_subnormals()
+    s = primal_of(primal)
+    m = dense_of(dense)
+    fill_world(s, m, ABA_ACCELERATION)
+    fill_pairs(s, m, -1.0)
+    fill_lifts(s, m)
+    nv = s.v.shape[0]
+    for k in range(nv * nv):
+        m.by_drive[k] = 0.0
+    for j in range(nv):
+        m.by_drive[nv * j + j] = 1.0
+    solve_sides(s, m, m.by_q)
+    solve_sides(s, m, m.by_v)
+    solve_sides(s, m, m.by_drive)
+    restore_mode(mode)
+
+
+@kernel
+def inverse_matrices(primal, dense):
+    """∂τ/∂q, ∂τ/∂v and M. Needs what `rnea` left in the workspace of `primal`, and matrices of zeros."""
+    mode = flush_subnormals()
+    s = primal_of(primal)
+    m = dense_of(dense)
+    fill_world(s, m, RNEA_ACCELERATION)
+    fill_pairs(s, m, 1.0)
+    restore_mode(mode)
+
+
+def jacobians(
+    function: Callable[..., Any], model: Model, state: State, *arguments: Any, **options: Any
+) -> ForwardJacobians | InverseJacobians:
+    """Full matrices of partial derivatives of `lw.forward_dynamics` or `lw.inverse_dynamics`.
+
+    arguments, options: of the function. Returns (q, v, effort) or (q, v, acceleration), each of shape (nv, nv).
+    Cost: O(nv · depth) for inverse dynamics, O(nv²) for forward dynamics. For one product with a vector, `lw.vjp` and
+    `lw.jvp` take O(n) and no matrix.
+    """
+    as_model(model, "jacobians")
+    advice = "lw.vjp and lw.jvp need no matrix"
+    if model.nv > ALWAYS_FIT:
+        refuse_memory(8 * 3 * model.nv**2, f"jacobians of {model.nv:,} degrees of freedom", advice)
+    if function is dynamics.forward_dynamics:
+        return _forward(model, state, *arguments, **options)
+    if function is dynamics.inverse_dynamics:
+        return _inverse(model, state, *arguments, **options)
+    raise StateError(
+        f"there are no full Jacobians of {shown(function)}; there are of lw.forward_dynamics and lw.inverse_dynamics."
+    )
+
+
+def _forward(
+    model: Model,
+    state: State,
+    effort: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    algorithm: str = "aba",
+) -> ForwardJacobians:
+    forward.check(model, algorithm)
+    work = spare(model, True)[-1]
+    forward.solve(model, state, effort, wrenches, work)
+    return ForwardJacobians(*_matrices(model, work, forward_matrices))
+
+
+def _inverse(
+    model: Model, state: State, acceleration: ArrayLike | None = None, wrenches: ArrayLike | None = None
+) -> InverseJacobians:
+    work = spare(model, False)[-1]
+    inverse.solve(model, state, acceleration, wrenches, work)
+    return InverseJacobians(*_matrices(model, work, inverse_matrices))
+
+
+def _matrices(model: Model, work: Workspace, sweep: Callable[..., None]) -> FloatArray:
+    if work.dense is None:
+        n, nv = model.n_bodies, model.nv
+        q, v, drive = (np.empty(nv**2) for _ in range(3))
+        bundle = Dense(
+            q, v, drive, np.empty((n, WORLD_COLUMNS)), np.empty((nv, COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
+            np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
+        )  # fmt: skip
+        work.dense = bundle, describe(bundle)
+    _, table = work.dense
+    found = np.zeros((3, model.nv, model.nv))
+    start = found.ctypes.data
+    for k in range(3):
+        table[ENTRIES * k] = start + 8 * k * model.nv**2
+    sweep(work.primal_table, table)
+    finite_gradients(found.reshape(-1), "the dynamics")
+    return found
