@@ -330,12 +330,10 @@ class Touching:
         if self._has_told_of_gains or not (is_much or is_short):
             return
         self._has_told_of_gains = True
-        warnings.warn(
+        warn_user(
             f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. "
             f"{totals[ta.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were "
-            "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps.",
-            LinkworkWarning,
-            stacklevel=4,
+            "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps."
         )
 
     def warn_of_turns(self, h: float, bodies: IntArray | None = None) -> None:
