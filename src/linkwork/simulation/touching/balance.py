@@ -3,13 +3,13 @@
 Contact and friction take energy, gravity and springs store it, loads, motors and given efforts bring it in. What is left is
 made by the integrator, where the step is too long for the motion:
 
-    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (25)
-    Σ gain  ≤  MOST_GAINED max T                                                                                   (26)
+    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (26)
+    Σ gain  ≤  MOST_GAINED max T                                                                                   (27)
 
 T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest; W: the most that
 loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
-not grow with what a failing solve does. A step that breaks (25) is made in shorter parts. Small gains add up whatever the
-length: what is beyond (26), a sum that losses pay for, is taken back from the velocities.
+not grow with what a failing solve does. A step that breaks (26) is made in shorter parts. Small gains add up whatever the
+length: what is beyond (27), a sum that losses pay for, is taken back from the velocities.
 Theory: docs/theory/contact.md.
 """
 
@@ -20,19 +20,18 @@ from linkwork.dynamics.aba import TWIST
 from linkwork.model.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
 from linkwork.simulation.accelerate import load_wrench
-from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR, note_efforts
+from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.energy import energies
+from linkwork.simulation.integrators.euler import note_efforts
 from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
     CONTACT_GAINS,
     KEEPS_MOMENTUM,
     LOADS,
-    METHOD,
     MOTORS,
     OK,
     OVERFLOW,
     POTENTIAL_OFFSET,
-    SEMI_IMPLICIT_EULER,
     moving_of,
 )
 from linkwork.simulation.touching.arrays import (
@@ -59,7 +58,7 @@ MOST_GAINED, MOST_IN_FLIGHT = (
     0.05,
 )  # part of the largest kinetic energy lately, of all steps; where nothing touches
 FADING = 0.999  # of that largest one, per step
-ROUNDS = 2  # of (26): how much of the energy is not momentum is known after the first
+ROUNDS = 2  # of (27): how much of the energy is not momentum is known after the first
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
 ROUNDING = 1e-9  # of the energies that are compared
 
@@ -104,7 +103,7 @@ def power_of_loads(s, is_start, t):
 
 @routine
 def judge_balance(table, h):
-    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (25) allows.
+    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (26) allows.
 
     Leaves what it certainly gained, and the kinetic energy, in `balance`.
     """
@@ -126,7 +125,7 @@ def judge_balance(table, h):
 @routine
 def settle_balance(table, is_flying):
     """After a step that is kept: what was gained in all goes no further than a part of the kinetic energy; the rest is
-    taken back from velocities within the linkage, momentum of floating trees stays.   (26)"""
+    taken back from velocities within the linkage, momentum of floating trees stays.   (27)"""
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
@@ -175,10 +174,7 @@ def work_done(table, s, t, h):
     start, end = t.balance[POWER_START], power_of_loads(s, False, t)
     work, size = h * max(start, end), h * max(abs(start), abs(end))
     if s.counts[MOTORS] > 0:
-        method = s.counts[METHOD]
-        s.counts[METHOD] = SEMI_IMPLICIT_EULER
         note_efforts(table, h)
-        s.counts[METHOD] = method
     for j in range(s.v.shape[0]):
         effort = s.effort[j]
         if s.counts[MOTORS] > 0:
