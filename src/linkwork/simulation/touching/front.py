@@ -313,6 +313,11 @@ class Touching:
         )
 
     @property
+    def largest_kinetic(self) -> float:
+        """Largest kinetic energy lately, that which forces give in a step included [J]."""
+        return float(self.touch.balance[ta.TOP_KINETIC])
+
+    @property
     def is_pushed_apart(self) -> bool:
         """Whether the last steps began with bodies deeper inside each other than the margin."""
         return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
