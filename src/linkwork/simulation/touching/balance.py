@@ -146,7 +146,7 @@ def slow_down(table, s, kinetic, excess):
     """
     within, factor = kinetic, 1.0
     for _ in range(ROUNDS):
-        wanted = math.sqrt(max(1.0 - excess / within, 0.0)) if within > excess else 0.0
+        wanted = math.sqrt(1.0 - excess / within) if within > excess else 0.0
         if factor > 0.0:
             for k in range(s.v.shape[0]):
                 s.v[k] *= wanted / factor
@@ -155,7 +155,7 @@ def slow_down(table, s, kinetic, excess):
             return (1.0 - factor * factor) * within
         correct_bases(table)
         left, _ = energies(table)
-        within = (kinetic - left) / (1.0 - factor * factor)
+        within = max((kinetic - left) / (1.0 - factor * factor), 0.0)
     return (1.0 - factor * factor) * within
 
 
