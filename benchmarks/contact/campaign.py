@@ -18,7 +18,7 @@ import linkwork as lw
 
 SECONDS = 2.0
 LOOKS = 100  # at the energy of a scene
-KINDS = ("revolute", "prismatic", "universal", "spherical")
+KINDS = ("revolute", "revolute", "prismatic", "spherical")
 GROUNDS = ("floor", "ceiling", "boxes", "hills")
 INTEGRATORS = ("semi_implicit_euler", "auto", "auto", "variational")
 MOST_GAIN = 0.01  # of the largest kinetic energy: what counts as energy from nothing
@@ -33,6 +33,7 @@ class Outcome:
     words: str
     failure: str = ""
     gain: float = 0.0
+    contacts: int = 0  # at most at once
     steps: int = 0
     not_converged: int = 0
     shortened: int = 0
@@ -53,7 +54,7 @@ def add_ground(linkage: lw.Linkage, kind: str, rng: np.random.Generator) -> None
     """A floor at z = 0, and what else there is."""
     if kind == "hills":
         heights = 0.15 * rng.random((12, 12))
-        linkage.add_obstacle("hills", lw.HeightField(heights, 0.5), lw.Pose((-2.75, -2.75, -0.15)))
+        linkage.add_obstacle("hills", lw.HeightField(heights, (6.0, 6.0)), lw.Pose((0, 0, -0.15)))
         linkage.add_obstacle("ground", lw.Plane(), lw.Pose((0, 0, -0.15)))
         return
     linkage.add_obstacle("floor", lw.Plane())
@@ -65,16 +66,40 @@ def add_ground(linkage: lw.Linkage, kind: str, rng: np.random.Generator) -> None
             linkage.add_obstacle(f"box_{k}", lw.Box(tuple(rng.uniform(0.1, 0.5, 3))), at)
 
 
-def tree_of(rng: np.random.Generator, joints: int, floating: bool) -> lw.Linkage:
-    return lw.library.random_tree(
-        joints,
-        seed=int(rng.integers(1_000_000)),
-        branching=float(rng.random()),
-        kinds=[str(x) for x in rng.choice(KINDS, 2)],
-        floating=floating,
-        options=bool(rng.random() < 0.3),
-        size=0.2,
+def joint_of(kind: str, rng: np.random.Generator) -> Any:
+    axis = tuple(rng.normal(size=3))
+    options = {"damping": 0.05 * rng.random(), "stiffness": rng.random()} if rng.random() < 0.3 else {}
+    if kind == "spherical":
+        return lw.Spherical(**options)
+    return lw.Prismatic(axis, **options) if kind == "prismatic" else lw.Revolute(axis, **options)
+
+
+def shape_of(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A solid of 0.05 to 0.2 m of the density of water, and its inertia."""
+    kind, size = rng.integers(3), rng.uniform(0.05, 0.2, 3)
+    if kind == 0:
+        return lw.Sphere(size[0] / 2), lw.Inertia.sphere(520.0 * size[0] ** 3, size[0] / 2)
+    box = lw.Inertia.box(1000.0 * float(np.prod(size)), tuple(size))
+    if kind == 1:
+        return lw.Box(tuple(size)), box
+    radius = 0.25 * (size[0] + size[1])
+    return lw.Capsule(radius, size[2]), lw.Inertia.box(
+        3000.0 * radius**2 * (size[2] + radius), (*size[:2], 2 * size[2])
     )
+
+
+def tree_of(rng: np.random.Generator, joints: int, floating: bool) -> lw.Linkage:
+    """A tree of solids on joints of one or two kinds, with branches."""
+    linkage = lw.Linkage("tree")
+    kinds, reach = rng.choice(KINDS, 2), int(rng.integers(1, 6))
+    for i in range(joints):
+        joint = lw.Free() if i == 0 and floating else joint_of(str(rng.choice(kinds)), rng)
+        parent = "world" if i == 0 else f"body_{rng.integers(max(0, i - reach), i)}"
+        way = rng.normal(size=3)
+        at = lw.Pose(tuple(0.25 * way / np.linalg.norm(way)), rpy=tuple(rng.normal(size=3)))
+        shape, inertia = shape_of(rng)
+        linkage.add_body(f"body_{i}", parent, joint, at, inertia, shapes=[shape])
+    return linkage
 
 
 def place(tree: lw.Linkage, ground: str, rng: np.random.Generator) -> tuple[lw.Model, lw.State]:
@@ -138,6 +163,7 @@ def outcome(number: int) -> Outcome:
             largest, rise = max(largest, energy.kinetic), max(rise, energy.total - least)
             least = min(least, energy.total)
             result.steps += round(SECONDS / h / LOOKS)
+            result.contacts = max(result.contacts, report.contact.contacts)
             result.not_converged += report.contact.not_converged
             result.shortened += report.contact.shortened
             result.taken_back += report.contact.taken_back

@@ -284,7 +284,7 @@ class FullDynamics(Touched, WholeForces):
         if driven or self._is_pushed_apart:
             self._energy_watch.forget()
         else:
-            self._energy_watch.look(energy.kinetic, energy.total, self.integrator)
+            self._energy_watch.look(self._watched(energy.kinetic), energy.total, self.integrator)
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""

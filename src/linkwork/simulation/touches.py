@@ -99,6 +99,10 @@ class Touched:
         """Whether steps pushed bodies apart that were deeper inside each other than the margin: that brings energy in."""
         return self._touching is not None and self._touching.is_pushed_apart
 
+    def _watched(self, kinetic: float) -> float:
+        """Kinetic energy for the watch of energy: at rest in contact not less than what forces give in a step [J]."""
+        return kinetic if self._touching is None else max(kinetic, self._touching.largest_kinetic)
+
     def _explain_contact(self, status: int) -> StateError | None:
         """Why a step failed, where contact or limits were the cause."""
         return self._touching.explain(status) if self._touching is not None else None

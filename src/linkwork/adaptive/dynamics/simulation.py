@@ -296,7 +296,7 @@ class AdaptiveDynamics(RegionHistory):
             self._energy_watch.forget()  # whatever could do work begins the watch anew
         else:
             now = self.energy if energy is None else energy
-            self._energy_watch.look(now.kinetic, now.total, self.integrator)
+            self._energy_watch.look(self._watched(now.kinetic), now.total, self.integrator)
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report.

@@ -2,7 +2,9 @@
 
 from linkwork.core.jit import routine
 
-NEGATIVE = 1e-9  # of the largest response: a pivot below minus this is not rounding
+NEGATIVE = (
+    1e-6  # of the largest response: a pivot below minus this is not rounding, which small pivots before it enlarge
+)
 
 
 @routine

@@ -22,6 +22,7 @@ from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.energy import energies
+from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.euler import note_efforts
 from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
@@ -53,10 +54,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
 from linkwork.spatial.vectors import dot6, sub6
 
 GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
-MOST_GAINED, MOST_IN_FLIGHT = (
-    0.01,
-    0.05,
-)  # part of the largest kinetic energy lately, of all steps; where nothing touches
+MOST_GAINED = 0.008  # part of the largest kinetic energy lately, of all steps together
 FADING = 0.999  # of that largest one, per step
 ROUNDS = 2  # of (27): how much of the energy is not momentum is known after the first
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
@@ -123,15 +121,15 @@ def judge_balance(table, h):
 
 
 @routine
-def settle_balance(table, is_flying):
+def settle_balance(table):
     """After a step that is kept: what was gained in all goes no further than a part of the kinetic energy; the rest is
     taken back from velocities within the linkage, momentum of floating trees stays.   (27)"""
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    b[TOP_KINETIC] = max(FADING * b[TOP_KINETIC], b[KINETIC_END])
+    b[TOP_KINETIC] = max(FADING * b[TOP_KINETIC], b[KINETIC_END] + b[BY_FORCES])  # at rest all else is rounding
     b[GAINED] = max(b[GAINED] + b[GAIN], 0.0)
-    excess = b[GAINED] - (MOST_IN_FLIGHT if is_flying else MOST_GAINED) * b[TOP_KINETIC]
+    excess = b[GAINED] - MOST_GAINED * b[TOP_KINETIC]
     if excess > 0.0:
         taken = slow_down(table, s, b[KINETIC_END], excess)
         b[GAINED] = max(b[GAINED] - taken, 0.0)
@@ -147,7 +145,7 @@ def slow_down(table, s, kinetic, excess):
     """
     within, factor = kinetic, 1.0
     for _ in range(ROUNDS):
-        wanted = math.sqrt(max(1.0 - excess / within, 0.0)) if within > excess else 0.0
+        wanted = math.sqrt(1.0 - excess / within) if within > excess else 0.0
         if factor > 0.0:
             for k in range(s.v.shape[0]):
                 s.v[k] *= wanted / factor
@@ -156,7 +154,7 @@ def slow_down(table, s, kinetic, excess):
             return (1.0 - factor * factor) * within
         correct_bases(table)
         left, _ = energies(table)
-        within = (kinetic - left) / (1.0 - factor * factor)
+        within = max((kinetic - left) / (1.0 - factor * factor), 0.0)
     return (1.0 - factor * factor) * within
 
 
@@ -195,3 +193,18 @@ def note_push(s, t, moved, way):
         momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
         work -= way * dot3(g, matvec3(load9(s.world, i, 0), momentum))
     t.balance[PUSH_WORK] += work
+
+
+@routine
+def measure_push(table, h):
+    """The same where bodies are far inside each other, exactly: the energy at the end of the step with the push less that
+    without it, springs and the inertia at another shape included. Leaves q as it was. u: velocities with the push."""
+    s = moving_of(table)
+    integrate(s.tree, s.start_q, s.u, h, s.q)
+    kinetic, potential = energies(table)
+    with_push = kinetic + potential
+    integrate(s.tree, s.start_q, s.v, h, s.q)
+    kinetic, potential = energies(table)
+    touch_of(table).balance[PUSH_WORK] += max(with_push - kinetic - potential, 0.0)
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.start_q[k]

@@ -41,8 +41,8 @@ class ContactReport:
     """What contact and limits did in a call of `step`.
 
     contacts: points that touched or nearly so at the end; limits: joint limits likewise.
-    residual: largest of the solves, relative to their largest impulse (law "impacts": approach speed left [m/s]).
-    sweeps: of all solves. not_converged: solves that stopped at max_sweeps above their tolerance.
+    residual: largest of the solves, relative to the speeds that met (law "impacts": approach speed left [m/s]).
+    sweeps: of all solves. not_converged: solves that ended farther from the laws than their tolerance allows.
     deepest: penetration that a step began with [m]. energy_lost: to friction and impacts [J].
     taken_back: energy that steps had made from nothing, taken out of velocities again [J].
     shortened: steps that were made in shorter parts: otherwise they would have gained energy from nothing, or failed.
@@ -311,6 +311,11 @@ class Touching:
             shortened=int(totals[ta.SHORTENED]),
             taken_back=float(totals[ta.TAKEN_BACK]),
         )
+
+    @property
+    def largest_kinetic(self) -> float:
+        """Largest kinetic energy lately, that which forces give in a step included [J]."""
+        return float(self.touch.balance[ta.TOP_KINETIC])
 
     @property
     def is_pushed_apart(self) -> bool:

@@ -3,9 +3,9 @@
 The linkage itself says what velocities they give (`answer`, a sweep over its joints): not the matrix that the solver worked
 with. Against these velocities
 
-    every number is finite,                                                                                       (27a)
-    λᵀ(u_free + ½ Δu) ≤ 0: impulses make no energy,                                                               (27b)
-    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                           (27c)
+    every number is finite,
+    λᵀ(u_free + ½ Δu) ≤ 0: impulses make no energy,
+    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                            (28)
 
 are looked at. The residual is a speed: what a contact would have to change its velocity by, over the largest velocity with
 which contacts and limits met before they acted. That one cannot grow with impulses that do.
@@ -23,10 +23,13 @@ from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import CONTACT_UNSOLVED, OK, moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
+    BY_FORCES,
     COUPLED,
+    KINETIC_START,
     LAW,
     SLOTS,
     TOLERANCE,
+    TOP_KINETIC,
     WORST_A,
     WORST_B,
     WORST_SHAPE,
@@ -39,8 +42,9 @@ from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.rotations import dot3
 
 MADE = 1e-6  # of the energy that impulses exchange: more than this is made, or the solver's matrix is not the linkage's
+NOTHING, LONG_AGO = 1e-12, 1e-3  # of the kinetic energy now, and of the largest lately: energies below are rounding
 ROUNDING = 1e-13  # of what impulses exchange that cancel each other
-AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (27c) may be, which another rule measures
+AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (28) may be, which another rule measures
 LARGEST_CHECKED = 600  # rows of a matrix whose pivots are looked at where a solve did not converge
 
 
@@ -56,8 +60,10 @@ def judge_impulses(table, limits):
     first, second = velocities_after(s, t, x, problem, limits)
     size = abs(first) + abs(second)
     predicted = system.report[ENERGY]
-    is_sound = size < math.inf and first + second <= MADE * size and second >= -MADE * size
-    is_sound = is_sound and abs(first + second - predicted) <= MADE * size + ROUNDING * products(system)
+    b = t.balance
+    small = MADE * size + NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * b[TOP_KINETIC])
+    is_sound = size < math.inf and first + second <= small and second >= -small
+    is_sound = is_sound and abs(first + second - predicted) <= small + ROUNDING * products(system)
     if is_sound and t.counts[LAW] == COUPLED:
         residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system)
         system.report[RESIDUAL] = residual
@@ -66,7 +72,7 @@ def judge_impulses(table, limits):
         if system.report[CONVERGED] == 0.0 and rows <= LARGEST_CHECKED:
             is_sound = residual < math.inf and is_semidefinite(system.G, rows, system.matrix)
     if not is_sound:
-        note_worst(t.balance, contacts)
+        note_worst(b, contacts)
     return OK if is_sound else CONTACT_UNSOLVED
 
 
@@ -103,7 +109,7 @@ def velocities_after(s, t, x, problem, limits):
 
 @routine
 def residual_of_laws(contacts, count, problem, system):
-    """(27c): relative to the largest velocity of a contact or limit that would have closed, or acts."""
+    """(28): relative to the largest velocity of a contact or limit that would have closed, or acts."""
     G, y = system.G, system.y
     wrong, met = 0.0, 0.0
     for i in range(count):

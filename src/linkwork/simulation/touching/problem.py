@@ -41,6 +41,7 @@ from linkwork.simulation.touching.arrays import (
     LAW,
     LIMIT_BOUNCE,
     LIMITS,
+    MARGIN,
     NEEDED_LIMITS,
     NEEDED_SLOTS,
     NOT_CONVERGED,
@@ -54,7 +55,7 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.balance import note_push
+from linkwork.simulation.touching.balance import measure_push, note_push
 from linkwork.simulation.touching.judging import judge_impulses
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
@@ -307,7 +308,10 @@ def move_on(table, h, limits):
         share = shorten_push(s, x.answer, problem, system_of(table).report[PENETRATION], h)
         for k in range(s.v.shape[0]):
             s.u[k] += share * x.change[k]
-        note_push(s, t, x.answer, share * h)
+        if system_of(table).report[PENETRATION] <= t.settings[MARGIN]:
+            note_push(s, t, x.answer, share * h)
+        else:
+            measure_push(table, h)
     note_momentum(table, h)
     go_straight(s, s.u, h)
     note_report(t, system_of(table).report, h)

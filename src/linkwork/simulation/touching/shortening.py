@@ -88,7 +88,7 @@ def end_part(table, h, left, length, status, is_judged):
             s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
     if status == OK:
         if is_judged:
-            settle_balance(table, is_flying)
+            settle_balance(table)
         left = left - length if length < left else 0.0
         if left > 0.0:
             return OK, left, left if left < 1.5 * length else length
