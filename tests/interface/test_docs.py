@@ -270,7 +270,9 @@ def as_markdown():
 
 
 def test_named_lines_become_a_list(as_markdown):
-    text = PAGES["theory/step.md"]
+    text = (
+        "Accelerations.\n\neffort: joint efforts [N·m],\n  shape (nv,). wrenches: as given.\nReturns them.\nCost: O(n)."
+    )
     assert as_markdown(text, {"effort", "wrenches"}, 4) == (
         "Accelerations.\n\n- `effort`: joint efforts \\[N·m\\], shape (nv,).\n- `wrenches`: as given.\n\n"
         "Returns them.\n\nCost: O(n)."
