@@ -11,6 +11,7 @@ from linkwork.dynamics.aba import P_, R_
 from linkwork.dynamics.dca.nodes import rigid_lower
 from linkwork.model.layout import ARMATURE, FREE, INERTIA, KIND, PARENT, ROTATION, Q, V
 from linkwork.simulation.accelerate import load_wrench, place_and_move, world_poses_root_to_leaf
+from linkwork.simulation.free_spin import inertia_about_centre, mean_turn
 from linkwork.simulation.moving import COMPOSITES_READY, LOADS, moving_of
 from linkwork.simulation.planar_base import planar_change, planar_way, planar_wrench
 from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent
@@ -139,13 +140,24 @@ def joint_effort(s, j):
 def aim_centres(table, h):
     """Where the centres of mass of floating trees are at the end of the step, by the momenta they have then.
 
-    Needs the composites and the poses of the start of the step.
+    Trees of one body turn by their spin: `u`, the velocities by which coordinates move, is changed for them. Needs the
+    composites and the poses of the start of the step.
     """
     s = moving_of(table)
     for t in range(s.base.shape[0]):
-        if s.base[t] >= 0:
-            way = scale3(h / s.composite[s.base[t], 0], load3(s.kept, t, 3))
-            store3(s.centre, t, 0, add3(centre_of_mass(s, s.base[t]), way))
+        b = s.base[t]
+        if b < 0:  # a tree that is held
+            continue
+        c = centre_of_mass(s, b)
+        p = load3(s.kept, t, 3)
+        store3(s.centre, t, 0, add3(c, scale3(h / s.composite[b, 0], p)))
+        if s.tree[b, KIND] == FREE and (b + 1 == s.tree.shape[0] or s.tree_of[b + 1] != t):
+            spin = tmatvec3(load9(s.work, b, R_), sub3(load3(s.kept, t, 0), cross3(c, p)))
+            j = s.tree[b, V]
+            w = (s.v[j], s.v[j + 1], s.v[j + 2])
+            turn = mean_turn(inertia_about_centre(load10(s.composite, b, 0)), w, spin, h)
+            for d in range(3):
+                s.u[j + d] += turn[d] / h - w[d]
 
 
 @inlined

@@ -34,10 +34,12 @@ def move(table, h):
     """From the accelerations of the start, with the velocities there in `v`, to the end of the step."""
     s = moving_of(table)
     speed_up(s, h)
+    for k in range(s.v.shape[0]):
+        s.u[k] = s.v[k]
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_efforts_of_bases(table, h)
         aim_centres(table, h)
-    go_straight(s, s.v, h)
+    go_straight(s, s.u, h)
 
 
 @inlined
