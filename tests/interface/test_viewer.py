@@ -18,6 +18,7 @@ pytest.importorskip("viser", reason="the extra `viewer` is not installed")
 from linkwork.viewer import animation
 from linkwork.viewer.pieces import pieces_of
 from linkwork.viewer.playback import events_of
+from linkwork.viewer.pointing import sight
 from linkwork.viewer.server import address, is_foreign, open_server
 
 
@@ -97,6 +98,45 @@ def test_a_body_that_is_held_follows_the_mouse_and_feels_its_weight():
         assert moment == pytest.approx(torque, rel=1e-5)
         assert live.hand.felt == pytest.approx(np.linalg.norm(live.hand.force), rel=1e-5)
         assert abs(q) > 0.1
+
+
+class Camera:
+    """Looks along +y from y = -5: x of the world to the right, z up."""
+
+    position, wxyz, fov, aspect = (0.0, -5.0, 0.0), (np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0), 0.5 * np.pi, 2.0
+
+
+def test_a_line_of_sight_goes_through_its_place_on_the_screen():
+    middle = sight(Camera, (0.5, 0.5))
+    np.testing.assert_allclose(middle.along, [0.0, 1.0, 0.0], atol=1e-15)
+    corner = sight(Camera, (1.0, 0.0))  # 90 degrees high, twice as wide: at a distance of 5 m
+    np.testing.assert_allclose(corner.meet(np.zeros(3)), [10.0, 0.0, 5.0], atol=1e-13)
+    np.testing.assert_allclose(middle.nearest(np.array([3.0, 2.0, 1.0])), [0.0, 2.0, 0.0], atol=1e-14)
+    behind = np.array([0.0, -9.0, 0.0])
+    np.testing.assert_array_equal(corner.meet(behind), behind)
+    assert sight(Camera, (np.nan, 0.5)) is None
+
+
+@pytest.mark.parametrize("look", [None, sight(Camera, (0.5, 0.55))])
+def test_a_page_that_sends_no_places_pulls_all_the_same(look):
+    """A scene that runs, whose pictures move under the mouse: places come as NaN."""
+    nowhere = np.full(3, np.nan)
+    with lw.view(lw.Scene.read("snake_robot"), port=0) as viewer:
+        live = viewer.page
+        viewer.step(5)
+        live.drag("start", 10, nowhere, nowhere, look)
+        assert live.hand.is_holding
+        for _ in range(10):
+            live.drag("update", 10, nowhere, nowhere, look)
+            viewer.step(5)
+        force = np.linalg.norm(live.hand.force)
+        assert np.isfinite(live.sim.state.q).all()
+        live.drag("update", 10, nowhere, live.stage.poses[10, :3, 3] + [0.3, 0.0, 0.0], look)
+        viewer.step(5)
+        assert np.linalg.norm(live.hand.force) > force
+        assert np.isfinite(live.sim.state.q).all()
+        live.drag("end", 10, nowhere, nowhere, look)
+        assert not live.hand.is_holding
 
 
 def test_a_hand_survives_loads_that_are_cleared(page):

@@ -22,6 +22,7 @@ SMALLER = {
     "molecule_hit": {"model.parameters.joints": 2000, "run.duration": 0.04},
     "crowd": {"model.copies": 4, "run.duration": 0.04},
     "hanging_cable": {"run.duration": 1.4},
+    "snake_in_space": {"run.duration": 0.2},
     "snake_robot": {"run.duration": 0.2},
     "catheter": {"run.duration": 0.1},
     "falling_humanoid": {"run.duration": 0.1},
@@ -144,9 +145,32 @@ def test_the_catheter_settles_where_its_springs_carry_the_pull():
     assert 0.02 * state.q == pytest.approx(pull, abs=2e-3 * np.abs(pull).max())
 
 
-def test_the_snake_keeps_its_momentum():
+def test_the_snake_crawls_and_its_floor_carries_it():
+    """Whole periods of the wave are alike: it goes on by the same way in each, and the floor gives its weight."""
+    scene = Scene.read("snake_robot")
+    sim = scene.build()
+    model = sim.model
+    weight = 9.81 * float(model.mass.sum())
+    period = round(2.0 / scene.h)
+    sim.advance(scene.h, period)
+    ways, pushed = [], 0.0
+    for k in range(2):
+        before = lw.center_of_mass(model, sim.state)
+        for _ in range(period // 10):
+            report = sim.step(scene.h, 10)
+            assert report.contact.not_converged == 0
+            assert report.contact.deepest < 1e-3  # of links of radius 0.02 m
+            if k:
+                pushed += sum(contact.force[2] for contact in sim.contacts) / (period // 10)
+        ways.append(lw.center_of_mass(model, sim.state) - before)
+    assert -0.2 < ways[0][0] < -0.05  # [m], towards its head
+    assert ways[1] == pytest.approx(ways[0], abs=0.1 * abs(ways[0][0]))
+    assert abs(pushed) == pytest.approx(weight, rel=0.05)  # a mean over some of the steps
+
+
+def test_the_snake_in_space_keeps_its_momentum():
     """Nothing outside acts: momentum stays zero and the centre of mass where it was, while joints follow the wave."""
-    scene = Scene.read("snake_robot", {"run.duration": 2.6})
+    scene = Scene.read("snake_in_space", {"run.duration": 2.6})
     sim = scene.build()
     start = lw.center_of_mass(sim.model, sim.state)
     fastest = 0.0

@@ -98,15 +98,21 @@ def inertias_leaf_to_root(tree, body, dof, work, dof_work):
     """Articulated inertias and biases; returns a body whose joint resists with no inertia (or -1) and the digits lost."""
     loss = 0.0
     for i in range(tree.shape[0] - 1, -1, -1):
-        ok = True
-        if tree[i, KIND] == HELICAL:
-            ok = inertia_to_parent_1dof(tree, body, dof, i, work)
-        else:
-            ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
-        if not ok:
+        if not inertia_to_parent(tree, body, dof, i, work, dof_work):
             return i, loss
         loss = max(loss, work[i, LOSS])
     return -1, loss
+
+
+@inlined
+def inertia_to_parent(tree, body, dof, i, work, dof_work):
+    """What the parent of body i feels of it; False where its joint resists with no inertia."""
+    ok = True
+    if tree[i, KIND] == HELICAL:
+        ok = inertia_to_parent_1dof(tree, body, dof, i, work)
+    else:
+        ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
+    return ok
 
 
 @inlined
@@ -114,31 +120,37 @@ def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenche
     S = dof_work[:, S_D : S_D + 6]
     total = dof_work[:, EFFORT_D]
     for i in range(tree.shape[0]):
-        parent = tree[i, PARENT]
-        j = tree[i, V]
-        R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
-        if tree[i, KIND] == HELICAL:
-            k = tree[i, Q]
-            tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])
-            if effort.shape[0] > 0:
-                tau += effort[j]
-            work[i, U_SMALL] = tau
-        else:
-            for d in range(tree[i, DOF]):
-                total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
-            joint_passive_effort(tree, dof, rest, i, q, v, total)
-        twist = VJ
-        if parent >= 0:
-            twist = add6(twist_to_child(R, p, load6(work, parent, TWIST)), VJ)
-        store9(work, i, R_, R)
-        store3(work, i, P_, p)
-        store6(work, i, TWIST, twist)
-        store6(work, i, BIAS, add6(cJ, cross_motion(twist, VJ)))
-        A, B, C = rigid_as_articulated(load10(body, i, INERTIA))
-        store6(work, i, IA, A)
-        store9(work, i, IB, B)
-        store6(work, i, IC, C)
-        store6(work, i, PA, rigid_bias_wrench(body, wrenches, i, twist))
+        prepare_body(tree, body, screws, dof, rest, q, v, effort, wrenches, work, S, total, i)
+
+
+@inlined
+def prepare_body(tree, body, screws, dof, rest, q, v, effort, wrenches, work, S, total, i):
+    """Pose, velocity, inertia and bias of body i, whose parent has them."""
+    parent = tree[i, PARENT]
+    j = tree[i, V]
+    R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
+    if tree[i, KIND] == HELICAL:
+        k = tree[i, Q]
+        tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])
+        if effort.shape[0] > 0:
+            tau += effort[j]
+        work[i, U_SMALL] = tau
+    else:
+        for d in range(tree[i, DOF]):
+            total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
+        joint_passive_effort(tree, dof, rest, i, q, v, total)
+    twist = VJ
+    if parent >= 0:
+        twist = add6(twist_to_child(R, p, load6(work, parent, TWIST)), VJ)
+    store9(work, i, R_, R)
+    store3(work, i, P_, p)
+    store6(work, i, TWIST, twist)
+    store6(work, i, BIAS, add6(cJ, cross_motion(twist, VJ)))
+    A, B, C = rigid_as_articulated(load10(body, i, INERTIA))
+    store6(work, i, IA, A)
+    store9(work, i, IB, B)
+    store6(work, i, IC, C)
+    store6(work, i, PA, rigid_bias_wrench(body, wrenches, i, twist))
 
 
 @inlined
@@ -336,21 +348,27 @@ def subtract_product(A, B, C, w, u):
 def accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd):
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for i in range(tree.shape[0]):
-        parent = tree[i, PARENT]
-        j = tree[i, V]
-        R = load9(work, i, R_)
-        if parent >= 0:
-            a = twist_to_child(R, load3(work, i, P_), load6(work, parent, ACCELERATION))
-        else:
-            a = join((0.0, 0.0, 0.0), tmatvec3(R, (base[3], base[4], base[5])))
-        a = add6(a, load6(work, i, BIAS))
-        if tree[i, KIND] == HELICAL:
-            x = work[i, DINV] * (work[i, U_SMALL] - dot6(load6(work, i, U_), a))
-            qdd[j] = x
-            a = add6(a, scale6(x, helical_twist(body, i)))
-        else:
-            a = acceleration_general(tree, i, a, dof_work, qdd)
-        store6(work, i, ACCELERATION, a)
+        accelerate_body(tree, body, base, work, dof_work, qdd, i)
+
+
+@inlined
+def accelerate_body(tree, body, base, work, dof_work, qdd, i):
+    """Accelerations of body i and its joint; base: of the world."""
+    parent = tree[i, PARENT]
+    j = tree[i, V]
+    R = load9(work, i, R_)
+    if parent >= 0:
+        a = twist_to_child(R, load3(work, i, P_), load6(work, parent, ACCELERATION))
+    else:
+        a = join((0.0, 0.0, 0.0), tmatvec3(R, (base[3], base[4], base[5])))
+    a = add6(a, load6(work, i, BIAS))
+    if tree[i, KIND] == HELICAL:
+        x = work[i, DINV] * (work[i, U_SMALL] - dot6(load6(work, i, U_), a))
+        qdd[j] = x
+        a = add6(a, scale6(x, helical_twist(body, i)))
+    else:
+        a = acceleration_general(tree, i, a, dof_work, qdd)
+    store6(work, i, ACCELERATION, a)
 
 
 @routine

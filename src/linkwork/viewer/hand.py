@@ -85,9 +85,14 @@ class Hand:
         )  # fmt: skip
         self.feel()
 
-    def pull(self, target: FloatArray) -> None:
-        """The mouse points at a place of the world [m]."""
-        if self.grasp is not None and np.isfinite(target).all():
+    @property
+    def target(self) -> FloatArray:
+        """Where the mouse was last [m], shape (3,)."""
+        return self._target.copy()
+
+    def pull(self, target: FloatArray | None) -> None:
+        """The mouse points at a place of the world [m]; None: somewhere that is not known."""
+        if self.grasp is not None and target is not None and np.isfinite(target).all():
             self._target = np.asarray(target, dtype=float)
 
     def feel(self) -> None:

@@ -23,6 +23,7 @@ from linkwork.viewer.colors import by_activity
 from linkwork.viewer.hand import Hand
 from linkwork.viewer.menu import Menu
 from linkwork.viewer.plots import Plots
+from linkwork.viewer.pointing import Sight, grabbed, pointed_at, sight
 from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
@@ -192,7 +193,9 @@ class Live:
         async def dragged(event: Any) -> None:
             body = drawing.body_of(event.target, event.instance_index)
             place, target = np.array(event.start_position), np.array(event.end_position)
-            self.do(lambda: self.drag(event.phase, body, place, target))
+            known = np.isfinite(place).all() and np.isfinite(target).all()
+            look = None if known else sight(event.client.camera, event.end_screen_pos)
+            self.do(lambda: self.drag(event.phase, body, place, target, look))
 
         async def asked(event: Any) -> None:
             body = drawing.body_of(event.target, event.instance_index)
@@ -211,16 +214,21 @@ class Live:
 
         drawing.listen(listen)
 
-    def drag(self, phase: str, body: int, place: Any, target: Any) -> None:
-        """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go."""
+    def drag(self, phase: str, body: int, place: Any, target: Any, look: Sight | None = None) -> None:
+        """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go.
+
+        look: the line of sight of the mouse, for pages that do not know the places.
+        """
         with self._lock:
             if phase == "start":
                 self.stage.choose(body)
-                self.hand.grab(inner(self.sim), body, place, self.stage.poses)
+                poses = self.stage.poses
+                at = grabbed(self.sim.model, body, poses, place, look) if body >= 0 else np.zeros(3)
+                self.hand.grab(inner(self.sim), body, at, poses)
             if phase == "end":
                 self.hand.release()
             else:
-                self.hand.pull(target)
+                self.hand.pull(pointed_at(target, look, self.hand.target))
                 if not self.is_playing:
                     self.hand.feel()
             self._show()

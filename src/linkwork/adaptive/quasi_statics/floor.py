@@ -5,7 +5,9 @@ coefficients themselves may be worse; it errs on the safe side, often by far. Wh
 Where it is small against the tolerance, and the bound keeps the tolerance with it, it is the floor too. Where not, the
 accelerations are compared with those of `aba`, which adds inertias and keeps its digits there: O(n). What was found goes on
 to the solves that follow, under other loads too, but much larger: where that is small against the tolerance. So a change of
-loads costs O(log n), not O(n), unless the tolerance is near rounding or the linkage is delicate.
+loads costs O(log n), not O(n), unless the tolerance is near rounding or the linkage is delicate. What was found long ago is
+found anew a few bodies per step (`comparison`), so that no step is long; the first one, with much to be set up anyway, is
+compared at once.
 Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
@@ -14,22 +16,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.adaptive.measures import MEASURES, bound_of
-from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF, rounding_floor
+from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.report import error_bound, size
 from linkwork.adaptive.workspace import JOINT_COUNT
-from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
-from linkwork.dynamics.dca.nodes import H_F
-from linkwork.model.layout import DAMPING, DOF, STIFFNESS
-from linkwork.simulation.acting import JointForces, present_efforts
-from linkwork.simulation.moving import EFFORT_PARTS
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-
-FloatArray = NDArray[np.float64]
 
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 
@@ -39,11 +32,12 @@ WORTH_MEASURING = 64  # joints computed since the last measurement, per body: th
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
 OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was measured
 FEARED = 1e-3  # or this part of what the estimate says; seen between two loads: 66 times, and 3e-5 of the estimate
+LEAST_BODIES = 64  # of a comparison per step, or as many as joints were computed: a part of what the step costs
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 
-# What was measured last: the floors over their estimates; joints that may be computed until it is measured again (zero: at
-# once); the most that were computed; solves since the last estimate.
+# What was measured last: the floors over their estimates (zero: nothing was); joints that may be computed until it is
+# measured again; the most that were computed; solves since the last estimate.
 RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
 
 
@@ -56,62 +50,51 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     doubt = suspected[0 if "linkage" in sim.measure else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
-    if doubt <= NEGLIGIBLE * size(sim._run, sim.measure) or _is_small(sim, suspected, goal):
+    is_known, is_fresh = known[RATIO][0] > 0.0, known[LEFT] > 0.0
+    is_looked_into = is_known or is_fresh  # or `aba` had no answer, and will be asked again later
+    if doubt <= NEGLIGIBLE * size(sim._run, sim.measure) or (is_looked_into and _is_small(sim, suspected, goal)):
         return suspected
-    if known[LEFT] > 0.0 and joints <= OTHER_JOINTS * known[JOINTS]:
+    comparison = sim._comparison
+    if is_known and joints <= OTHER_JOINTS * known[JOINTS]:
         before = max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
         likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
         if goal is None or _is_small(sim, likely, goal):
+            if not (is_fresh or comparison.is_running):  # it is old: another is made, a few bodies per step
+                comparison.begin(sim, joints, total, largest)
             return likely
-    measured = difference_from_aba(sim)
-    if measured is None or not (total > 0.0 and largest > 0.0):
+    comparison.begin(sim, joints, total, largest)
+    comparison.finish()
+    if not learn(sim):
         return suspected
-    known[RATIO] = np.maximum(1.0, MARGIN * measured / (total, largest))
-    known[LEFT], known[JOINTS] = WORTH_MEASURING * sim.model.n_bodies, max(joints, known[JOINTS])
     return min(known[0] * total, suspected[0]), min(known[1] * largest, suspected[1])
+
+
+def go_on_measuring(sim: QuasiStatics, joints: float, steps: int) -> None:
+    """After `steps` steps that computed so many joints each: goes on with a comparison that was begun."""
+    if sim._comparison.is_running and sim._comparison.go_on(int(max(LEAST_BODIES, joints)) * steps):
+        learn(sim)
+
+
+def finish_measuring(sim: QuasiStatics) -> None:
+    """Ends a comparison that was begun: whoever goes on from here begins with what it found."""
+    if sim._comparison.is_running:
+        sim._comparison.finish()
+        learn(sim)
+
+
+def learn(sim: QuasiStatics) -> bool:
+    """Takes note of what a comparison found; False where it found nothing."""
+    x, known = sim._comparison, sim._measured_floor
+    measured = x.difference()
+    known[LEFT] = WORTH_MEASURING * sim.model.n_bodies
+    if measured is None or not (x.total > 0.0 and x.largest > 0.0):
+        return False
+    known[RATIO] = np.maximum(1.0, MARGIN * measured / (x.total, x.largest))
+    known[JOINTS] = max(x.joints, known[JOINTS])
+    return True
 
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
     """Whether the tolerance is kept with such floors, and not for their sake."""
     bound, part = error_bound(sim._run, sim.measure, floors)
     return goal is not None and part <= SMALL_PART * goal and bound <= goal
-
-
-def difference_from_aba(sim: QuasiStatics) -> FloatArray | None:
-    """How far the last solve is from `aba`: over computed joints, and by how much others exceed their bound.
-
-    (root of the sum of squares, largest) in the metric; None where `aba` has no answer.
-    """
-    model, run = sim.model, sim._run
-    q = run.kept_q if sim._has_moved else run.q  # of the solve
-    tree, body, screws, dof, rest, gravity = model.arrays
-    loose = dof.copy()
-    loose[:, [DAMPING, STIFFNESS]] = 0.0  # springs are among the efforts
-    loose.setflags(write=False)
-    found, still = np.empty(model.nv), np.zeros(model.nv)
-    wrenches = np.ascontiguousarray(sim._coefficients.joint_data[:, H_F : H_F + 6])
-    work, dof_work = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK))
-    effort = _efforts_at(sim, q)
-    _, bad = aba(tree, body, screws, loose, rest, gravity, q, still, effort, wrenches, work, dof_work, found)
-    if bad >= 0 or not np.isfinite(found).all():
-        return None
-    weight = np.sqrt(sim._mechanism.weight)
-    is_open = np.zeros(model.n_bodies, dtype=bool)
-    is_open[sim._computed_bodies()] = True
-    computed = np.repeat(is_open, tree[:, DOF])
-    error = weight * np.abs(run.qdd - found)
-    noise = UNIT_ROUNDOFF * float((weight * np.abs(found)).max(initial=0.0))
-    hidden, known = error[~computed], error[computed]
-    excess = float(np.sqrt((hidden**2).sum())) - float(bound_of(MEASURES["absolute_linkage"], run))
-    above = float(hidden.max(initial=0.0)) - float(bound_of(MEASURES["absolute_joint"], run))
-    total = float(np.sqrt((known**2).sum())) + max(excess, 0.0)
-    return np.array([total, max(float(known.max(initial=0.0)), above)]) + noise
-
-
-def _efforts_at(sim: QuasiStatics, q: FloatArray) -> FloatArray:
-    """All efforts on joints at rest at coordinates q, springs and motors included."""
-    m, run, nv = sim._mechanism, sim._run, sim.model.nv
-    still = np.zeros(nv)
-    acting = (run.effort, run.motor, m.strength, m.top_speed, np.ascontiguousarray(q), still, still)
-    forces = JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
-    return np.ascontiguousarray(present_efforts(forces).sum(axis=1))

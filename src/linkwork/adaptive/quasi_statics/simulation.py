@@ -14,8 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
 from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
+from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
-from linkwork.adaptive.quasi_statics.floor import FLOOR_EVERY, MEASURED, SOLVES, form_floor
+from linkwork.adaptive.quasi_statics.floor import (
+    FLOOR_EVERY,
+    MEASURED,
+    SOLVES,
+    finish_measuring,
+    form_floor,
+    go_on_measuring,
+)
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport, error_bound, hidden, largest, with_no_joint
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
@@ -95,6 +103,7 @@ class QuasiStatics(TreeSimulation):
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
+        self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
         self._solved = False
@@ -214,7 +223,7 @@ class QuasiStatics(TreeSimulation):
         self._count(done, h)
         self._check(bad)
         self._steps_since_floor += done
-        return self._report(reached, joints / steps, updated / steps, self.tolerance)
+        return self._report(reached, joints / steps, updated / steps, self.tolerance, steps)
 
     def _step_within_deadline(self, h: float, deadline: float) -> QuasiStaticsReport:
         """A solve and a move, which together keep the deadline if they can."""
@@ -297,7 +306,10 @@ class QuasiStatics(TreeSimulation):
 
     # ------------------------------------------------------------------------------------------------------------ reports
 
-    def _report(self, reached: bool, joints: float, updated: float, goal: float | None) -> QuasiStaticsReport:
+    def _report(
+        self, reached: bool, joints: float, updated: float, goal: float | None, steps: int = 1
+    ) -> QuasiStaticsReport:
+        go_on_measuring(self, joints, steps)
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
@@ -351,6 +363,7 @@ class QuasiStatics(TreeSimulation):
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         run = self._run
+        finish_measuring(self)
         run.q[...] = run.kept_q[...] = q
         run.held_open[...] = 0
         run.loop_wrench[...] = 0.0
@@ -392,6 +405,7 @@ class QuasiStatics(TreeSimulation):
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
+        finish_measuring(self)
         return {**super().checkpoint(), **opened_nodes(self)}
 
     def _refuse_other(self, saved: dict[str, Any]) -> None:

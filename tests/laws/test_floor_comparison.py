@@ -1,0 +1,123 @@
+"""The comparison of a solve with `aba`: the same however it is cut, and kept up without a long step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers.rounding import rounding
+
+import linkwork as lw
+from linkwork.adaptive.measures import MEASURES, bound_of
+from linkwork.adaptive.quasi_statics import floor
+from linkwork.adaptive.quasi_statics.comparison import Comparison
+
+
+KINDS = ("revolute", "prismatic", "universal", "spherical", "planar")
+
+
+def loaded(rng, floating: bool, **options) -> lw.QuasiStatics:
+    """A tree of all joint kinds, with springs, loads of both frames and motors."""
+    model = lw.library.random_tree(60, seed=3, kinds=KINDS, floating=floating, options=True).compile()
+    sim = lw.QuasiStatics(model, model.random_state(rng, speed=0.0), tolerance=0.1, **options)
+    sim.apply_wrench(20, force=(1.0, 2.0, 3.0), frame="world")
+    sim.apply_wrench(31, force=(0.5, -2.0, 0.3), torque=(0.1, 0.2, 0.0))
+    sim.apply_spring(44, target=(1.0, 0.0, 2.0), stiffness=3.0)
+    name = next(n for n, j in zip(model.joint_names, model.joints, strict=True) if j.nv == 1)
+    sim.set_motor(name, position=0.3, stiffness=5.0)
+    return sim
+
+
+def plain_difference(sim: lw.QuasiStatics) -> np.ndarray:
+    """The same by forward dynamics, all at once; the solve has not moved anything."""
+    model = sim.model
+    rate = sim.efforts
+    exact = lw.forward_dynamics(
+        model, sim.state, rate.given + rate.motors, algorithm="aba", wrenches=sim._coefficients.joint_data[:, 18:24]
+    )
+    weight = np.sqrt(sim._mechanism.weight)
+    error = weight * np.abs(sim.acceleration - exact)
+    computed = np.zeros(model.nv, dtype=bool)
+    for name in sim.computed_joints:
+        computed[model.v_slice(name)] = True
+    linkage, joint = (bound_of(MEASURES[m], sim._run) for m in ("absolute_linkage", "absolute_joint"))
+    total = np.linalg.norm(error[computed]) + max(0.0, np.linalg.norm(error[~computed]) - linkage)
+    largest = max(error[computed].max(), error[~computed].max(initial=0.0) - joint)
+    return np.array([total, largest]) + 2.0**-53 * (weight * np.abs(exact)).max()
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("bodies", [1, 7, 1000])
+def test_a_comparison_is_the_same_however_it_is_cut(rng, floating, bodies):
+    sim = loaded(rng, floating)
+    sim.solve()
+    whole, cut = Comparison(), Comparison()
+    for x in (whole, cut):
+        x.begin(sim, 1, 1.0, 1.0)
+    whole.finish()
+    calls = 0
+    sim.apply_wrench(5, force=(100.0, 0.0, 0.0), frame="world")  # what happens meanwhile is not part of it
+    while not cut.go_on(bodies):
+        calls += 1
+        sim.step(1e-3)
+    assert calls == -(-3 * sim.model.n_bodies // bodies) - 1
+    assert (whole.difference() == cut.difference()).all()
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_a_comparison_says_how_far_a_wrong_solve_is_from_aba(rng, floating):
+    sim = loaded(rng, floating)
+    sim.solve()
+    found = Comparison()
+    for wrong in (1.0, 1e-3):
+        open_dofs = np.flatnonzero(sim.acceleration)
+        sim._run.qdd[open_dofs] += wrong * rng.standard_normal(open_dofs.size)
+        found.begin(sim, 1, 1.0, 1.0)
+        found.finish()
+        assert found.difference() == pytest.approx(plain_difference(sim), rel=rounding(condition=1e6))
+        sim._is_changed = True
+        sim.solve()
+
+
+def test_what_was_measured_long_ago_is_measured_again_a_few_bodies_per_step(monkeypatch):
+    """A long chain under tension: after the first solve no call goes through all bodies."""
+    monkeypatch.setattr(floor, "WORTH_MEASURING", 2)
+    model = lw.library.molecule(3000).compile()
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    sim.apply_wrench(1500, force=(0.0, 0.0, 1.0), frame="world")
+    sim.step(1e-3)
+    begun, visits = 0, []
+    begin, go_on = Comparison.begin, Comparison.go_on
+
+    def count_begin(self, *args):
+        nonlocal begun
+        begun += 1
+        begin(self, *args)
+
+    def count_visits(self, number):
+        visits.append(number)
+        return go_on(self, number)
+
+    monkeypatch.setattr(Comparison, "begin", count_begin)
+    monkeypatch.setattr(Comparison, "go_on", count_visits)
+    for _ in range(1000):
+        report = sim.step(1e-3)
+        assert report.reached
+    assert begun >= 2
+    assert max(visits) <= max(floor.LEAST_BODIES, 2 * report.n_computed)
+    assert sum(visits) >= 3 * model.n_bodies
+
+
+def test_a_checkpoint_ends_a_comparison_that_was_begun(monkeypatch):
+    monkeypatch.setattr(floor, "WORTH_MEASURING", 2)
+    model = lw.library.molecule(3000).compile()
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    sim.apply_wrench(1500, force=(0.0, 0.0, 1.0), frame="world")
+    while not sim._comparison.is_running:
+        sim.step(1e-3)
+        assert sim.steps_done < 2000
+    saved = sim.checkpoint()
+    assert not sim._comparison.is_running
+    twin = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    twin.restore(saved)
+    for _ in range(200):
+        assert twin.step(1e-3) == sim.step(1e-3)
