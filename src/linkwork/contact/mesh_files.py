@@ -130,7 +130,7 @@ def hull_corners(corners: FloatArray, what: str) -> FloatArray:
         import coal
     except ImportError:
         raise MissingExtraError(
-            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install 'linkwork[contact]', "
+            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install '.[contact]', "
             "or give the body simple shapes."
         ) from None
     points, triangles = merged_corners(corners)

@@ -25,7 +25,7 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
     try:
         import trimesh
     except ImportError:
-        raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install 'linkwork[viewer]'") from None
+        raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install '.[viewer]'") from None
     file = checked_file(path)
     refuse_archive(file)
     try:

@@ -120,7 +120,7 @@ def unit_samples(sampler: str, count: int, dimensions: int, seed: int) -> FloatA
         from scipy.stats import qmc
     except ImportError:
         raise MissingExtraError(
-            f"the sampler '{sampler}' needs SciPy; install it with: pip install 'linkwork[sweep]', or take 'random'."
+            f"the sampler '{sampler}' needs SciPy; install it with: pip install '.[sweep]', or take 'random'."
         ) from None
     made: Any = {"sobol": qmc.Sobol, "halton": qmc.Halton, "latin": qmc.LatinHypercube}[sampler]
     with warnings.catch_warnings():
