@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact.mesh_formats import read_any_mesh
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError, MissingExtraError, ModelError
-from linkwork.importers.limits import checked_file
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

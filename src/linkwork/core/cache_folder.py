@@ -35,7 +35,7 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "linkwork" / "kernels"
 
 
-class InUserFolder(caching.UserWideCacheLocator):  # type: ignore[misc]
+class InUserFolder(caching.UserWideCacheLocator):
     """Keeps the code of kernels in `user_folder`, one folder per folder of sources."""
 
     def __init__(self, py_func: Any, py_file: str):
@@ -53,8 +53,9 @@ def locators() -> list[Any]:
 
 def kernel_files() -> Iterator[Path]:
     """All files of compiled kernels of this package, where they are kept now."""
-    if config.CACHE_DIR:
-        base, folders = Path(config.CACHE_DIR), {path.parent for path in PACKAGE.rglob("*.py")}
+    chosen = getattr(config, "CACHE_DIR", "")
+    if chosen:
+        base, folders = Path(chosen), {path.parent for path in PACKAGE.rglob("*.py")}
         names = {caching._CacheLocator.get_suitable_cache_subpath(str(folder / "x.py")) for folder in folders}
         places = [base / name for name in sorted(names)]
     else:

@@ -19,10 +19,10 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
+from linkwork.core.files import checked_file
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
-from linkwork.importers.limits import checked_file
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
