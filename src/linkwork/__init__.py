@@ -110,6 +110,8 @@ _DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  
 def load(path: "str | Path", **options: Any) -> Linkage:
     """Reads a linkage from a file: .urdf, .xml or .mjcf (MJCF), .bvh and .asf (motion capture, with `motion` beside it).
 
+    options: `missing_meshes="skip"`, `"capsule"` or `"error"` says what becomes of mesh files that are not there (URDF and
+    MJCF); `floating`, `strict` (URDF); `unit`, `mass`, `masses` and more (motion capture). See docs/formats.md.
     Raises FormatError with file and line of every fault; what a file says that Linkwork cannot keep is listed in the
     linkage's `warnings`.
     """
@@ -118,15 +120,38 @@ def load(path: "str | Path", **options: Any) -> Linkage:
     return load_file(path, **options)
 
 
-def view(subject: Any, other: Recording | None = None, **options: Any) -> "Viewer":
+def view(
+    subject: Any,
+    other: Recording | None = None,
+    *,
+    state: State | None = None,
+    h: float | None = None,
+    live: bool = False,
+    play: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    browser: bool | None = None,
+    block: bool = False,
+) -> "Viewer":
     """Opens a page with a mechanism in 3-D: a simulation runs on it, a recording plays, a model is posed by sliders.
 
     subject: a simulation, Scene, Recording, Model or Linkage. other: a second recording, shown beside the first.
-    options: state, h, live, play, host, port, browser, block; see docs/viewer.md. Needs the extra `viewer`.
+    state: of a model (neutral by default). h: time step of a simulation [s]; 1 ms, or that of the scene.
+    live: simulate a model or linkage with FullDynamics. play: begin at once.
+    host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
+    browser: open it in a browser; by default where a program asks for it with `block`. block: serve until Ctrl-C.
+    Needs the extra `viewer`.
     """
     from linkwork.viewer import view as open_page
 
-    return open_page(subject, other, **options)
+    return open_page(
+        subject, other, state=state, h=h, live=live, play=play, host=host, port=port, browser=browser, block=block
+    )
+
+
+def __dir__() -> list[str]:
+    """The public names, those that are loaded on first use included."""
+    return sorted({*__all__, "__version__", "__doc__", "__file__", "__name__", "__path__"})
 
 
 def __getattr__(name: str) -> Any:

@@ -74,7 +74,7 @@ def _matplotlib() -> tuple[Any, Any]:
         import matplotlib.pyplot as plt
         from mpl_toolkits.mplot3d import art3d
     except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install 'linkwork[plots]'") from None
+        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
     return plt, art3d
 
 

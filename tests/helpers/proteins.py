@@ -17,7 +17,7 @@ ALL_RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
 def need_packages() -> None:
     for package in ("openmm", "pdbfixer", "gemmi"):
-        pytest.importorskip(package, reason=f"{package} is not installed; pip install 'linkwork[proteins]' brings it")
+        pytest.importorskip(package, reason=f"{package} is not installed; pip install '.[proteins]' brings it")
 
 
 def need_file(name: str) -> Path:

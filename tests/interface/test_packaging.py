@@ -124,7 +124,7 @@ def test_run_without_recording_needs_no_extra(tmp_path):
     assert not list(tmp_path.iterdir())  # nothing was kept
     refused = run("-c", WITHOUT_EXTRAS, "run", "snake_robot", "--set", "run.duration=0.01", cwd=tmp_path)
     assert refused.returncode != 0
-    assert "pip install 'linkwork[record]'" in refused.stderr + refused.stdout
+    assert "pip install '.[record]'" in refused.stderr + refused.stdout
 
 
 @pytest.mark.parametrize("other", [["--out", "here"], ["--resume"], ["--force"]])

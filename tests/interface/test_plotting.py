@@ -41,7 +41,7 @@ def test_missing_matplotlib_names_the_extra():
         "except lw.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'linkwork[plots]'" in run.stdout
+    assert "pip install '.[plots]'" in run.stdout
 
 
 @pytest.mark.parametrize("name", lw.library.MODELS)

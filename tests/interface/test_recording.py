@@ -402,7 +402,7 @@ def test_missing_zarr_names_the_extra():
         "    except lw.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.count("pip install 'linkwork[record]'") == 2
+    assert run.stdout.count("pip install '.[record]'") == 2
 
 
 def test_import_brings_no_zarr():

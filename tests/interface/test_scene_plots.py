@@ -63,7 +63,7 @@ def test_the_map_has_a_row_for_each_joint_that_moves(chain, tmp_path):
         states[1 + k :, joint] = 0.1 * (1 + k)
     states[5:, 20] = 1e-9  # nothing beside the others
     (panel,) = motion_panels(record(tmp_path / "run", chain, states))
-    assert panel.title == "who moves: 3 joints of 40"
+    assert panel.title == "moving joints: 3 of 40"
     axes = drawn(panel)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["4", "17", "30"]
     shown = axes.collections[0].get_array()

@@ -58,7 +58,7 @@ def _save_picture(panels: list[Panel], path: Path) -> str:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        return "no picture: matplotlib is not installed (pip install 'linkwork[plots]')"
+        return "no picture: matplotlib is not installed (pip install '.[plots]')"
     columns = min(len(panels), min(PANELS_IN_A_ROW, key=lambda most: -len(panels) % most))  # fewest empty places
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained")

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            screen.print("no picture: matplotlib is not installed (pip install 'linkwork[plots]')", markup=False)
+            screen.print("no picture: matplotlib is not installed (pip install '.[plots]')", markup=False)
             return DONE
         from linkwork.scenarios.walker.pictures import save_pictures
 

@@ -4,6 +4,7 @@ linkwork warm
 linkwork warm --workers 1
 linkwork warm --list
 linkwork warm --only "full dynamics" --only contact
+linkwork warm --clear                        deletes what was compiled
 """
 
 from __future__ import annotations
@@ -88,11 +89,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--only", action="append", metavar="SET", help="this set of kernels; may be given several times"
     )
     parser.add_argument("--list", action="store_true", help="list the sets of kernels and compile nothing")
+    parser.add_argument("--clear", action="store_true", help="delete all compiled kernels and compile nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print("\n".join(PROGRAMS))
+        return DONE
+    if arguments.clear:
+        from linkwork.core.cache_folder import clear_kernels
+
+        count, size = clear_kernels()
+        print(f"{count:,} files of compiled kernels are deleted ({size / 2**20:.1f} MiB)")
         return DONE
     workers = whole(arguments.workers or os.cpu_count() or 1, 1, "--workers")
     chosen = arguments.only or list(PROGRAMS)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact.mesh_formats import read_any_mesh
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError, MissingExtraError, ModelError
-from linkwork.importers.limits import checked_file
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -130,7 +130,7 @@ def hull_corners(corners: FloatArray, what: str) -> FloatArray:
         import coal
     except ImportError:
         raise MissingExtraError(
-            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install 'linkwork[contact]', "
+            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install '.[contact]', "
             "or give the body simple shapes."
         ) from None
     points, triangles = merged_corners(corners)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.files import checked_file, checked_zip
 from linkwork.errors import FormatError, MissingExtraError
-from linkwork.importers.limits import checked_file, checked_zip
 
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".zst", ".zae")
 LONGEST_HEADER = 100_000  # bytes of a COLLADA file in which its unit stands
@@ -25,7 +25,7 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
     try:
         import trimesh
     except ImportError:
-        raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install 'linkwork[viewer]'") from None
+        raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install '.[viewer]'") from None
     file = checked_file(path)
     refuse_archive(file)
     try:

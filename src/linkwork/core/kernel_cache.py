@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, config
 
+from linkwork.core.cache_folder import locators
 from linkwork.core.numba_patches import patches_wanted
 from linkwork.errors import LinkworkWarning
 
@@ -96,6 +97,7 @@ def processor() -> str:
 
 class _StampedImpl(caching.CompileResultCacheImpl):
     def __init__(self, py_func: Callable[..., Any]):
+        self._locator_classes = locators()
         super().__init__(py_func)
         self._locator.get_source_stamp = partial(kernel_stamp, py_func.__module__)
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
+from linkwork.core.files import checked_file
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
-from linkwork.importers.limits import checked_file
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
@@ -120,7 +120,7 @@ def unit_samples(sampler: str, count: int, dimensions: int, seed: int) -> FloatA
         from scipy.stats import qmc
     except ImportError:
         raise MissingExtraError(
-            f"the sampler '{sampler}' needs SciPy; install it with: pip install 'linkwork[sweep]', or take 'random'."
+            f"the sampler '{sampler}' needs SciPy; install it with: pip install '.[sweep]', or take 'random'."
         ) from None
     made: Any = {"sobol": qmc.Sobol, "halton": qmc.Halton, "latin": qmc.LatinHypercube}[sampler]
     with warnings.catch_warnings():

@@ -59,7 +59,7 @@ def dask_library() -> Any:
         import distributed
     except ImportError:
         raise MissingExtraError(
-            "sweeps on several workers need Dask; install it with: pip install 'linkwork[sweep]', or run one after the "
+            "sweeps on several workers need Dask; install it with: pip install '.[sweep]', or run one after the "
             "other with --workers 0 (workers=0)."
         ) from None
     return distributed

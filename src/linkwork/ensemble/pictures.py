@@ -43,7 +43,7 @@ def save_sweep_plot(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install 'linkwork[plots]'") from None
+        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
     if kind not in KINDS:
         raise LinkworkError(f"there is no kind of plot '{kind}'{did_you_mean_or_list(kind, KINDS)}")
     if not len(table):

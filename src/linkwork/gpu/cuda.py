@@ -24,7 +24,7 @@ def load_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise MissingExtraError(
-            f"lw.gpu needs CuPy ({error}); install it with: pip install 'linkwork[gpu]' "
+            f"lw.gpu needs CuPy ({error}); install it with: pip install '.[gpu]' "
             "(for CUDA 12: pip install cupy-cuda12x)"
         ) from None
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Any
 
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file
 from linkwork.importers.missing_meshes import settle_missing_meshes
 from linkwork.importers.xml_tree import root_tag
 from linkwork.model.linkage import Linkage

@@ -14,7 +14,7 @@ def need(module: str, what_for: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{what_for} needs the package '{module.partition('.')[0]}'; install it with: pip install 'linkwork[proteins]'."
+            f"{what_for} needs the package '{module.partition('.')[0]}'; install it with: pip install '.[proteins]'."
         ) from error
 
 

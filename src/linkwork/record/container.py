@@ -41,7 +41,7 @@ def zarr_library() -> Any:
         import zarr
     except ImportError:
         raise MissingExtraError(
-            "recordings need Zarr, which is not installed; install it with: pip install 'linkwork[record]'"
+            "recordings need Zarr, which is not installed; install it with: pip install '.[record]'"
         ) from None
     return zarr
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork.core.checks import as_path, shown
 from linkwork.core.describe import table_of_attributes
+from linkwork.core.files import checked_file
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import FormatError, StateError
-from linkwork.importers.limits import checked_file
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import find_actions

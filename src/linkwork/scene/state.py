@@ -9,9 +9,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from linkwork.core.files import checked_zip
 from linkwork.core.names import did_you_mean_or_list, matching
 from linkwork.errors import LinkworkError
-from linkwork.importers.limits import checked_zip
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State

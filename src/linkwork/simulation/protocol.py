@@ -60,6 +60,18 @@ class RunReport:
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
+    def __repr__(self) -> str:
+        """One line per idea; fields that say nothing are left out."""
+        lines = [f"RunReport: {self.status}, {self.steps:,} of {self.steps_asked:,} steps of {self.h:g} s"]
+        lines.append(f"  {self.time:g} s simulated in {self.wall_time:.3g} s")
+        if self.energy_drift is not None:
+            span = f"{self.lowest_energy:.6g} to {self.highest_energy:.6g} J"
+            lines.append(f"  energy from {span}, drift {self.energy_drift:.2g}")
+        if self.fastest_joint is not None:
+            lines.append(f"  fastest: '{self.fastest_joint}', {self.largest_speed:.4g} rad/s or m/s")
+        more = {"recorded in": self.path, "advice": self.advice or None, "last step": self.last}
+        return "\n".join([*lines, *(f"  {name}: {value}" for name, value in more.items() if value is not None)])
+
     status: str
     h: float
     steps_asked: int

@@ -182,7 +182,7 @@ class Runnable:
         progress: bool | None = None,
         **options: Any,
     ) -> RunReport:
-        """Many steps of h [s], shown, recorded and looked at as they go.
+        """Takes many steps of h [s]; shows progress, records frames and calls back between them.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.

@@ -92,7 +92,7 @@ def write_mp4(
     try:
         import imageio_ffmpeg
     except ImportError:
-        raise MissingExtraError("MP4 needs imageio-ffmpeg; install it with: pip install 'linkwork[viewer]'") from None
+        raise MissingExtraError("MP4 needs imageio-ffmpeg; install it with: pip install '.[viewer]'") from None
     per_second = _rate("mp4", rate)
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     shape = _size(size)

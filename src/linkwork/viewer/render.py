@@ -24,9 +24,7 @@ def pillow() -> tuple[Any, Any]:
     try:
         from PIL import Image, ImageDraw
     except ImportError:
-        raise MissingExtraError(
-            "drawing pictures needs Pillow; install it with: pip install 'linkwork[viewer]'"
-        ) from None
+        raise MissingExtraError("drawing pictures needs Pillow; install it with: pip install '.[viewer]'") from None
     return Image, ImageDraw
 
 

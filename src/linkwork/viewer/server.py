@@ -25,7 +25,7 @@ def viser_library() -> Any:
     try:
         import viser
     except ImportError:
-        raise MissingExtraError("the viewer needs viser; install it with: pip install 'linkwork[viewer]'") from None
+        raise MissingExtraError("the viewer needs viser; install it with: pip install '.[viewer]'") from None
     return viser
 
 

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file
 from linkwork.importers.report import Report
 
 MARKER_RADIUS = 1e-3  # [m]; stands in for a missing mesh so that MuJoCo still works out its placement

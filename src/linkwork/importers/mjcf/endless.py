@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file, finite_number
+from linkwork.importers.limits import finite_number
 from linkwork.importers.report import Report
 from linkwork.importers.xml_tree import Element, read_xml
 

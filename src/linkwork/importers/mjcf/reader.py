@@ -36,7 +36,7 @@ def load_mjcf(path: str | Path) -> Linkage:
         import mujoco
     except ImportError:
         raise MissingExtraError(
-            f"{path}: MJCF is read through MuJoCo, which is not installed: pip install 'linkwork[mjcf]'"
+            f"{path}: MJCF is read through MuJoCo, which is not installed: pip install '.[mjcf]'"
         ) from None
     report = Report(path)
     root = read_xml(path)  # finds malformed XML, with its line

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file
 from linkwork.importers.report import Report
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file, finite_number, whole_number
+from linkwork.importers.limits import finite_number, whole_number
 from linkwork.importers.report import Report
 
 FloatArray = NDArray[np.float64]

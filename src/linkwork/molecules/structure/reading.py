@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import shown
+from linkwork.core.files import checked_file, checked_gzip
 from linkwork.errors import FormatError
-from linkwork.importers.limits import checked_file, checked_gzip
 from linkwork.molecules import extras
 from linkwork.molecules.structure.report import PreparationReport
 

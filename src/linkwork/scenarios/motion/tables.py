@@ -73,7 +73,7 @@ def save_motion_plot(analysis: MotionAnalysis, path: str | Path, title: str) -> 
         mpl.use("Agg")
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install 'linkwork[plots]'") from None
+        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
     joints = leg_joints(analysis.model)
     shown = [joint for joint in JOINTS if any((joint, side) in joints for side, _ in SIDES)]
     figure, axes = plt.subplots(1 + len(shown), 2, figsize=(10, 2.3 * (1 + len(shown))), sharex=True, squeeze=False)

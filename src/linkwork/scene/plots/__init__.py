@@ -1,4 +1,4 @@
-"""One picture of a recording: energies, joints at work, error bound, who moves, chosen joints, paths of chosen points.
+"""One picture of a recording: energies, joints at work, error bound, moving joints, chosen joints, paths of chosen points.
 
 Needs matplotlib, the extra `plots`.
 """
@@ -38,7 +38,7 @@ def save_plot(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install 'linkwork[plots]'") from None
+        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
     if len(recording) < 2:
         raise LinkworkError(f"recording '{recording.path}' has {len(recording)} frame; a plot over time needs two.")
     panels = [

@@ -44,7 +44,7 @@ def motion_panels(recording: Recording) -> list[Panel]:
         marks = np.unique(np.linspace(0, moved.size - 1, NUMBERS).astype(int))
         axes.set_yticks(marks + 0.5, [f"{moved[mark]:,}" for mark in marks])
 
-    title = "who moves" if moved.size == model.n_bodies else f"who moves: {moved.size:,} joints of {model.n_bodies:,}"
+    title = "moving joints" if moved.size == model.n_bodies else f"moving joints: {moved.size:,} of {model.n_bodies:,}"
     return [Panel(title, draw)]
 
 
