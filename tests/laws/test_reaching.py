@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
-from linkwork.reach.targets import as_rows
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
+from linkwork.reaching.targets import as_rows
 
 from ..helpers.every_kernel import mixed_joints
 from ..helpers.rounding import rounding

@@ -22,7 +22,7 @@ from linkwork.model.joint_kernels import (
     joint_passive_effort,
 )
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.reach.arrays import (
+from linkwork.reaching.arrays import (
     BIAS,
     D_INVERSE,
     FREE_TO_MOVE,
@@ -37,7 +37,7 @@ from linkwork.reach.arrays import (
     U_,
     reaching_of,
 )
-from linkwork.reach.misses import target_cost, target_terms
+from linkwork.reaching.misses import target_cost, target_terms
 from linkwork.spatial.inertia import articulated_times_twist, articulated_to_parent, subtract_outer
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, sub3

@@ -13,9 +13,9 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.manifold import coordinates_integrate
 from linkwork.model.model import Model
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach.targets import Row
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching.targets import Row
 
 FloatArray = NDArray[np.float64]
 
