@@ -186,16 +186,16 @@ def long_arms(report: Report, lengths: tuple[int, ...]) -> None:
         model = snake(joints)
         rng = np.random.default_rng(joints)
         bend, tip = 2.0 / np.sqrt(joints), f"link{joints - 1}"
-        times, iterations, sweeps = [], [], []
+        times, iterations, sweeps, reached = [], [], [], 0
         for k in range(21 if joints <= 10_000 else 6):
             goal = lw.body_poses(model, model.state(bend * rng.normal(size=joints)))[-1]
             start, pose = model.state(bend * rng.normal(size=joints)), lw.Pose(matrix=goal)
             begin = time.thread_time()
             result = lw.reach(model, start, {tip: pose}, restarts=0)
             used = time.thread_time() - begin
-            if not result.reached:
-                raise AssertionError(f"a pose of {joints:,} joints was not reached: {result}.")
-            check(model, result.state, goal)
+            reached += result.reached
+            if result.reached:
+                check(model, result.state, goal)
             if k:  # the first one makes memory and code
                 times.append(used), iterations.append(result.iterations), sweeps.append(result.sweeps)
         per_iteration = statistics.median(t / max(i, 1) for t, i in zip(times, iterations, strict=True))
@@ -203,8 +203,12 @@ def long_arms(report: Report, lengths: tuple[int, ...]) -> None:
         report.results.append(
             {"case": "long arm", "joints": joints, "solve_s": statistics.median(times),
              "iterations": statistics.median(iterations), "per_iteration_s": per_iteration,
-             "per_sweep_and_joint_s": costs[joints]}
+             "per_sweep_and_joint_s": costs[joints], "reached": reached, "tried": len(times) + 1}
         )  # fmt: skip
+        report.notes.append(
+            f"{joints:,} joints: {reached} of {len(times) + 1} poses reached in one descent; in the median "
+            f"{statistics.median(iterations):g} iterations and {1e3 * statistics.median(times):.3g} ms of processor time."
+        )
         judge_length(report, joints, times, iterations, per_iteration)
     spread = max(costs.values()) / min(costs.values())
     add(report, f"cost per joint and sweep, {min(costs):,} to {max(costs):,} joints", spread, "times the least",

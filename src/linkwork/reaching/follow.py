@@ -96,7 +96,6 @@ def follow(
     rows = _rows(model, name, frame.body, lead, frame.pose, behind, bool(turns.size))
     search = Search(model, rows, settings.limits)
     search.ask(rows, settings)
-    search.arrays.origin[:] = points.mean(axis=0)
     search.arrays.q[:] = search.within_limits(q)
     goals = _goals(model, State(search.arrays.q, np.zeros(model.nv)), frame.body, lead, behind, points)
     out, numbers = np.zeros((len(points), model.nq)), np.zeros((len(points), 3))

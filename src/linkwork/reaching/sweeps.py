@@ -80,6 +80,9 @@ def pull_bodies(table, first):
         store9(s.node, k, IB, ZERO9)
         store6(s.node, k, IC, ZERO6)
         store6(s.node, k, PULL, ZERO6)
+    if s.target_node.shape[0] > 0:  # about a body that is pulled: a point far away would cost digits
+        for d in range(3):
+            s.origin[d] = s.pose[first + s.target_node[0], 9 + d]
     o = (s.origin[0], s.origin[1], s.origin[2])
     for t in range(s.target_node.shape[0]):
         k = s.target_node[t]
