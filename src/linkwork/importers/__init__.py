@@ -34,8 +34,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     """Reads a linkage from a file, by its suffix: .urdf (URDF), .xml or .mjcf (MJCF, or URDF if its root is <robot>),
     .bvh and .asf (motion capture; the recorded motion is the linkage's `motion`).
 
-    options: for URDF `floating` and `strict`, see `importers.urdf.load_urdf`; MJCF takes none; for motion capture `unit`,
-    `mass`, `masses` and more, see `importers.bvh.load_bvh` and `importers.asf.load_asf`.
+    options: for URDF `floating`, `strict` and `repair`, see `importers.urdf.load_urdf`; MJCF takes none; for motion capture
+    `unit`, `mass`, `masses` and more, see `importers.bvh.load_bvh` and `importers.asf.load_asf`.
     """
     suffix = PurePath(path).suffix.lower() if isinstance(path, str | PurePath) else ""
     if suffix in (".sdf", ".world", ".xacro", ".usd", ".usda", ".usdz"):
@@ -64,7 +64,10 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
         from linkwork.importers.urdf.reader import load_urdf
 
         return load_urdf(
-            path, **_known(options, ("floating", "strict"), path, "a URDF file takes floating= and strict=")
+            path,
+            **_known(
+                options, ("floating", "strict", "repair"), path, "a URDF file takes floating=, strict= and repair="
+            ),
         )
     from linkwork.importers.mjcf.reader import load_mjcf
 

@@ -30,6 +30,9 @@ Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 class Miss(NamedTuple):
     """How far one target is missed."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     turn: float  # [rad]
     way: float  # [m]
 
