@@ -77,10 +77,10 @@ from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
-from linkwork.reach.follow import Followed, follow
-from linkwork.reach.front import Miss, Reached, reach
-from linkwork.reach.targets import Target
-from linkwork.reach.velocity import reach_velocity
+from linkwork.reaching.follow import Followed, follow
+from linkwork.reaching.front import Miss, Reached, reach
+from linkwork.reaching.targets import Target
+from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene

@@ -8,10 +8,10 @@ from tests.helpers.every_kernel import mixed_joints
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
-from linkwork.reach.targets import as_rows
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
+from linkwork.reaching.targets import as_rows
 
 DAMPING = 1e-2
 

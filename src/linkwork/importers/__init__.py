@@ -37,7 +37,7 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
 
     options: for URDF and MJCF `missing_meshes`, what becomes of meshes that are not there: "skip" leaves them out,
     "capsule" takes a capsule where the mass of the body lies, "error" refuses the file; by default they are kept by name,
-    touch nothing, and a warning names them where they are needed. For URDF also `floating` and `strict`, see
+    touch nothing, and a warning names them where they are needed. For URDF also `floating`, `strict` and `repair`, see
     `importers.urdf.load_urdf`; for motion capture `unit`, `mass`, `masses` and more, see `importers.bvh.load_bvh` and
     `importers.asf.load_asf`.
     """
@@ -68,8 +68,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     if suffix == ".urdf" or root_tag(path) == "robot":
         from linkwork.importers.urdf.reader import load_urdf
 
-        hint = "a URDF file takes floating=, strict= and missing_meshes="
-        linkage = load_urdf(path, **_known(options, ("floating", "strict"), path, hint))
+        hint = "a URDF file takes floating=, strict=, repair= and missing_meshes="
+        linkage = load_urdf(path, **_known(options, ("floating", "strict", "repair"), path, hint))
     else:
         from linkwork.importers.mjcf.reader import load_mjcf
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import flag, shown
@@ -19,6 +20,8 @@ from linkwork.model.shapes import HeightField, Plane, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from linkwork.model.model import Model
 
 WORLD = "world"
@@ -364,6 +367,14 @@ class Linkage:
         from linkwork.model.compile import compile_linkage
 
         return compile_linkage(self, merge_fixed=flag(merge_fixed, "merge_fixed"))
+
+    def to_urdf(self, path: str | Path) -> list[str]:
+        """Writes a URDF file; returns what it does not keep. Raises ModelError for joints and loops URDF cannot hold."""
+        return list(import_module("linkwork.exporters.urdf").write_urdf(self, path))  # that room builds on this one
+
+    def to_mjcf(self, path: str | Path) -> list[str]:
+        """Writes an MJCF file (MuJoCo); returns what it does not keep. Raises ModelError for what MJCF cannot hold."""
+        return list(import_module("linkwork.exporters.mjcf").write_mjcf(self, path))
 
     def __repr__(self) -> str:
         loops = f", {len(self._loops)} loops" if self._loops else ""

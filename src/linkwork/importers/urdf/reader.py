@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linkwork.importers.attributes import AttributeReader
+from linkwork.importers.repair import repair_inertias
 from linkwork.importers.report import Report
 from linkwork.importers.unphysical import accept_unphysical_inertia, weld_what_weighs_nothing
 from linkwork.importers.urdf.joint import UrdfJoint, read_joint
@@ -17,12 +18,13 @@ from linkwork.model.linkage import WORLD, Linkage
 ROOT_JOINT = "root_joint"
 
 
-def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False) -> Linkage:
+def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False, repair: bool = False) -> Linkage:
     """Reads a URDF file.
 
     floating: whether the root link floats freely (a Free joint named "root_joint") or is fixed to the world.
     strict: leave unphysical inertia and joints without mass behind them to be refused by `compile()`; by default they are
     accepted with a warning where the equations of motion keep a solution.
+    repair: replace moments of inertia that no body can have by the nearest that one can, with a warning for each.
     """
     report = Report(path)
     read = AttributeReader(report)
@@ -40,6 +42,8 @@ def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False)
     report.raise_faults()
 
     parents_first = _parents_first(root, joints)
+    if repair:
+        repair_inertias(links, report)
     if not strict:
         weld_what_weighs_nothing(links, above, parents_first, report)
         accept_unphysical_inertia(links, above, parents_first, not floating, report)

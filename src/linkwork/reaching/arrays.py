@@ -52,7 +52,7 @@ class Reaching(NamedTuple):
     upper: Float1  # (nv,)
     target_node: Int1  # (t,) place in `path` of the body of each target
     target: Float2  # (t, 40)
-    origin: Float1  # (3,) point of the world that twists refer to [m]
+    origin: Float1  # (3,) point of the world that twists refer to [m]: where the first target's body is
     q: Float1  # (nq,)
     trial: Float1  # (nq,)
     still: Float1  # (nv,) zeros

@@ -13,8 +13,8 @@ from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reach import arrays as at
-from linkwork.reach.targets import Row
+from linkwork.reaching import arrays as at
+from linkwork.reaching.targets import Row
 
 FloatArray = NDArray[np.float64]
 

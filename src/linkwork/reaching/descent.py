@@ -8,7 +8,7 @@ held; joints that a step would carry beyond are moved to the limit and the other
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.reach.arrays import (
+from linkwork.reaching.arrays import (
     BIAS,
     FREE_TO_MOVE,
     HELD,
@@ -17,7 +17,7 @@ from linkwork.reach.arrays import (
     T_MISSED_WAY,
     reaching_of,
 )
-from linkwork.reach.sweeps import (
+from linkwork.reaching.sweeps import (
     eliminate_leaf_to_root,
     gradient_leaf_to_root,
     lift_leaf_to_root,

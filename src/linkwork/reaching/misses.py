@@ -8,7 +8,7 @@ Newton, never negative, with the identity for the derivative of the logarithm; b
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.reach.arrays import (
+from linkwork.reaching.arrays import (
     T_ALONG,
     T_AXIS,
     T_DIRECTION,

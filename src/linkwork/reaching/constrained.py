@@ -22,12 +22,12 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach import rows as sweeps
-from linkwork.reach.avoiding import Avoiding, no_avoiding
-from linkwork.reach.search import ROUNDING, TURN_LENGTH, Ended, Search, Settings, model_length
-from linkwork.reach.targets import Row
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching import rows as sweeps
+from linkwork.reaching.avoiding import Avoiding, no_avoiding
+from linkwork.reaching.search import ROUNDING, TURN_LENGTH, Ended, Search, Settings, model_length
+from linkwork.reaching.targets import Row
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -6,8 +6,8 @@ answers any number of right sides.
 
 from linkwork.core.jit import kernel
 from linkwork.model.layout import DOF, V
-from linkwork.reach.arrays import BIAS, HELD, SCREW, reaching_of
-from linkwork.reach.sweeps import (
+from linkwork.reaching.arrays import BIAS, HELD, SCREW, reaching_of
+from linkwork.reaching.sweeps import (
     eliminate_leaf_to_root,
     lift_leaf_to_root,
     place_root_to_leaf,

@@ -18,17 +18,17 @@ from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reach import arrays as at
-from linkwork.reach.arrays import (
+from linkwork.reaching import arrays as at
+from linkwork.reaching.arrays import (
     T_GOAL,
     T_MISSED_TURN,
     T_MISSED_WAY,
     T_TURN_GOAL,
     reaching_of,
 )
-from linkwork.reach.descent import C_ITERATIONS, descend_from_here
-from linkwork.reach.search import TURN_LENGTH, Search, Settings, model_length
-from linkwork.reach.targets import Row
+from linkwork.reaching.descent import C_ITERATIONS, descend_from_here
+from linkwork.reaching.search import TURN_LENGTH, Search, Settings, model_length
+from linkwork.reaching.targets import Row
 from linkwork.spatial.memory import load3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotations import add3, dot3, scale3, sub3
@@ -96,7 +96,6 @@ def follow(
     rows = _rows(model, name, frame.body, lead, frame.pose, behind, bool(turns.size))
     search = Search(model, rows, settings.limits)
     search.ask(rows, settings)
-    search.arrays.origin[:] = points.mean(axis=0)
     search.arrays.q[:] = search.within_limits(q)
     goals = _goals(model, State(search.arrays.q, np.zeros(model.nv)), frame.body, lead, behind, points)
     out, numbers = np.zeros((len(points), model.nq)), np.zeros((len(points), 3))

@@ -14,7 +14,7 @@ from linkwork.core.checks import positive, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Frame, Model
-from linkwork.reach import arrays as at
+from linkwork.reaching import arrays as at
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
 FloatArray = NDArray[np.float64]

@@ -22,7 +22,7 @@ from linkwork.model.joint_kernels import (
     joint_passive_effort,
 )
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.reach.arrays import (
+from linkwork.reaching.arrays import (
     BIAS,
     D_INVERSE,
     FREE_TO_MOVE,
@@ -37,7 +37,7 @@ from linkwork.reach.arrays import (
     U_,
     reaching_of,
 )
-from linkwork.reach.misses import target_cost, target_terms
+from linkwork.reaching.misses import target_cost, target_terms
 from linkwork.spatial.inertia import articulated_times_twist, articulated_to_parent, subtract_outer
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, sub3
@@ -80,6 +80,9 @@ def pull_bodies(table, first):
         store9(s.node, k, IB, ZERO9)
         store6(s.node, k, IC, ZERO6)
         store6(s.node, k, PULL, ZERO6)
+    if s.target_node.shape[0] > 0:  # about a body that is pulled: a point far away would cost digits
+        for d in range(3):
+            s.origin[d] = s.pose[first + s.target_node[0], 9 + d]
     o = (s.origin[0], s.origin[1], s.origin[2])
     for t in range(s.target_node.shape[0]):
         k = s.target_node[t]

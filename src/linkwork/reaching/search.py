@@ -13,9 +13,9 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.manifold import coordinates_integrate
 from linkwork.model.model import Model
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach.targets import Row
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching.targets import Row
 
 FloatArray = NDArray[np.float64]
 
@@ -121,18 +121,14 @@ class Search:
 
     def ask(self, rows: list[Row], settings: Settings) -> None:
         """New targets on the same bodies."""
-        target = self.arrays.target
-        for k, row in enumerate(rows):
-            target[k] = row.numbers
+        length2 = (TURN_LENGTH * model_length(self.model)) ** 2
+        weights = [(row.numbers[at.T_TURN], row.numbers[at.T_POINTING], row.numbers[at.T_WAY]) for row in rows]
+        self.heaviest = float(max((max(turn, aim, length2 * way) for turn, aim, way in weights), default=1.0))
         self.names = [row.name for row in rows]
-        self.heaviest = 1.0
-        if rows:
-            length = TURN_LENGTH * model_length(self.model)
-            turns, ways = target[:, [at.T_TURN, at.T_POINTING]], target[:, at.T_WAY]
-            self.heaviest = float(max(turns.max(), length**2 * ways.max()))
-            target[:, [at.T_TURN, at.T_POINTING, at.T_WAY]] /= self.heaviest
-            placed = target[:, at.T_WAY] > 0.0
-            self.arrays.origin[:] = target[placed, at.T_GOAL : at.T_GOAL + 3].mean(axis=0) if placed.any() else 0.0
+        for k, (row, three) in enumerate(zip(rows, weights, strict=True)):
+            one = self.arrays.target[k]
+            one[:] = row.numbers
+            one[at.T_TURN], one[at.T_POINTING], one[at.T_WAY] = (weight / self.heaviest for weight in three)
         self.settings = settings
 
     def run(self, q: FloatArray, posture: FloatArray | None, escapes: int) -> Ended:
@@ -147,14 +143,15 @@ class Search:
         best: Ended | None = None
         descents = 0
         self.counts[de.C_SWEEPS] = 0.0
-        for attempt in range((escapes + 1) * (settings.restarts + 1)):
+        most = (escapes + 1) * (settings.restarts + 1)
+        for attempt in range(most):
             if start is not None:
                 arrays.q[:] = start
                 ended = self.descend(DEAD_END)
                 descents += 1
                 if best is None or ended.reason == "reached" or ended.cost < best.cost:
                     best = ended
-            if best is not None and best.reason == "reached":
+            if attempt == most - 1 or (best is not None and best.reason == "reached"):
                 break
             rng = rng or np.random.default_rng(settings.seed)
             anew = attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0  # near the dead end and anywhere, in turn

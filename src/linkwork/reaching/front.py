@@ -14,9 +14,9 @@ from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reach.constrained import ConstrainedSearch, asks_more
-from linkwork.reach.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
-from linkwork.reach.targets import Target, as_rows
+from linkwork.reaching.constrained import ConstrainedSearch, asks_more
+from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
+from linkwork.reaching.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +29,9 @@ Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 
 class Miss(NamedTuple):
     """How far one target is missed."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     turn: float  # [rad]
     way: float  # [m]

@@ -14,12 +14,12 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reach import arrays as at
-from linkwork.reach import descent as de
-from linkwork.reach.front import Targets
-from linkwork.reach.rows import place_at, row_jacobian
-from linkwork.reach.search import TURN_LENGTH, Search, Settings, found_search, model_length
-from linkwork.reach.targets import Row, as_rows
+from linkwork.reaching import arrays as at
+from linkwork.reaching import descent as de
+from linkwork.reaching.front import Targets
+from linkwork.reaching.rows import place_at, row_jacobian
+from linkwork.reaching.search import TURN_LENGTH, Search, Settings, found_search, model_length
+from linkwork.reaching.targets import Row, as_rows
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,51 @@
+"""Files with inertias that no body has: refused or kept as written by default, mended where that is asked for."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.importers.repair import nearest_physical
+
+URDF = """<robot name="r"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.1 0 0" rpy="0.3 0.2 0.1"/><mass value="2"/>
+<inertia ixx="{}" iyy="{}" izz="{}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+def second_moments(inertia: lw.Inertia) -> np.ndarray:
+    return 0.5 * np.trace(inertia.matrix) * np.eye(3) - inertia.matrix
+
+
+@pytest.mark.parametrize("moments", [(0.1, 0.1, 1.0), (1.0, -0.2, 0.9), (-0.1, -0.1, 0.5)])
+def test_mended_inertias_compile(tmp_path, moments):
+    file = tmp_path / "arm.urdf"
+    file.write_text(URDF.format(*moments))
+    linkage = lw.load(file, repair=True)
+    (warning,) = [line for line in linkage.warnings if "mended" in line]
+    assert "arm.urdf:2" in warning
+    assert not linkage["arm"].inertia.faults()
+    assert linkage["arm"].inertia.mass == 2.0
+    assert linkage.compile().nv == 1
+
+
+def test_nothing_physical_is_nearer():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        R = lw.Pose(quaternion=rng.normal(size=4)).matrix[:3, :3]
+        broken = lw.Inertia(1.0, (0.1, 0.2, 0.3), R @ np.diag(rng.normal(size=3) + np.array([0, 0, 2])) @ R.T)
+        mended = nearest_physical(broken)
+        distance = np.linalg.norm(second_moments(mended) - second_moments(broken))
+        assert np.linalg.eigvalsh(second_moments(mended)).min() >= -1e-14 * np.abs(mended.matrix).max()
+        for _ in range(50):  # other bodies, near and far
+            X = rng.normal(size=(3, 3)) * rng.uniform(0, 2)
+            assert np.linalg.norm(X @ X.T - second_moments(broken)) >= distance - 1e-12
+            nearby = second_moments(mended) + 1e-3 * X @ X.T
+            assert np.linalg.norm(nearby - second_moments(broken)) >= distance - 1e-12
+
+
+def test_physical_inertias_stay(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(URDF.format(0.1, 0.2, 0.25))
+    assert lw.load(file, repair=True)["arm"].inertia == lw.load(file)["arm"].inertia
+    inertia = lw.Inertia.box(2.0, (0.1, 0.2, 0.3))
+    assert np.abs(nearest_physical(inertia).matrix - inertia.matrix).max() <= 1e-16

@@ -1,0 +1,127 @@
+"""Written files mean the same linkage: to Linkwork when read back, to MuJoCo and to Pinocchio."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.exporters.urdf import ENDLESS
+
+PART = 1e-12  # of the largest number
+
+
+def tree(joints: list[lw.Joint], seed: int = 1) -> lw.Linkage:
+    """Bodies one behind the other with a branch, turned and shifted at random."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("tree", gravity=(0.1, -0.2, -9.81))
+    for i, joint in enumerate(joints):
+        parent = "world" if i == 0 else f"b{i - 1 if i % 3 else max(i - 2, 0)}"
+        free = isinstance(joint, lw.Free)
+        pose = lw.Pose() if free else lw.Pose(tuple(rng.uniform(-0.3, 0.3, 3)), quaternion=rng.normal(size=4))
+        part = lw.Inertia.box(1.0 + i, (0.1, 0.2, 0.3)).at(
+            lw.Pose(tuple(rng.uniform(-0.1, 0.1, 3)), rpy=(0.3, 0.2, 0.1))
+        )
+        shapes = [lw.Sphere(0.05), lw.Box((0.1, 0.2, 0.3), placement=lw.Pose((0.1, 0, 0)), visual_only=True)]
+        linkage.add_body(f"b{i}", parent, joint, pose, part, joint_name=f"j{i}", shapes=shapes if i == 1 else ())
+    linkage.add_frame("tool", f"b{len(joints) - 1}", lw.Pose((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3)))
+    return linkage
+
+
+PLAIN = [
+    lw.Revolute((0, 0, 1), limits=(-2.0, 2.0), damping=0.3, effort_limit=30.0, velocity_limit=2.0),
+    lw.Revolute((1, 2, 3)),
+    lw.Prismatic((0, 1, 1), limits=(-0.5, 0.7)),
+    lw.Universal((1, 0, 0), (0, 1, 0), damping=0.1),
+    lw.Fixed(),
+    lw.Revolute((0, 1, 0), point=(0.1, 0.2, 0.0)),
+    lw.Cylindrical((0, 0, 1)),
+]
+SPRUNG = [
+    lw.Revolute((0, 0, 1), stiffness=2.0, rest=0.3, armature=0.1, damping=0.2),
+    lw.Spherical((0.1, 0.2, 0.3)),
+    lw.Planar(),
+    lw.Compound([lw.Revolute((1, 0, 0)), lw.Prismatic((0, 1, 0)), lw.Revolute((0, 0, 1), point=(0.1, 0, 0))]),
+]
+
+
+def assert_same_dynamics(before: lw.Model, after: lw.Model) -> None:
+    assert (after.nq, after.nv, after.n_bodies) == (before.nq, before.nv, before.n_bodies)
+    for seed in range(3):
+        state = before.random_state(seed)
+        # Files give joints in the order of the bodies, which both walks keep.
+        M = lw.mass_matrix(before, state)
+        assert np.abs(lw.mass_matrix(after, state) - M).max() <= PART * np.abs(M).max()
+        h = lw.bias_efforts(before, state)
+        assert np.abs(lw.bias_efforts(after, state) - h).max() <= 10 * PART * np.abs(h).max()
+
+
+def test_urdf_is_read_back(tmp_path):
+    linkage = tree(PLAIN)
+    lost = linkage.to_urdf(tmp_path / "tree.urdf")
+    assert lost == []
+    again = lw.load(tmp_path / "tree.urdf")
+    again.gravity = linkage.gravity
+    before, after = linkage.compile(), again.compile()
+    assert_same_dynamics(before, after)
+    for ours, theirs in ((before.lower, after.lower), (before.upper, after.upper)):
+        assert np.array_equal(np.clip(ours, -ENDLESS, ENDLESS), np.clip(theirs, -ENDLESS, ENDLESS))
+    state = before.random_state(1)
+    apart = lw.frame_poses(before, state, "tool") - lw.frame_poses(after, state, "tool")
+    assert np.abs(apart).max() <= 1e-14 * 10
+    assert len(again["b1"].shapes) == 2
+
+
+def test_pinocchio_reads_the_urdf(tmp_path):
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    linkage = tree([joint for joint in PLAIN if joint.nv == 1])
+    linkage.to_urdf(tmp_path / "tree.urdf")
+    model = linkage.compile()
+    theirs = pin.buildModelFromUrdf(str(tmp_path / "tree.urdf"))
+    theirs.gravity = pin.Motion(np.array([*linkage.gravity, 0, 0, 0]))
+    data = theirs.createData()
+    state = model.random_state(2)
+    q, order = pin.neutral(theirs), []
+    for name, value in zip(model.joint_names, state.q, strict=True):
+        joint = theirs.joints[theirs.getJointId(name)]
+        q[joint.idx_q : joint.idx_q + joint.nq] = value if joint.nq == 1 else (np.cos(value), np.sin(value))
+        order.append(joint.idx_v)
+    gravity = pin.computeGeneralizedGravity(theirs, data, q)[order]
+    assert np.abs(lw.gravity_efforts(model, state) - gravity).max() <= PART * 10 * np.abs(gravity).max()
+
+
+@pytest.mark.parametrize("joints", [PLAIN, SPRUNG, [lw.Free(), *PLAIN]], ids=["plain", "sprung", "floating"])
+def test_mjcf_is_read_back(tmp_path, joints):
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra `mjcf`)")
+    linkage = tree(joints)
+    linkage.add_obstacle("ground", lw.Plane(), lw.Pose((0, 0, -5)))
+    lost = linkage.to_mjcf(tmp_path / "tree.xml")
+    assert all("velocity limits" in line for line in lost)
+    before, after = linkage.compile(), lw.load(tmp_path / "tree.xml").compile()
+    assert_same_dynamics(before, after)
+    assert np.abs(after.gravity - before.gravity).max() == 0.0
+    assert len(after.obstacles) == 1
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "tree.xml"))
+    assert theirs.nv == before.nv
+    assert mujoco.mj_name2id(theirs, mujoco.mjtObj.mjOBJ_SITE, "tool") >= 0
+
+
+def test_what_files_cannot_hold(tmp_path):
+    screw = tree([lw.Screw((0, 0, 1), pitch=0.1), lw.Spherical()])
+    with pytest.raises(lw.ModelError, match="Screw") as error:
+        screw.to_urdf(tmp_path / "screw.urdf")
+    assert "Spherical" in str(error.value)
+    with pytest.raises(lw.ModelError, match="turns and slides at once"):
+        screw.to_mjcf(tmp_path / "screw.xml")
+    closed = lw.library.four_bar()
+    for write in (closed.to_urdf, closed.to_mjcf):
+        with pytest.raises(lw.ModelError, match="loop 'pin'"):
+            write(tmp_path / "closed")
+    floating = lw.Linkage("stone")
+    floating.add_body("stone", joint=lw.Free(), placement=lw.Pose((1, 0, 0)), inertia=lw.Inertia.sphere(1, 1))
+    with pytest.raises(lw.ModelError, match="its place in the state"):
+        floating.to_mjcf(tmp_path / "stone.xml")
+    assert not list(tmp_path.iterdir()), "nothing is written then"
+    with pytest.raises(lw.StateError, match="path"):
+        tree(PLAIN).to_urdf(3)
+    assert tree(SPRUNG[:1]).to_urdf(tmp_path / "sprung.urdf") == ["springs and armature of joint 'j0'"]
