@@ -14,6 +14,8 @@ from linkwork.contact.settings import Contact
 from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
+from linkwork.derivatives.runs import GradientRun, RunGradients, run_with_gradients
+from linkwork.derivatives.steps import Linearized, linearize
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.front import (
     Energy,
@@ -153,6 +155,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "GradientRun",
     "Gradients",
     "HeightField",
     "ImpactLoss",
@@ -160,6 +163,7 @@ __all__ = [
     "InverseJacobians",
     "Joint",
     "Langevin",
+    "Linearized",
     "Linkage",
     "LinkworkError",
     "LinkworkWarning",
@@ -186,6 +190,7 @@ __all__ = [
     "Rerooted",
     "Response",
     "Revolute",
+    "RunGradients",
     "RunInterrupted",
     "RunReport",
     "Scene",
@@ -222,6 +227,7 @@ __all__ = [
     "joint_reactions",
     "jvp",
     "library",
+    "linearize",
     "load",
     "loop_gaps",
     "mass_matrix",
@@ -230,6 +236,7 @@ __all__ = [
     "reroot",
     "resume_run",
     "run_scene",
+    "run_with_gradients",
     "settle",
     "view",
     "vjp",
