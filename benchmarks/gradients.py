@@ -7,6 +7,7 @@ joint kinds. Times are those of calls from Python, checks included; ratios are t
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,9 @@ FLAT = 2.0  # largest ratio over the smallest, of all sizes
 MATRIX_MOST, MATRIX_GOAL = 1.5, 1.0  # times Pinocchio's time
 AGREEMENT = 1e-10  # with complex steps, relative
 MATRIX_AGREEMENT = 1e-9  # with Pinocchio, relative: rounding times the condition of the mass matrix
+RUN, QUICK_RUN = (1000, 200), (50, 20)  # joints, steps
+RUN_MOST, RUN_GOAL = 8.0, 5.0  # times the run itself
+LONG_RUN, LONG_MEMORY = 100_000, 500e6  # steps, bytes
 KINDS = (
     "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free", "fixed", "compound",
 )  # fmt: skip
@@ -45,6 +49,7 @@ def run(options: argparse.Namespace) -> Report:
     exactness(report, 2 if options.quick else 10)
     sizes = [n for n in (QUICK_SIZES if options.quick else SIZES) if n <= options.largest]
     products(report, sizes, rounds)
+    runs(report, *(QUICK_RUN if options.quick else RUN), rounds)
     for joints in QUICK_MATRIX_SIZES if options.quick else MATRIX_SIZES:
         matrices(report, joints, rounds)
     return report
@@ -189,5 +194,59 @@ def matrices(report: Report, joints: int, rounds: int) -> None:
             f"≤ {MATRIX_GOAL:g}",
             ratio <= MATRIX_GOAL,
             f"{apart:.0e} apart",
+        )
+    )
+
+
+def runs(report: Report, joints: int, steps: int, rounds: int) -> None:
+    """The way back through a run, in times of the run; checked by a difference along one direction of velocities."""
+    progress(f"run of {joints} joints")
+    model = lw.library.chain(joints, joint=lw.Revolute((0, 1, 0), damping=1e-3)).compile()
+    rng = np.random.default_rng(SEED)
+    start = model.state(rng.uniform(-ANGLE, ANGLE, joints), SPEED * rng.normal(size=joints))
+    weights, h = rng.normal(size=joints), 1e-5
+
+    def fresh(v: np.ndarray) -> lw.FullDynamics:
+        return lw.FullDynamics(model, lw.State(start.q, v), integrator="semi_implicit_euler")
+
+    def end(v: np.ndarray) -> float:
+        sim = fresh(v)
+        sim.advance(h, steps)
+        return float(weights @ sim.state.v)
+
+    run = lw.run_with_gradients(fresh(start.v), h, steps)
+    direction, small = rng.normal(size=joints), 1e-5
+    slope = (end(start.v + small * direction) - end(start.v - small * direction)) / (2.0 * small)
+    found = run.backward(v=weights).v @ direction
+    apart = float(abs(found - slope) / abs(slope))
+    sim = fresh(start.v)
+
+    def forward() -> None:
+        sim.set_state(start)
+        sim.advance(h, steps)
+
+    timings = take_turns({"run": forward, "back": lambda: run.backward(v=weights)}, min(rounds, 5))
+    report.add_timings(f"run of {steps} steps", joints, timings)
+    ratio = times(timings["back"], timings["run"])
+    kept = 2 * math.isqrt(LONG_RUN) * 8 * (model.nq + model.nv)
+    report.requirements.append(
+        Requirement(
+            f"back through {steps} steps, {joints:,} joints",
+            ratio,
+            "times the run",
+            f"≤ {RUN_MOST:g}",
+            ratio <= RUN_MOST and apart <= 1e-5,
+            f"≤ {RUN_GOAL:g}",
+            ratio <= RUN_GOAL,
+            f"{apart:.0e} from differences",
+        )
+    )
+    report.requirements.append(
+        Requirement(
+            f"states kept for {LONG_RUN:,} steps, {joints:,} joints",
+            kept / 1e6,
+            "MB",
+            f"≤ {LONG_MEMORY / 1e6:g} MB",
+            kept <= LONG_MEMORY,
         )
     )

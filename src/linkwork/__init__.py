@@ -14,6 +14,8 @@ from linkwork.contact.settings import Contact
 from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
+from linkwork.derivatives.runs import GradientRun, RunGradients, run_with_gradients
+from linkwork.derivatives.steps import Linearized, linearize
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
 from linkwork.dynamics.front import (
@@ -195,6 +197,7 @@ __all__ = [
     "Free",
     "FullDynamics",
     "FullReport",
+    "GradientRun",
     "Gradients",
     "HeightField",
     "ImpactLoss",
@@ -202,6 +205,7 @@ __all__ = [
     "InverseJacobians",
     "Joint",
     "Langevin",
+    "Linearized",
     "Linkage",
     "LinkworkError",
     "LinkworkWarning",
@@ -230,6 +234,7 @@ __all__ = [
     "Rerooted",
     "Response",
     "Revolute",
+    "RunGradients",
     "RunInterrupted",
     "RunReport",
     "Scene",
@@ -277,6 +282,7 @@ __all__ = [
     "joint_reactions",
     "jvp",
     "library",
+    "linearize",
     "load",
     "loop_gaps",
     "mass_matrix",
@@ -288,6 +294,7 @@ __all__ = [
     "reroot",
     "resume_run",
     "run_scene",
+    "run_with_gradients",
     "settle",
     "view",
     "vjp",

@@ -145,6 +145,9 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"gradients of {function.__name__}", np.concatenate([found.q, found.v, found.inertias.ravel()])
         yield f"change of {function.__name__}", lw.jvp(function, m, state, effort, dq=weights, dv=effort)
         yield f"matrices of {function.__name__}", np.array(lw.jacobians(function, m, state, effort))
+    sim = lw.FullDynamics(m, slow(m, state), integrator="semi_implicit_euler", keep_momentum=False)
+    yield "matrices of a step", np.hstack(lw.linearize(sim, H))
+    yield "gradients of a run", lw.run_with_gradients(sim, H, STEPS).backward(q=weights, v=effort).q
     _, pull = lw.vjp(lw.energy, m, state)
     yield "gradients of energy", pull((1.0, 0.5)).q
     yield "change of poses", lw.jvp(lw.body_poses, m, state, dq=weights)

@@ -1,0 +1,118 @@
+"""What the edges to PyTorch and JAX share: functions of coordinates, in batches, with their products, in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.derivatives import forward
+from linkwork.derivatives.coordinates import Tangents
+from linkwork.derivatives.runs import run_with_gradients
+from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.inputs import as_model
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+
+FloatArray = NDArray[np.float64]
+
+
+class DynamicsEdge:
+    """q̈ of (q, v, effort), each with the same leading dimensions; orientations are made unit."""
+
+    def __init__(self, model: Model):
+        self.model = as_model(model, "forward_dynamics")
+        self.tangents = Tangents(model)
+        self.sizes = (model.nq, model.nv, model.nv)
+
+    def value(self, *given: Any) -> FloatArray:
+        rows, shape = _rows(given, self.sizes, ("q", "v", "effort"))
+        found = [forward_dynamics(self.model, self.model.state(q, v), tau) for q, v, tau in zip(*rows, strict=True)]
+        return np.array(found).reshape(*shape, self.model.nv)
+
+    def back(self, *given: Any) -> tuple[FloatArray, ...]:
+        """Gradients with respect to q, v and effort; the last of `given` are the weights."""
+        rows, shape = _rows(given, (*self.sizes, self.model.nv), ("q", "v", "effort", "weights"))
+        found: list[list[FloatArray]] = [[], [], []]
+        for q, v, tau, weights in zip(*rows, strict=True):
+            state = self.model.state(q, v)
+            _, pull = forward.vjp(self.model, state, tau, wrt=("q", "v", "effort"))
+            gradients: Any = pull(weights)
+            found[0].append(self.tangents.tangent_transposed(state.q, gradients.q) / _lengths(self, q))
+            found[1].append(gradients.v)
+            found[2].append(gradients.effort)
+        return tuple(np.array(part).reshape(*shape, size) for part, size in zip(found, self.sizes, strict=True))
+
+    def along(self, *given: Any) -> FloatArray:
+        """The change of q̈ along dq, dv, deffort, the last three of `given`."""
+        names = ("q", "v", "effort", "dq", "dv", "deffort")
+        rows, shape = _rows(given, self.sizes * 2, names)
+        found = []
+        for q, v, tau, dq, dv, dtau in zip(*rows, strict=True):
+            state = self.model.state(q, v)
+            turned = self.tangents.tangent(state.q, dq / _lengths(self, q))
+            found.append(forward.jvp(self.model, state, tau, dq=turned, dv=dv, deffort=dtau))
+        return np.array(found).reshape(*shape, self.model.nv)
+
+
+class RunEdge:
+    """All states of a run, (steps + 1, nq + nv), of (q, v, efforts): first state, and efforts (steps, nv)."""
+
+    def __init__(self, sim: Any, h: float):
+        self.sim, self.h = sim, h
+        self.model: Model = sim.model
+        self.tangents = Tangents(self.model)
+
+    def value(self, q: Any, v: Any, efforts: Any) -> FloatArray:
+        return self._run(q, v, efforts).states()
+
+    def back(self, q: Any, v: Any, efforts: Any, weights: Any) -> tuple[FloatArray, ...]:
+        """Gradients with respect to q, v and efforts from those with respect to all states."""
+        run = self._run(q, v, efforts)
+        nq, W = self.model.nq, np.asarray(weights, dtype=float)
+        states = run.states()
+        by_q = np.array([self.tangents.push_transposed(x[:nq], g[:nq]) for x, g in zip(states, W, strict=True)])
+        by_q[0] = 0.0  # the first state is a given one, and is added below as it stands
+        found = run.backward(q=by_q, v=W[:, nq:])
+        first = self.tangents.tangent_transposed(states[0, :nq], found.q)
+        q = np.asarray(q, dtype=float)
+        whole = first + self.tangents.tangent_transposed(
+            states[0, :nq], self.tangents.push_transposed(states[0, :nq], W[0, :nq])
+        )
+        return whole / _lengths(self, q), found.v, found.effort
+
+    def _run(self, q: Any, v: Any, efforts: Any) -> Any:
+        tau = np.array(efforts, dtype=float)
+        if tau.ndim != 2 or not tau.shape[0]:
+            raise StateError(f"efforts have shape {tau.shape}; a run of some steps needs (steps, {self.model.nv}).")
+        saved = self.sim.checkpoint()
+        try:
+            self.sim.set_state(self.model.state(np.array(q, dtype=float), np.array(v, dtype=float)))
+            run = run_with_gradients(self.sim, self.h, tau.shape[0], tau)
+        finally:
+            self.sim.restore(saved)
+        return run
+
+
+def _lengths(edge: DynamicsEdge | RunEdge, q: FloatArray) -> FloatArray:
+    """Lengths of the quaternions at the places of their numbers, ones elsewhere: a long one turns more slowly."""
+    out = np.ones_like(q)
+    first = edge.tangents.turn_q
+    if first.size:
+        norm = np.sqrt(sum(q[first + k] ** 2 for k in range(4)))
+        for k in range(4):
+            out[first + k] = norm
+    return out
+
+
+def _rows(given: Any, sizes: tuple[int, ...], names: tuple[str, ...]) -> tuple[list[FloatArray], tuple[int, ...]]:
+    """Arrays with any leading dimensions as rows; and those dimensions, the same for all."""
+    arrays = [np.asarray(x, dtype=float) for x in given]
+    for x, size, name in zip(arrays, sizes, names, strict=True):
+        if not x.ndim or x.shape[-1] != size:
+            raise StateError(f"{name} has shape {x.shape}; its last dimension must be {size}.")
+        if x.shape[:-1] != arrays[0].shape[:-1]:
+            raise StateError(f"{name} has shape {x.shape}, q {arrays[0].shape}; all but the last dimension must agree.")
+    shape = arrays[0].shape[:-1]
+    return [np.ascontiguousarray(x.reshape(-1, size)) for x, size in zip(arrays, sizes, strict=True)], shape

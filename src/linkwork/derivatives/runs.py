@@ -1,0 +1,203 @@
+"""Gradients through runs: states are kept every so many steps, and the steps between are made again on the way back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.core.checks import positive, whole
+from linkwork.core.describe import table_of_attributes
+from linkwork.derivatives.inputs import as_weights
+from linkwork.derivatives.steps import EulerStep
+from linkwork.dynamics.inputs import as_finite
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+MEMORY = 500e6  # [bytes] for states that are kept, by default
+
+
+class RunGradients(NamedTuple):
+    """Gradients of a number with respect to what a run began with and was given.
+
+    q, v: of the first state, shape (nv,). effort: of every step, shape (steps, nv). inertias (n, 10), gravity (3,),
+    stiffness, damping, armature (nv,): of the model, as in `lw.Gradients`.
+    """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    q: FloatArray
+    v: FloatArray
+    effort: FloatArray
+    inertias: FloatArray
+    gravity: FloatArray
+    stiffness: FloatArray
+    damping: FloatArray
+    armature: FloatArray
+
+
+class GradientRun:
+    """A run that was made, and the way back through it: `backward`.
+
+    state: the last one. steps, h: how many, and how long [s].
+    """
+
+    def __init__(self, sim: Any, h: float, steps: int, efforts: FloatArray | None, memory: float):
+        self._step = EulerStep(sim, h)
+        self.model: Model = sim.model
+        self.h, self.steps = self._step.h, steps
+        self._sim, self._efforts = sim, efforts
+        self._given = np.array(sim.checkpoint()["effort"], dtype=float)
+        row = 8 * (self.model.nq + self.model.nv)
+        self._every = _interval(steps, row, memory)
+        self._settings = _settings(sim)
+        self._kept = [_copied(sim.state)]
+        for first in range(0, steps, self._every):
+            self._forward(first, min(self._every, steps - first))
+            self._kept.append(_copied(sim.state))
+        self._restore_efforts()
+
+    @property
+    def state(self) -> State:
+        """The last state; a copy."""
+        return _copied(self._kept[-1])
+
+    def states(self) -> FloatArray:
+        """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
+        rows = [np.concatenate(self._kept[0])]
+        for k in range(len(self._kept) - 1):
+            rows += [np.concatenate(state) for state in self._between(k)[1:]]
+        return np.array(rows)
+
+    def backward(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> RunGradients:
+        """Gradients of a loss from its own gradients with respect to the states.
+
+        q, v: with respect to coordinates (along the tangent of `Model.integrate`) and velocities, shape (nv,) for a loss of
+        the last state, (steps + 1, nv) for one of all states from the first on; none is zero.
+        The simulation may have moved on meanwhile; its motors, loads and settings must be those of the run.
+        """
+        by_q, by_v = self._weights(q, "q"), self._weights(v, "v")
+        if _settings(self._sim) != self._settings:
+            raise StateError(
+                "the simulation has other motors, loads or settings than when the run was made; give it those back, or "
+                "make the run again."
+            )
+        nv = self.model.nv
+        now_q, now_v = by_q(self.steps), by_v(self.steps)
+        efforts = np.zeros((self.steps, nv))
+        sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
+        saved = self._sim.checkpoint()
+        try:
+            for segment in range(len(self._kept) - 2, -1, -1):
+                states = self._between(segment)
+                for i in range(len(states) - 2, -1, -1):
+                    k = segment * self._every + i
+                    found = self._step.back(states[i], self._effort(k), now_q, now_v)
+                    now_q, now_v = found.q + by_q(k), found.v + by_v(k)
+                    efforts[k] = found.effort
+                    for total, part in zip(sums, found[3:], strict=True):
+                        total += part
+        finally:
+            self._sim.restore(saved)
+        return RunGradients(now_q, now_v, efforts, *sums)
+
+    # ----------------------------------------------------------------------------------------------------------- the run
+
+    def _effort(self, k: int) -> FloatArray:
+        return self._given if self._efforts is None else self._efforts[k]
+
+    def _forward(self, first: int, count: int) -> None:
+        if self._efforts is None:
+            self._sim.advance(self.h, count)
+            return
+        for k in range(first, first + count):
+            self._sim.set_efforts(self._efforts[k])
+            self._sim.advance(self.h, 1)
+
+    def _restore_efforts(self) -> None:
+        if self._efforts is not None:
+            self._sim.set_efforts(self._given)
+
+    def _between(self, segment: int) -> list[State]:
+        """The states of a segment, both ends included, made again; the last must be the one that was kept, bit for bit."""
+        sim, first = self._sim, segment * self._every
+        saved = sim.checkpoint()
+        try:
+            sim.set_state(self._kept[segment])
+            sim.set_efforts(self._given)
+            states = [self._kept[segment]]
+            for k in range(first, min(first + self._every, self.steps)):
+                self._forward(k, 1)
+                states.append(_copied(sim.state))
+        finally:
+            sim.restore(saved)
+        end = self._kept[segment + 1]
+        if not (np.array_equal(states[-1].q, end.q) and np.array_equal(states[-1].v, end.v)):
+            raise StateError("the steps made again did not end in the same bits; make the run again.")
+        return states
+
+    def _weights(self, given: ArrayLike | None, what: str) -> Any:
+        """The gradient of the loss with respect to q or v of state k, as a function of k."""
+        nv, last = self.model.nv, self.steps
+        none = np.zeros(nv)
+        if given is None:
+            return lambda k: none
+        if np.ndim(given) == 2:
+            rows = as_weights(given, (last + 1, nv), self.model, what)
+            return lambda k: rows[k]
+        row = as_weights(given, (nv,), self.model, what)
+        return lambda k: row if k == last else none
+
+
+def run_with_gradients(
+    sim: Any, h: float, steps: int, efforts: ArrayLike | None = None, memory: float = MEMORY
+) -> GradientRun:
+    """Makes steps of a `FullDynamics` that can be gone back through.
+
+    `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
+
+    h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
+    memory: bytes that kept states may take; √steps states are kept where that is less.
+    For semi-implicit Euler (`integrator="semi_implicit_euler"`, `keep_momentum=False` for floating trees), with springs,
+    dampers, motors without limits and loads. The simulation is at the end of the run afterwards.
+    """
+    count = whole(steps, 1, "steps")
+    positive(memory, "memory")
+    step = positive(h, "h")
+    table = None
+    if efforts is not None:
+        EulerStep(sim, step)  # refuses what is not a simulation, or not one with gradients
+        table = as_finite(efforts, (count, sim.model.nv), "efforts", sim.model).copy()
+    return GradientRun(sim, step, count, table, float(memory))
+
+
+def _interval(steps: int, row: int, memory: float) -> int:
+    """Steps between kept states: √steps, or more where memory is short; refuses what cannot be held."""
+    every = max(1, math.isqrt(steps))
+    while (steps / every + every) * row > memory and every < steps:
+        every = min(2 * every, steps)
+    if (steps / every + every) * row > memory:
+        least = 2 * math.isqrt(steps) * row
+        raise StateError(f"memory is {memory:.3g} bytes; a run of {steps:,} steps keeps {least:.3g} at least.")
+    return every
+
+
+def _settings(sim: Any) -> dict[str, Any]:
+    """What must not change between a run and its way back, as plain values."""
+    saved = sim.checkpoint()
+    left_out = ("q", "v", "effort", "time", "steps_done", "energy_debt", "substep")
+    return {name: _plain(value) for name, value in saved.items() if name not in left_out}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _copied(state: State) -> State:
+    return State(np.array(state.q), np.array(state.v))

@@ -1,0 +1,156 @@
+"""Gradients through steps and runs agree with differences of the simulation itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model import layout
+
+H, STEPS = 2e-3, 30
+# Fourth-order differences with steps of 1e-3 of numbers of order one: 1e-9 of their size (see `derivative`); ten times that
+# for what thirty steps and stiff parameters add.
+CLOSE = 1e-7
+
+
+def simulation(model, state, h=H, loaded=True, **options):
+    sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler", keep_momentum=False, limits=False, **options)
+    if loaded:
+        last = model.n_bodies - 1
+        sim.apply_wrench(last, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.05), frame="body", at=(0.1, 0.2, 0.0))
+        sim.apply_wrench(last, force=(0.2, 0.5, -0.3), torque=(0.0, 0.1, 0.2), at=(0.05, 0.0, 0.1))
+        sim.apply_spring(last // 2, target=(0.3, 0.2, 0.1), stiffness=3.0, at=(0.0, 0.1, 0.0))
+        hinge = next(k for k, joint in enumerate(model.joints) if isinstance(joint, lw.Revolute))
+        sim.set_motor(model.joint_names[hinge], position=0.4, velocity=0.1, stiffness=5.0, damping=0.4)
+    return sim
+
+
+def linear_loss(model, start, end, by_q, by_v):
+    """by_q · (end ⊖ start) is a loss whose gradient at `start` along the tangent is by_q itself."""
+    return by_q @ model.difference(start.q, end.q) + by_v @ end.v
+
+
+@pytest.fixture(params=["chain", "tree", "bush"])
+def calm(request, make_tree):
+    """Trees of all joint kinds; slow enough that thirty steps stay smooth."""
+    branching = {"chain": 0.0, "tree": 0.5, "bush": 1.0}[request.param]
+    base = lw.Free() if request.param == "tree" else None
+    return make_tree(seed=5, bodies=11, branching=branching, base=base, damping=True, stiffness=True, armature=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"implicit_joints": False}], ids=["implicit", "explicit"])
+def test_runs_against_differences(calm, rng, derivative, options):
+    model = calm
+    first = model.random_state(rng, speed=0.3)
+    first = lw.State(model.integrate(model.neutral().q, 0.3 * rng.normal(size=model.nv)), first.v)
+    efforts = rng.normal(size=(STEPS, model.nv))
+    by_q, by_v, direction = rng.normal(size=(3, model.nv))
+    run = lw.run_with_gradients(simulation(model, first, **options), H, STEPS, efforts)
+    end = run.state
+    found = run.backward(q=by_q, v=by_v)
+
+    def loss(m=model, q=first.q, v=first.v, tau=efforts):
+        sim = simulation(m, lw.State(q, v), **options)
+        for effort in tau:
+            sim.set_efforts(effort)
+            sim.advance(H)
+        return linear_loss(model, end, sim.state, by_q, by_v)
+
+    def changed(column, d):
+        dof = model.arrays.dof.copy()
+        dof[:, column] += d
+        return replace(model, arrays=model.arrays._replace(dof=dof))
+
+    def heavier(d):
+        body = model.arrays.body.copy()
+        body[:, layout.INERTIA] += d * masses
+        return replace(model, arrays=model.arrays._replace(body=body))
+
+    masses, kicks = rng.normal(size=model.n_bodies), rng.normal(size=efforts.shape)
+    pairs = {
+        "q": (found.q @ direction, lambda d: loss(q=model.integrate(first.q, direction, d))),
+        "v": (found.v @ direction, lambda d: loss(v=first.v + d * direction)),
+        "effort": (np.sum(found.effort * kicks), lambda d: loss(tau=efforts + d * kicks)),
+        "inertias": (found.inertias[:, 0] @ masses, lambda d: loss(heavier(d))),
+        "gravity": (
+            found.gravity @ direction[:3],
+            lambda d: loss(
+                replace(model, arrays=model.arrays._replace(gravity=model.arrays.gravity + d * direction[:3]))
+            ),
+        ),
+        "damping": (found.damping.sum(), lambda d: loss(changed(layout.DAMPING, d))),
+        "stiffness": (found.stiffness.sum(), lambda d: loss(changed(layout.STIFFNESS, d))),
+        "armature": (found.armature.sum(), lambda d: loss(changed(layout.ARMATURE, d))),
+    }
+    for name, (ours, function) in pairs.items():
+        expected = derivative(function)
+        assert ours == pytest.approx(expected, rel=CLOSE, abs=CLOSE), name
+
+
+def test_a_loss_of_all_states(calm, rng, derivative):
+    model = calm
+    first = lw.State(model.neutral().q, 0.2 * rng.normal(size=model.nv))
+    weights, direction = rng.normal(size=(11, model.nv)), rng.normal(size=model.nv)
+    run = lw.run_with_gradients(simulation(model, first), H, 10)
+
+    def loss(d):
+        sim = simulation(model, lw.State(first.q, first.v + d * direction))
+        total = weights[0] @ sim.state.v
+        for row in weights[1:]:
+            sim.advance(H)
+            total += row @ sim.state.v
+        return total
+
+    assert run.backward(v=weights).v @ direction == pytest.approx(derivative(loss), rel=CLOSE, abs=CLOSE)
+
+
+def test_where_states_are_kept_does_not_matter(calm, rng):
+    """From 2 kept states to all: the same bits, since the steps made again are the same steps."""
+    first = lw.State(calm.neutral().q, 0.2 * rng.normal(size=calm.nv))
+    row = 8 * (calm.nq + calm.nv)
+    by_q = rng.normal(size=calm.nv)
+    results = []
+    for memory in (1e9, 26 * row):
+        run = lw.run_with_gradients(simulation(calm, first), H, 25, memory=memory)
+        assert np.array_equal(run.states()[-1], np.concatenate(run.state))
+        results.append(run.backward(q=by_q))
+    for one, other in zip(*results, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_matrices_of_a_step_hold_its_gradients(calm, rng):
+    state = lw.State(calm.integrate(calm.neutral().q, 0.3 * rng.normal(size=calm.nv)), rng.normal(size=calm.nv))
+    sim = simulation(calm, state, loaded=False)
+    A, B = lw.linearize(sim, H)
+    nv = calm.nv
+    for k in rng.integers(nv, size=4):
+        unit = np.eye(nv)[k]
+        for row, weights in ((k, {"q": unit}), (nv + k, {"v": unit})):
+            found = lw.run_with_gradients(simulation(calm, state, loaded=False), H, 1).backward(**weights)
+            scale = max(1.0, np.abs(A[row]).max())
+            assert np.abs(A[row] - np.concatenate([found.q, found.v])).max() <= 1e-10 * scale
+            assert np.abs(B[row] - found.effort[0]).max() <= 1e-10 * scale
+
+
+def test_a_step_of_a_turning_body(rng, derivative):
+    """A free body that turns by a large angle within the step: the derivative of the exponential is not the identity."""
+    linkage = lw.Linkage("top", gravity=(0, 0, 0))
+    linkage.add_body("top", "world", lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    model = linkage.compile()
+    first, direction = model.random_state(rng, speed=3.0), rng.normal(size=6)
+    by_q, by_v = rng.normal(size=(2, 6))
+    run = lw.run_with_gradients(simulation(model, first, loaded=False), 0.3, 1)
+    end, found = run.state, run.backward(q=by_q, v=by_v)
+
+    def loss(q, v):
+        sim = simulation(model, lw.State(q, v), loaded=False)
+        sim.advance(0.3)
+        return linear_loss(model, end, sim.state, by_q, by_v)
+
+    turned = derivative(lambda d: loss(model.integrate(first.q, direction, d), first.v))
+    faster = derivative(lambda d: loss(first.q, first.v + d * direction))
+    assert found.q @ direction == pytest.approx(turned, rel=CLOSE, abs=CLOSE)
+    assert found.v @ direction == pytest.approx(faster, rel=CLOSE, abs=CLOSE)
