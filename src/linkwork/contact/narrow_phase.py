@@ -111,7 +111,9 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
         later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
         touches = count > 0
-        if not touches:  # the search ended on its way, held up by a corner that stays near: what is near then comes next
+        if (
+            not touches
+        ):  # the search ended on its way, held up by a corner that stays near: what is near then comes next
             count, n, _ = contact_points(table.vertices, later_a, later_b, margin + reach, scratch)
         if count > 0 and sweeps(query, reach):
             far = margin + COMING * reach

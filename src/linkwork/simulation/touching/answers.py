@@ -107,7 +107,16 @@ def answer_matrix(table, limits, out):
             i = s.tree[i, PARENT]
         answer_along_path(s, t, x.members, path, b, base)
         write_body_rows(t, m, k, above, first, done, out)
-    for k in range(m):
+    unmark_paths(table)
+
+
+@routine
+def unmark_paths(table):
+    """Clears the marks that `number_touched` left on the paths of touched bodies."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    t = touch_of(table)
+    for k in range(t.counts[SLOTS]):
         i = t.reached[k]
         while i >= 0 and x.mark[i] != 0:
             x.mark[i] = 0

@@ -21,8 +21,10 @@ from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import Volumes
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
+from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constraints import Constraints
 from linkwork.simulation.moving import Moving, untouched
+from linkwork.simulation.touching.sweeps.memory import Sweeps
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,8 +34,9 @@ TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETT
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
 CHANGED, KNOWN, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, PATIENCE, QUIET = range(7, 14)
+BY_SWEEPS, FEWEST_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps over the tree; contacts from which on
 TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
-COUNTS = 16
+COUNTS = 17
 COUPLED, IMPACTS = 0, 1
 WIDE = 8  # numbers in a row of `carry`, `own` and `columns`: six, rounded up to a whole register
 LEFT_ON_JOINT = 6 * WIDE  # where in `columns` begins what wrenches leave on a joint
@@ -98,6 +101,8 @@ touch_of = reader(Touch, Moving, Constraints)
 contacts_of = reader(Contacts, Moving, Constraints, Touch)
 problem_of = reader(Problem, Moving, Constraints, Touch, Contacts)
 system_of = reader(System, Moving, Constraints, Touch, Contacts, Problem)
+factor_of = reader(TreeFactor, Moving, Constraints, Touch, Contacts, Problem, System)
+sweeps_of = reader(Sweeps, Moving, Constraints, Touch, Contacts, Problem, System, TreeFactor)
 
 
 class Stack(NamedTuple):
@@ -108,7 +113,7 @@ class Stack(NamedTuple):
     query: Float1
 
 
-_BEFORE = (Moving, Constraints, Touch, Contacts, Problem, System)
+_BEFORE = (Moving, Constraints, Touch, Contacts, Problem, System, TreeFactor, Sweeps)
 _shapes_of = reader(ShapeTable, *_BEFORE)
 volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
 _scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)

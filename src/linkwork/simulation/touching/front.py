@@ -20,17 +20,20 @@ from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_sys
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.warning import warn_user
+from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
+from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+FEWEST_BY_SWEEPS = 16  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
@@ -100,6 +103,7 @@ class Touching:
         counts[ta.LAW] = ta.COUPLED if law.law == "coupled" else ta.IMPACTS
         counts[ta.SELF_CONTACT], counts[ta.CONTINUOUS] = law.self_contact, law.continuous
         counts[ta.ANY_LIMITS] = limits
+        counts[ta.FEWEST_BY_SWEEPS] = FEWEST_BY_SWEEPS
         if limits:
             self.touch.lower[:], self.touch.upper[:] = model.lower, model.upper
         self._make_solver()
@@ -116,11 +120,13 @@ class Touching:
         self.problem = self.problem._replace(loop_first=np.array([0, *(x.stop for x in rows)], dtype=np.int64))
         total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
         self.system = make_system(total, self.problem.v_free.shape[0])
+        self.factor = make_tree_factor(model.n_bodies, model.nv)
+        self.sweeps = make_sweeps(model.n_bodies, model.nv, self.contacts.ids.shape[0], self.touch.bound.shape[0])
 
     @property
     def bundles(self) -> tuple[Any, ...]:
         """What stands behind `Moving` and `Constraints` in the table."""
-        own = (self.touch, self.contacts, self.problem, self.system)
+        own = (self.touch, self.contacts, self.problem, self.system, self.factor, self.sweeps)
         if self.finder is None:
             return own
         f = self.finder
@@ -222,7 +228,7 @@ class Touching:
         """Goes back to what `saved` gave; the table is to be described anew."""
         count = len(saved["contact_ids"])
         room = max(self.contacts.ids.shape[0], count)
-        keep = {name: self.touch.counts[name] for name in (ta.SLOT_CAPACITY,)}
+        keep = {name: self.touch.counts[name] for name in (ta.SLOT_CAPACITY, ta.FEWEST_BY_SWEEPS)}
         self._replace_contacts(room, saved["contact_ids"], saved["contact_data"], saved["contact_impulses"])
         if self.touch.carrier.shape[0] < room:
             self.touch = self.touch._replace(carrier=np.zeros((room, 4), dtype=np.int64))

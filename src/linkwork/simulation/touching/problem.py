@@ -29,14 +29,16 @@ from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.integrators.straight import go_straight, speed_up
 from linkwork.simulation.momentum import add_efforts_of_bases, aim_centres
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
-from linkwork.simulation.touching.answers import answer, answer_matrix, to_world
+from linkwork.simulation.touching.answers import answer, answer_matrix, to_world, unmark_paths
 from linkwork.simulation.touching.arrays import (
     ALL_ENERGY_LOST,
     ALL_SWEEPS,
     ANY_LIMITS,
+    BY_SWEEPS,
     COUPLED,
     DEEPEST,
     ENERGY_LOST,
+    FEWEST_BY_SWEEPS,
     FIRST_MARK,
     LAW,
     LIMIT_BOUNCE,
@@ -57,6 +59,7 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.balance import measure_push, note_push
 from linkwork.simulation.touching.judging import judge_impulses
+from linkwork.simulation.touching.sweeps.solve import solve_by_sweeps
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import join
@@ -208,8 +211,18 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    answer_matrix(table, limits, problem.Lambda)
+    t.counts[BY_SWEEPS] = 1 if is_for_sweeps(t, x, count, limits) else 0
+    if t.counts[BY_SWEEPS] != 0:
+        unmark_paths(table)
+    else:
+        answer_matrix(table, limits, problem.Lambda)
     return OK
+
+
+@inlined
+def is_for_sweeps(t, x, count, limits):
+    """Whether the solve is made by sweeps over the tree: where contacts are many, and no loop couples bodies."""
+    return t.counts[LAW] == COUPLED and x.ends.shape[0] == 0 and count + limits >= t.counts[FEWEST_BY_SWEEPS]
 
 
 @inlined
@@ -275,7 +288,9 @@ def solve_and_judge(table, h, limits):
     """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
     t = touch_of(table)
     problem = problem_of(table)
-    if t.counts[LAW] == COUPLED:
+    if t.counts[BY_SWEEPS] != 0:
+        solve_by_sweeps(table, h, limits)
+    elif t.counts[LAW] == COUPLED:
         solve_coupled(contacts_of(table), problem, system_of(table), h, t.settings)
     else:
         solve_impacts(contacts_of(table), problem, system_of(table), h, t.settings)

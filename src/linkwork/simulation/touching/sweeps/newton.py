@@ -1,0 +1,288 @@
+"""Contact as a convex problem in velocities, by Newton's method; each iteration is one sweep over the tree.
+
+    min ½ |v - v_free|²_M + Σ ψ(J v)      γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25), nearest of the cone    (29)
+
+is smooth and strictly convex: Newton's method with a line search ends from anywhere. Outer iterations take out what it adds
+to the law: γ₀ ← γ the softness R (proximal point), shift ← μ |u_t| what sliding contacts part with (De Saxcé).
+
+Before and after each, steps of Newton's on Coulomb's law itself are tried: (26) in the place of P, γ₀ the last impulses,
+and a softness that falls with the residual. They find the impulses of the law in a few sweeps where the sets of contacts
+that press and slide are nearly right, redundant or not, but may go round in circles elsewhere: the best of them is kept.
+
+All of it goes on in the rows of contacts and limits. Impulses η that make the velocities u, M (v - v_free) = Jᵀη, are known
+at every moment, so that the slope along a step is a sum over rows and the line search needs no sweep:
+
+    slope(α) = Σ δu · ((1 - α) η + α η' - γ(u + α δu)),   δu = u' - u                                                 (30)
+"""
+
+import math
+
+from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.touching.arrays import sweeps_of
+from linkwork.simulation.touching.sweeps.linear import sweep
+from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, SWEEPS_MADE
+
+MOST_OUTER = 4
+MOST_INNER = 30  # sweeps of one outer iteration
+MOST_TRIALS = 20  # of a line search
+FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
+INNER = 1e-2  # of the largest impulse: how well (29) is solved
+SOFT = 1e-2  # softness in (29), of a contact's own response
+SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
+FINISHING = 12  # steps on the law itself
+PATIENCE = 4  # of them in a row that leave more than
+GAIN = 0.9  # of the least residual, after which no more are made
+LOST = 10.0  # residual at which they are given up
+SUFFICES = 1e-5  # residual that counts as converged: velocities are right to 2e-7 m/s where gravity acts for 2 ms
+LARGEST = 1e4  # of the impulses that would stop one contact alone: more do not make a residual small
+CONVEX, COULOMB = 0, 1
+BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
+
+
+@routine
+def solve_laws(table, count, limits, tolerance, most, has_friction):
+    """From `eta` and `u` to better ones; returns the residual of Coulomb's law.
+
+    has_friction: False for problems of normals alone, whose convex law is the law.
+    """
+    w = sweeps_of(table)
+    best = breach(table, count, limits, w.eta, w.u)
+    put_aside(w, count, limits, BEST)
+    if not best <= tolerance:
+        best = finish(table, count, limits, tolerance, best, best)
+    for _ in range(MOST_OUTER):
+        if best <= max(tolerance, SUFFICES) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
+            break
+        for c in range(count):
+            slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
+            w.shift[c] = w.friction[c] * slip if has_friction and w.ways[c] > 0 else 0.0
+        copy_rows(w.center, w.eta, count, limits)
+        descend(table, count, limits, INNER)
+        residual = breach(table, count, limits, w.eta, w.u)
+        if residual < best:
+            best = residual
+            put_aside(w, count, limits, BEST)
+        put_aside(w, count, limits, CONVEX_ONE)
+        found = finish(table, count, limits, tolerance, residual, best)
+        if not found < residual:
+            take_back(w, count, limits, CONVEX_ONE)
+        best = min(best, found)
+    take_back(w, count, limits, BEST)
+    return best
+
+
+@inlined
+def copy_rows(to, source, count, limits):
+    for r in range(3 * count + limits):
+        to[r] = source[r]
+
+
+@inlined
+def put_aside(w, count, limits, place):
+    for r in range(3 * count + limits):
+        w.kept[2 * place, r], w.kept[2 * place + 1, r] = w.eta[r], w.u[r]
+
+
+@inlined
+def take_back(w, count, limits, place):
+    for r in range(3 * count + limits):
+        w.eta[r], w.u[r] = w.kept[2 * place, r], w.kept[2 * place + 1, r]
+
+
+@routine
+def finish(table, count, limits, tolerance, residual, best):
+    """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
+
+    best: the least residual so far; what is better is put aside.
+    """
+    w = sweeps_of(table)
+    found, waited = residual, 0
+    put_aside(w, count, limits, FOUND)
+    for _ in range(FINISHING):
+        copy_rows(w.center, w.eta, count, limits)
+        evaluate(table, count, limits, COULOMB, min(max(math.sqrt(residual), HARDEST), SOFTEST))
+        step_right_side(w, count, limits)
+        sweep(table, count, limits)
+        copy_rows(w.u, w.u_new, count, limits)
+        copy_rows(w.eta, w.eta_new, count, limits)
+        residual = breach(table, count, limits, w.eta, w.u)
+        waited = 0 if residual < GAIN * found else waited + 1
+        if residual < found:
+            found = residual
+            put_aside(w, count, limits, FOUND)
+        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
+            break
+    take_back(w, count, limits, FOUND)
+    if found < best:
+        put_aside(w, count, limits, BEST)
+    return found
+
+
+@routine
+def descend(table, count, limits, tolerance):
+    """Newton's method with a line search on (29): `eta`, `u` and `gamma` agree to `tolerance` of the largest impulse."""
+    w = sweeps_of(table)
+    evaluate(table, count, limits, CONVEX, SOFT)
+    for _ in range(MOST_INNER):
+        if apart(w, count, limits) <= tolerance:
+            break
+        step_right_side(w, count, limits)
+        sweep(table, count, limits)
+        share = search_line(table, count, limits)
+        for r in range(3 * count + limits):
+            w.u[r] += share * (w.u_new[r] - w.u[r])
+            w.eta[r] += share * (w.eta_new[r] - w.eta[r])
+        evaluate(table, count, limits, CONVEX, SOFT)
+
+
+@inlined
+def apart(w, count, limits):
+    """The largest difference of the impulses that act and those that the law gives, of the largest."""
+    wrong, largest = 0.0, 0.0
+    for r in range(3 * count + limits):
+        wrong, largest = max(wrong, abs(w.eta[r] - w.gamma[r])), max(largest, abs(w.gamma[r]))
+    return wrong / largest if largest > 0.0 else wrong
+
+
+@routine
+def evaluate(table, count, limits, law, softness):
+    """`gamma` and its derivative at u; softness: of each contact's own response."""
+    w = sweeps_of(table)
+    for c in range(count):
+        r, ways = 3 * c, w.ways[c]
+        soft = 1.0 / (softness * w.soft[c])
+        n = w.center[r] - soft * w.u[r]
+        a = w.center[r + 1] - soft * w.u[r + 1] if ways > 0 else 0.0
+        b = w.center[r + 2] - soft * w.u[r + 2] if ways > 1 else 0.0
+        if ways < 0:
+            n = 0.0
+        mu = w.friction[c]
+        if law == CONVEX:
+            g, _, D = nearest_of_cone(mu, n - soft * w.shift[c], a, b)
+        else:
+            g, _, D = allowed_by_coulomb(mu, n, a, b)
+        w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
+        for k in range(9):
+            w.stiff[c, k] = soft * D[k]
+        if ways < 2:
+            leave_out(w, c, ways)
+    for k in range(limits):
+        r = 3 * count + k
+        soft = 1.0 / (softness * w.soft[count + k])
+        y = w.center[r] - soft * w.u[r]
+        w.gamma[r] = max(y, 0.0)
+        w.stiff[count + k, 0] = soft if y > 0.0 else 0.0
+
+
+@inlined
+def leave_out(w, c, ways):
+    """Tangents along which nothing moves carry no impulse."""
+    for k in range(3):
+        w.stiff[c, 6 + k], w.stiff[c, 3 * k + 2] = 0.0, 0.0
+        if ways < 1:
+            w.stiff[c, 3 + k], w.stiff[c, 3 * k + 1] = 0.0, 0.0
+    if ways < 0:
+        w.stiff[c, 0] = 0.0
+
+
+@inlined
+def step_right_side(w, count, limits):
+    """f = γ + G (u - u_free) of (27)"""
+    for c in range(count):
+        r = 3 * c
+        x, y, z = (
+            w.u[r] - w.free[r] - w.bias[r],
+            w.u[r + 1] - w.free[r + 1] - w.bias[r + 1],
+            w.u[r + 2] - w.free[r + 2] - w.bias[r + 2],
+        )
+        for e in range(3):
+            w.right[r + e] = (
+                w.gamma[r + e] + w.stiff[c, 3 * e] * x + w.stiff[c, 3 * e + 1] * y + w.stiff[c, 3 * e + 2] * z
+            )
+    for k in range(limits):
+        r = 3 * count + k
+        w.right[r] = w.gamma[r] + w.stiff[count + k, 0] * (w.u[r] - w.free[r] - w.bias[r])
+
+
+@routine
+def search_line(table, count, limits):
+    """Share of the step after which the slope (30) is small; all of it where it falls to the end."""
+    first = slope_along(table, count, limits, 0.0)
+    low, high, below = 0.0, 1.0, first
+    above = slope_along(table, count, limits, 1.0)
+    if not above > FLAT * abs(first):
+        return 1.0
+    share, side = 1.0, 0
+    for _ in range(MOST_TRIALS):
+        share = (low * above - high * below) / (above - below)
+        slope = slope_along(table, count, limits, share)
+        if abs(slope) <= FLAT * abs(first):
+            break
+        if slope > 0.0:
+            high, above = share, slope
+            below = 0.5 * below if side > 0 else below
+            side = 1
+        else:
+            low, below = share, slope
+            above = 0.5 * above if side < 0 else above
+            side = -1
+    return share
+
+
+@routine
+def slope_along(table, count, limits, share):
+    """(30)"""
+    w = sweeps_of(table)
+    slope = 0.0
+    for c in range(count):
+        r, ways = 3 * c, w.ways[c]
+        if ways < 0:
+            continue
+        soft, mu = 1.0 / (SOFT * w.soft[c]), w.friction[c]
+        x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
+        n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
+        a = w.center[r + 1] - soft * (w.u[r + 1] + share * y) if ways > 0 else 0.0
+        b = w.center[r + 2] - soft * (w.u[r + 2] + share * z) if ways > 1 else 0.0
+        g0, g1, g2 = nearest_in_cone(mu, n, a, b)
+        slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - g0)
+        slope += y * (w.eta[r + 1] + share * (w.eta_new[r + 1] - w.eta[r + 1]) - g1)
+        slope += z * (w.eta[r + 2] + share * (w.eta_new[r + 2] - w.eta[r + 2]) - g2)
+    for r in range(3 * count, 3 * count + limits):
+        x = w.u_new[r] - w.u[r]
+        y = w.center[r] - (w.u[r] + share * x) / (SOFT * w.soft[r - 2 * count])
+        slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - max(y, 0.0))
+    return slope
+
+
+@routine
+def breach(table, count, limits, impulse, u):
+    """How far impulses are from Coulomb's law with the velocities u, (24), relative to the largest.
+
+    The largest counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
+    """
+    w = sweeps_of(table)
+    wrong, largest, given = 0.0, 0.0, 0.0
+    for c in range(count):
+        r, mu, ways = 3 * c, w.friction[c], w.ways[c]
+        if ways < 0:
+            continue
+        rho = 1.0 / w.response[c]
+        x, y, z = impulse[r], impulse[r + 1], impulse[r + 2]
+        a, b = u[r + 1] if ways > 0 else 0.0, u[r + 2] if ways > 1 else 0.0
+        slip = math.sqrt(a * a + b * b)
+        p, q, s = nearest_in_cone(mu, x - rho * (u[r] + mu * slip), y - rho * a, z - rho * b)
+        off = math.sqrt((p - x) ** 2 + (q - y) ** 2 + (s - z) ** 2)
+        wrong = max(wrong, off) if off >= 0.0 else math.inf
+        largest = max(largest, abs(x))
+        given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])), rho * abs(w.free[r + 1]), rho * abs(w.free[r + 2]))
+    for k in range(limits):
+        r = 3 * count + k
+        rho = 1.0 / w.response[count + k]
+        off = abs(max(impulse[r] - rho * u[r], 0.0) - impulse[r])
+        wrong = max(wrong, off) if off >= 0.0 else math.inf
+        largest = max(largest, abs(impulse[r]))
+        given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])))
+    largest = min(largest, LARGEST * given)
+    return wrong / largest if largest > 0.0 else wrong

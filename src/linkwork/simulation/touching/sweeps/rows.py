@@ -1,0 +1,234 @@
+"""What a solve by sweeps is about: columns of joints, inertias, rows of contacts and limits, their own responses."""
+
+import math
+
+from linkwork.contact.contact_list import FRICTION, GAP, POINT, RESTITUTION
+from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
+from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, contact_axes, gap_left, normal_bias, shares_its_body
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import P_, S_D
+from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
+from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.moving import moving_of
+from linkwork.simulation.touching.answers import to_world
+from linkwork.simulation.touching.arrays import (
+    REST_SPEED,
+    SLACK,
+    contacts_of,
+    factor_of,
+    problem_of,
+    sweeps_of,
+    system_of,
+    touch_of,
+)
+from linkwork.simulation.touching.sweeps.between import find_paths_between, responses_between
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.points import push_of_row, speed_of_row
+from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
+from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric, scale3, sub3
+from linkwork.spatial.vectors import ZERO6, add6, dot6
+
+
+@routine
+def begin_sweeps(table, h, count, limits):
+    """Fills in everything that stays the same while `count` contacts and the near limits are solved for."""
+    w = sweeps_of(table)
+    w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
+    place_joints(table)
+    place_contacts(table, count)
+    measure_velocities(table, h, count, limits)
+    eliminate_alone(table)
+    measure_responses(table, count, limits)
+
+
+@routine
+def place_joints(table):
+    """Columns of freedoms, ways between bodies, inertias and armatures of the linkage as it stands."""
+    s = moving_of(table)
+    F = factor_of(table)
+    w = sweeps_of(table)
+    for i in range(s.tree.shape[0]):
+        R = load9(s.world, i, 0)
+        parent, j = s.tree[i, PARENT], s.tree[i, V]
+        r = matvec3(load9(s.world, parent, 0), load3(s.work, i, P_)) if parent >= 0 else ZERO3
+        store3(F.r, i, 0, r)
+        if s.tree[i, KIND] == HELICAL:
+            store6(F.S, j, 0, to_world(R, helical_twist(s.body, i)))
+        else:
+            for d in range(j, j + s.tree[i, DOF]):
+                store6(F.S, d, 0, to_world(R, load6(s.dof_work, d, S_D)))
+        store_block(w.rigid, i, rigid_block(R, load10(s.body, i, INERTIA)))
+    for j in range(s.v.shape[0]):
+        w.armature[j] = s.resistance[j, ARMATURE]
+
+
+@inlined
+def rigid_block(R, inertia):
+    """A rigid inertia as a 6x6 block in axes that R leads to."""
+    m = inertia[0]
+    x, y, z = matvec3(R, (inertia[1], inertia[2], inertia[3]))
+    A = rotate_symmetric(R, (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9]))
+    return (
+        (A[0], A[1], A[2], 0.0, -z, y),
+        (A[1], A[3], A[4], z, 0.0, -x),
+        (A[2], A[4], A[5], -y, x, 0.0),
+        (0.0, z, -y, m, 0.0, 0.0),
+        (-z, 0.0, x, 0.0, m, 0.0),
+        (y, -x, 0.0, 0.0, 0.0, m),
+    )
+
+
+@routine
+def place_contacts(table, count):
+    """Axes and arms of contacts; those between two bodies are listed."""
+    s = moving_of(table)
+    t = touch_of(table)
+    w = sweeps_of(table)
+    data = contacts_of(table).data
+    pairs = 0
+    for c in range(count):
+        n, a, b = contact_axes(data, c)
+        store3(w.axes, c, 0, n)
+        store3(w.axes, c, 3, a)
+        store3(w.axes, c, 6, b)
+        w.friction[c] = data[c, FRICTION]
+        for side in range(2):
+            i = t.carrier[c, side]
+            arm = sub3(load3(data, c, POINT), load3(s.world, i, 9)) if i >= 0 else ZERO3
+            store3(w.arm, c, 3 * side, arm)
+        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
+            w.between[pairs] = c
+            pairs += 1
+    w.counts[BETWEEN] = pairs
+
+
+@routine
+def measure_velocities(table, h, count, limits):
+    """Velocities of rows without contact, and biases, by (8)."""
+    s = moving_of(table)
+    t = touch_of(table)
+    w = sweeps_of(table)
+    contacts = contacts_of(table)
+    problem = problem_of(table)
+    slow, slack = t.settings[REST_SPEED], t.settings[SLACK]
+    for c in range(count):
+        before = 0.0
+        for e in range(3):
+            w.free[3 * c + e] = speed_of_row(t, w, c, e, t.twists)
+            w.bias[3 * c + e] = 0.0
+        for side in range(2):
+            i = t.carrier[c, side]
+            if i >= 0:
+                twist = to_world(load9(s.world, i, 0), load6(t.before, i, 0))
+                before += (1.0 - 2.0 * side) * along_row(w, c, 0, side, twist)
+        gap = gap_left(contacts.data[c, GAP], slack, shares_its_body(problem, count, c))
+        w.bias[3 * c] = normal_bias(gap, w.free[3 * c], before, contacts.data[c, RESTITUTION], h, slow)
+    for k in range(limits):
+        sign, j = problem.limit[k, SIGN], t.bound[k, 1]
+        row = 3 * count + k
+        w.free[row] = sign * s.v[j]
+        w.bias[row] = normal_bias(
+            problem.limit[k, LIMIT_GAP],
+            w.free[row],
+            sign * s.start_v[j],
+            problem.limit[k, LIMIT_RESTITUTION],
+            h,
+            slow,
+        )
+
+
+@inlined
+def along_row(w, c, e, side, twist):
+    """Speed of a contact's point on one side, along one of its axes."""
+    v = add3((twist[3], twist[4], twist[5]), cross3((twist[0], twist[1], twist[2]), load3(w.arm, c, 3 * side)))
+    return dot3(load3(w.axes, c, 3 * e), v)
+
+
+@routine
+def eliminate_alone(table):
+    """The linkage without contact, eliminated: responses to impulses are those of M."""
+    s = moving_of(table)
+    F = factor_of(table)
+    w = sweeps_of(table)
+    for i in range(s.tree.shape[0]):
+        store_block(F.block, i, load_block(w.rigid, i))
+    for j in range(s.v.shape[0]):
+        F.resistance[j] = w.armature[j]
+    if not factor_leaf_to_root(s.tree, F):
+        w.counts[IS_SINGULAR] = 1
+
+
+@routine
+def measure_responses(table, count, limits):
+    """How each contact answers its own impulses: softness, scale of residuals, and directions in which nothing moves."""
+    s = moving_of(table)
+    t = touch_of(table)
+    F = factor_of(table)
+    w = sweeps_of(table)
+    own_responses_root_to_leaf(s.tree, F)
+    if w.counts[BETWEEN] > 0:
+        find_paths_between(table)
+        responses_between(table, w.between, w.counts[BETWEEN])
+    pair = 0
+    for c in range(count):
+        K, alone = ZERO6, 0.0
+        for side in range(2):
+            if t.carrier[c, side] >= 0:
+                one = own_block(w, c, side, load_block(F.block, t.carrier[c, side]))
+                K = add6(K, one)
+        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
+            alone = K[0]
+            K = block_between(table, pair)
+            pair += 1
+        judge_response(w, c, K, alone)
+    for k in range(limits):
+        w.response[count + k] = F.Dinv[t.bound[k, 1]]
+        w.soft[count + k] = w.response[count + k]
+
+
+@inlined
+def own_block(w, c, side, X):
+    """Velocities of a contact's point on one side per impulse there: nn, n1, n2, 11, 12, 22."""
+    f0, f1, f2 = push_of_row(w, c, 0, side), push_of_row(w, c, 1, side), push_of_row(w, c, 2, side)
+    x0 = (dot6(X[0], f0), dot6(X[1], f0), dot6(X[2], f0), dot6(X[3], f0), dot6(X[4], f0), dot6(X[5], f0))
+    x1 = (dot6(X[0], f1), dot6(X[1], f1), dot6(X[2], f1), dot6(X[3], f1), dot6(X[4], f1), dot6(X[5], f1))
+    x2 = (dot6(X[0], f2), dot6(X[1], f2), dot6(X[2], f2), dot6(X[3], f2), dot6(X[4], f2), dot6(X[5], f2))
+    return dot6(f0, x0), dot6(f1, x0), dot6(f2, x0), dot6(f1, x1), dot6(f2, x1), dot6(f2, x2)
+
+
+@inlined
+def block_between(table, pair):
+    """The same of a contact between two bodies, number `pair` of those."""
+    G = system_of(table).G
+    r = 3 * pair
+    return G[r, r], G[r + 1, r], G[r + 2, r], G[r + 1, r + 1], G[r + 2, r + 1], G[r + 2, r + 2]
+
+
+@inlined
+def judge_response(w, c, K, alone):
+    """Softness of a contact from its response K; tangents are turned so that one without response is the second.
+
+    alone: the normal response of both sides, were each by itself; 0 against the world.
+    """
+    nn, _, _, k11, k12, k22 = K
+    w.response[c] = nn + k11 + k22
+    w.soft[c] = w.response[c] / 3.0
+    w.ways[c] = 2
+    if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
+        w.ways[c], w.soft[c], w.response[c] = -1, 1.0, 1.0
+        return
+    middle, radius = 0.5 * (k11 + k22), math.hypot(0.5 * (k11 - k22), k12)
+    least = NO_RESPONSE * w.response[c]
+    if middle - radius > least:
+        return
+    if middle + radius <= least:
+        w.ways[c] = 0
+        return
+    w.ways[c] = 1
+    p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)
+    size = math.hypot(p, q)
+    a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)
+    along = add3(scale3(p / size, a), scale3(q / size, b))
+    store3(w.axes, c, 3, along)
+    store3(w.axes, c, 6, cross3(load3(w.axes, c, 0), along))

@@ -1,0 +1,288 @@
+"""One solve by sweeps: from the contacts and limits of a step to the same results that `contact.solver.coupled` leaves."""
+
+import math
+
+from linkwork.contact.contact_list import GAP
+from linkwork.contact.solver.problem import (
+    CONTACTS,
+    CONVERGED,
+    ENERGY,
+    FREE,
+    LIMIT_GAP,
+    NEWTON_STEPS,
+    PENETRATION,
+    RESIDUAL,
+    SIGN,
+    SLIDE,
+    STICK,
+    SWEEPS,
+)
+from linkwork.contact.solver.pushing import PUSH_TOLERANCE
+from linkwork.core.jit import inlined, routine
+from linkwork.simulation.touching.arrays import (
+    CORRECTION,
+    MAX_SWEEPS,
+    SLACK,
+    TOLERANCE,
+    contacts_of,
+    problem_of,
+    sweeps_of,
+    system_of,
+    touch_of,
+)
+from linkwork.simulation.touching.sweeps.linear import answer_impulses
+from linkwork.simulation.touching.sweeps.memory import SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, solve_laws
+from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
+from linkwork.spatial.memory import load3, store3
+from linkwork.spatial.rotations import add3, cross3, dot3, scale3
+
+RIM = 1e-9  # relative: how near its rim an impulse is on the cone
+STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
+
+
+@routine
+def solve_by_sweeps(table, h, limits):
+    """Solves one step: results in problem.impulse, problem.push, contacts.impulse, system.report; True if it converged."""
+    t = touch_of(table)
+    w = sweeps_of(table)
+    problem = problem_of(table)
+    report = system_of(table).report
+    count = problem.slot.shape[0]
+    tolerance, most = t.settings[TOLERANCE], int(t.settings[MAX_SWEEPS])
+    enough = max(tolerance, SUFFICES)
+    begin_sweeps(table, h, count, limits)
+    start_warm(table, count, limits)
+    residual = solve_laws(table, count, limits, tolerance, most, True)
+    bounces = has_restitution(w, count, limits)
+    if bounces and not residual <= enough:
+        drop_restitution(w, count, limits)
+        start_cold(w, count, limits)
+        residual = solve_laws(table, count, limits, tolerance, most, True)
+        bounces = False
+    energy = energy_change(w, count, limits)
+    if bounces and not energy <= 0.0:
+        residual = max(residual, blend(table, count, limits, tolerance, most))
+    if not residual <= enough:
+        put_into_cones(table, count, limits)
+    energy = energy_change(w, count, limits)
+    if not energy <= 0.0:
+        energy = shorten(w, count, limits)
+    note_states(table, count, limits, tolerance)
+    store_results(table, count, limits)
+    gather(table, count, limits, w.eta, problem.impulse)
+    report[RESIDUAL], report[SWEEPS], report[NEWTON_STEPS] = residual, w.counts[SWEEPS_MADE], 0.0
+    report[CONVERGED] = 1.0 if residual <= enough else 0.0
+    report[ENERGY], report[CONTACTS] = energy, count
+    push_apart(table, h, count, limits)
+    return residual <= enough
+
+
+@routine
+def start_warm(table, count, limits):
+    """Begins from the impulses of the last step and the velocities that they make."""
+    w = sweeps_of(table)
+    contacts = contacts_of(table)
+    problem = problem_of(table)
+    any_impulse = False
+    for c in range(count):
+        f = load3(contacts.impulse, c, 0)
+        n = max(dot3(load3(w.axes, c, 0), f), 0.0) if w.ways[c] >= 0 else 0.0
+        a = dot3(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
+        b = dot3(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
+        w.eta[3 * c], w.eta[3 * c + 1], w.eta[3 * c + 2] = n, a, b
+        any_impulse = any_impulse or n > 0.0
+    for k in range(limits):
+        w.eta[3 * count + k] = problem.limit_impulse[k]
+        any_impulse = any_impulse or problem.limit_impulse[k] > 0.0
+    if any_impulse:
+        answer_impulses(table, count, limits, w.eta, w.u)
+        for r in range(3 * count + limits):
+            w.center[r] = w.eta[r]
+    else:
+        start_cold(w, count, limits)
+
+
+@inlined
+def start_cold(w, count, limits):
+    for r in range(3 * count + limits):
+        w.eta[r], w.center[r] = 0.0, 0.0
+        w.u[r] = w.free[r] + w.bias[r]
+
+
+@inlined
+def has_restitution(w, count, limits):
+    found = False
+    for r in range(3 * count + limits):
+        found = found or w.bias[r] < 0.0
+    return found
+
+
+@inlined
+def drop_restitution(w, count, limits):
+    for r in range(3 * count + limits):
+        w.u[r] += max(w.bias[r], 0.0) - w.bias[r]
+        w.bias[r] = max(w.bias[r], 0.0)
+
+
+@inlined
+def energy_change(w, count, limits):
+    """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (13)"""
+    total = 0.0
+    for r in range(3 * count + limits):
+        total += 0.5 * w.eta[r] * (w.free[r] + w.u[r] - w.bias[r])
+    return total
+
+
+@routine
+def blend(table, count, limits, tolerance, most):
+    """Moves impulses that make energy towards those without restitution, as far as needed; returns their residual."""
+    w = sweeps_of(table)
+    rows = 3 * count + limits
+    keep = system_of(table).y
+    keep_u = system_of(table).u
+    for r in range(rows):
+        keep[r], keep_u[r] = w.eta[r], w.u[r] - w.bias[r]
+    drop_restitution(w, count, limits)
+    residual = solve_laws(table, count, limits, tolerance, most, True)
+    dull, slope, curve = energy_change(w, count, limits), 0.0, 0.0
+    for r in range(rows):
+        now = w.u[r] - w.bias[r]
+        x, y = keep[r] - w.eta[r], keep_u[r] - now
+        slope += 0.5 * (x * (w.free[r] + now) + w.eta[r] * y)
+        curve += 0.5 * x * y
+    share = 0.0  # dull + slope t + curve t² ≤ 0 for the largest t in [0, 1]
+    root = slope * slope - 4.0 * curve * min(dull, 0.0)
+    if curve > 0.0 and root >= 0.0:
+        share = min(max((-slope + math.sqrt(root)) / (2.0 * curve), 0.0), 1.0)
+    for r in range(rows):
+        w.u[r] += share * (keep_u[r] + w.bias[r] - w.u[r])
+        w.eta[r] += share * (keep[r] - w.eta[r])
+    return residual
+
+
+@routine
+def put_into_cones(table, count, limits):
+    """Impulses of a solve that did not converge obey the laws of impulses, and velocities follow them."""
+    w = sweeps_of(table)
+    for c in range(count):
+        r = 3 * c
+        w.eta[r] = max(w.eta[r], 0.0)
+        size, most = math.hypot(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
+        if size > most:
+            w.eta[r + 1], w.eta[r + 2] = w.eta[r + 1] * (most / size), w.eta[r + 2] * (most / size)
+    for r in range(3 * count, 3 * count + limits):
+        w.eta[r] = max(w.eta[r], 0.0)
+    eliminate_alone(table)
+    answer_impulses(table, count, limits, w.eta, w.u)
+
+
+@routine
+def shorten(w, count, limits):
+    """Scales impulses down until they make no energy; cones keep what is scaled. Returns the change of energy."""
+    first, second = 0.0, 0.0
+    for r in range(3 * count + limits):
+        first += w.eta[r] * w.free[r]
+        second += 0.5 * w.eta[r] * (w.u[r] - w.bias[r] - w.free[r])
+    share = min(max(-first / second, 0.0), 1.0) if second > 0.0 else 0.0
+    for r in range(3 * count + limits):
+        start = w.free[r] + w.bias[r]
+        w.eta[r] *= share
+        w.u[r] = start + share * (w.u[r] - start)
+    return share * (first + share * second)
+
+
+@routine
+def note_states(table, count, limits, tolerance):
+    """Free, sticking or sliding; contacts on the rim of their cones slide only where bodies do."""
+    w = sweeps_of(table)
+    state = system_of(table).state
+    scale = 0.0
+    for c in range(count):
+        scale = max(scale, w.response[c] * w.eta[3 * c])
+    for c in range(count):
+        r = 3 * c
+        size, most = math.hypot(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
+        speed = math.hypot(w.u[r + 1], w.u[r + 2])
+        state[c] = STICK
+        if not w.eta[r] > 0.0:
+            state[c] = FREE
+        elif size >= (1.0 - RIM) * most and speed > STILL * tolerance * scale:
+            state[c] = SLIDE
+
+
+@routine
+def store_results(table, count, limits):
+    """Impulses in world axes, for the next step and for the report."""
+    w = sweeps_of(table)
+    contacts = contacts_of(table)
+    problem = problem_of(table)
+    for c in range(count):
+        store3(contacts.impulse, c, 0, impulse_of(w, c))
+    for k in range(limits):
+        problem.limit_impulse[k] = w.eta[3 * count + k]
+
+
+@inlined
+def impulse_of(w, c):
+    n = scale3(w.eta[3 * c], load3(w.axes, c, 0))
+    return add3(n, add3(scale3(w.eta[3 * c + 1], load3(w.axes, c, 3)), scale3(w.eta[3 * c + 2], load3(w.axes, c, 6))))
+
+
+@routine
+def gather(table, count, limits, impulse, out):
+    """Impulses on the touched bodies and coordinates."""
+    w = sweeps_of(table)
+    problem = problem_of(table)
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for c in range(count):
+        f = impulse_of(w, c)
+        for side in range(2):
+            slot = problem.slot[c, side]
+            if slot >= 0:
+                g = f if side == 0 else scale3(-1.0, f)
+                n = cross3(load3(w.arm, c, 3 * side), g)
+                for e in range(3):
+                    out[6 * slot + e] += n[e]
+                    out[6 * slot + 3 + e] += g[e]
+    for k in range(limits):
+        out[problem.limit_at[k]] += problem.limit[k, SIGN] * impulse[3 * count + k]
+
+
+@routine
+def push_apart(table, h, count, limits):
+    """Pseudo impulses that take penetration back, normal only, by the same method.   (14)"""
+    t = touch_of(table)
+    w = sweeps_of(table)
+    data = contacts_of(table).data
+    problem = problem_of(table)
+    part, slack = t.settings[CORRECTION], t.settings[SLACK]
+    deepest = 0.0
+    for c in range(count):
+        deepest = max(deepest, -data[c, GAP])
+    system_of(table).report[PENETRATION] = deepest
+    deepest = max(deepest - slack, 0.0)
+    for k in range(limits):
+        deepest = max(deepest, -problem.limit[k, LIMIT_GAP])
+    if not (deepest > 0.0 and part > 0.0):
+        for k in range(problem.push.shape[0]):
+            problem.push[k] = 0.0
+        return
+    for c in range(count):
+        gap = data[c, GAP]
+        if gap < 0.0:
+            gap = min(gap + slack, 0.0)
+        w.friction[c] = 0.0
+        for e in range(3):
+            w.free[3 * c + e], w.bias[3 * c + e] = 0.0, 0.0
+        w.bias[3 * c] = part * gap / h if gap < 0.0 else gap / h
+    for k in range(limits):
+        gap = problem.limit[k, LIMIT_GAP]
+        w.free[3 * count + k] = 0.0
+        w.bias[3 * count + k] = part * gap / h if gap < 0.0 else gap / h
+    start_cold(w, count, limits)
+    solve_laws(table, count, limits, PUSH_TOLERANCE, int(t.settings[MAX_SWEEPS]), False)
+    for r in range(3 * count + limits):
+        w.eta[r] = max(w.eta[r], 0.0)
+    gather(table, count, limits, w.eta, problem.push)
