@@ -43,6 +43,7 @@ from linkwork.simulation.touching.arrays import (
     KINETIC_END,
     KINETIC_START,
     POWER_START,
+    PUSH_SHAPE,
     PUSH_WORK,
     TAKEN_BACK,
     TOP_KINETIC,
@@ -82,7 +83,7 @@ def open_balance(table):
             kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
     t.balance[KINETIC_START], t.balance[BY_FORCES], t.balance[ENERGY_START] = kinetic, by_forces, kinetic + potential
     t.balance[POWER_START] = power_of_loads(s, True, t)
-    t.balance[PUSH_WORK] = 0.0
+    t.balance[PUSH_WORK], t.balance[PUSH_SHAPE] = 0.0, 0.0
 
 
 @inlined
@@ -117,7 +118,7 @@ def judge_balance(table, h):
         gain -= work_done(table, s, t, h)
     gain -= ROUNDING * size
     b[GAIN], b[KINETIC_END] = gain, kinetic
-    return OK if gain <= GROSS * (b[KINETIC_START] + b[BY_FORCES]) else CONTACT_GAINS
+    return OK if gain - b[PUSH_SHAPE] <= GROSS * (b[KINETIC_START] + b[BY_FORCES]) else CONTACT_GAINS
 
 
 @routine
@@ -197,14 +198,18 @@ def note_push(s, t, moved, way):
 
 @routine
 def measure_push(table, h):
-    """The same where bodies are far inside each other, exactly: the energy at the end of the step with the push less that
-    without it, springs and the inertia at another shape included. Leaves q as it was. u: velocities with the push."""
+    """The same where bodies are far inside each other, exactly and with springs: the potential energy at the end of the
+    step with the push less that without it. Leaves q as it was. u: velocities with the push.
+
+    Kinetic energy that comes with another shape is not work of the push, and is taken back by (26).
+    """
     s = moving_of(table)
+    b = touch_of(table).balance
     integrate(s.tree, s.start_q, s.u, h, s.q)
-    kinetic, potential = energies(table)
-    with_push = kinetic + potential
+    moving, with_push = energies(table)
     integrate(s.tree, s.start_q, s.v, h, s.q)
-    kinetic, potential = energies(table)
-    touch_of(table).balance[PUSH_WORK] += max(with_push - kinetic - potential, 0.0)
+    kinetic, without = energies(table)
+    b[PUSH_WORK] += max(with_push - without, 0.0)
+    b[PUSH_SHAPE] += max(moving - kinetic, 0.0)
     for k in range(s.q.shape[0]):
         s.q[k] = s.start_q[k]
