@@ -127,7 +127,7 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
             if table.body[t] >= 0:
                 meets_elsewhere = slide > SLIDES * min(size_of(table, s), size_of(table, t))
             else:
-                meets_elsewhere = A[0] != SPHERE and away > SLIDES * size_of(table, s)
+                meets_elsewhere = A[0] != SPHERE and away > size_of(table, s)
             if touches and meets_elsewhere:
                 query[MEETING] = min(query[MEETING], time)
 
