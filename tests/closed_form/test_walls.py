@@ -1,4 +1,4 @@
-"""Nothing passes a thin wall: rods, plates, cubes, spinning balls and bullets against 1 mm, at steps far longer than that."""
+"""Nothing passes a thin wall: rods, plates, cubes, spinning balls and bullets against 1 mm, in long steps."""
 
 from __future__ import annotations
 

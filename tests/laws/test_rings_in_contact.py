@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.helpers.contact_setups import G, KINDS, simulate
+from tests.helpers.contact_setups import KINDS, G, simulate
 
 import linkwork as lw
 
@@ -56,7 +56,7 @@ def test_a_closed_ring_lands_and_lies(kind, links, tilt, damping):
 
 
 def test_bodies_that_a_loop_joins_do_not_touch():
-    """As bodies along a joint of the tree do not: the rods of a ring overlap at every hinge, also at the one that closes it."""
+    """As bodies along a joint of the tree do not: the rods of a ring overlap at every hinge."""
     start, model = ring(6, 0.0)
     sim = lw.FullDynamics(model, start, contact=lw.Contact())
     sim.step(1e-3)

@@ -2,9 +2,9 @@
 
     I w + ½ h w x I w = L,    R⁺ = R cay(h w),    I w⁺ = cay(h w)ᵀ L = I w - ½ h w x I w                             (6)
 
-all in the axes of the start, I about the centre of mass. Then |I w⁺| = |L|, and the energy is the same because w is at right
-angles to w x I w. cay(h w) turns about w by 2 atan(½ h |w|). Euler's rule would do for a body that turns about one of its main
-axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only a wild spin
+all in the axes of the start, I about the centre of mass. Then |I w⁺| = |L|, and the energy is the same because w is at
+right angles to w x I w. cay(h w) turns about w by 2 atan(½ h |w|). Euler's rule would do for a body that turns about one of
+its main axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only a wild spin
 about its thin axis can make up for.
 """
 
@@ -44,7 +44,8 @@ def unmet(inertia, w, L, h):
 def mean_turn(inertia, w, L, h):
     """The rotation vector over h of (6). w: angular velocity at the end of the step.
 
-    Where a body turns so far that (6) is not solved, it turns about L by what w says: that leaves L and the energy too. Newton's method, columns of the derivative I + ½ h (w x I · - (I w) x ·) by Cramer's rule.
+    Where a body turns so far that (6) is not solved, it turns about L by what w says: that leaves L and the energy
+    too. Newton's method, columns of the derivative I + ½ h (w x I · - (I w) x ·) by Cramer's rule.
     """
     size = math.sqrt(dot3(L, L))
     Iw = symvec3(inertia, w)
