@@ -4,8 +4,8 @@
 
 all in the axes of the start, I about the centre of mass. Then |I w⁺| = |L|, and the energy is the same because w is at
 right angles to w x I w. cay(h w) turns about w by 2 atan(½ h |w|). Euler's rule would do for a body that turns about one of
-its main axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only a wild
-spin about its thin axis can make up for.
+its main axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only
+a wild spin about its thin axis can make up for.
 """
 
 import math
