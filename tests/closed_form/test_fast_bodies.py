@@ -92,7 +92,7 @@ def test_two_fast_bodies_with_faces_meet_with_all_their_points(kind):
     sim = simulate(kind, model, lw.State(q, v), contact=lw.Contact(friction=0.0))
     before = sim.momentum
     sim.step(1e-2)
-    assert len(sim.contacts) == 4
+    assert sum(x.gap < 1e-3 for x in sim.contacts) == 4  # corners behind them are followed too
     twists = lw.body_twists(model, sim.state, frame="world")
     assert np.abs(twists[:, :3]).max() * 0.1 > 1.0  # they overlap by a part of their faces: both turn
     assert twists[:, 3].sum() == pytest.approx(-60.0, rel=SOLVED)

@@ -338,3 +338,18 @@ def test_an_empty_linkage_is_a_model_of_nothing():
     model = lw.Linkage("nothing").compile()
     assert (model.n_bodies, model.nq, model.nv, model.depth) == (0, 0, 0, 0)
     assert lw.forward_dynamics(model, model.random_state(0)).shape == (0,)
+
+
+def test_gravity_that_is_set_later_is_checked_when_the_linkage_compiles():
+    """Whole numbers will do; what is not three numbers is refused by name."""
+    linkage = lw.Linkage("stone")
+    linkage.add_body("stone", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
+    linkage.gravity = (0, 0, 0)
+    model = linkage.compile()
+    assert model.gravity.dtype == float
+    sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler")
+    sim.step(1e-3)
+    assert (sim.state.v == 0.0).all()
+    linkage.gravity = (0, float("nan"), 0)
+    with pytest.raises(lw.ModelError, match="gravity is"):
+        linkage.compile()

@@ -101,9 +101,9 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
     """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
 
     Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
-    body that slides past. But one that is not a ball would turn on from now by what it gets when it is there. Two bodies share
-    the point between theirs, which keeps their momentum; where its lever would be another one than when they meet, or a body
-    comes from afar, query[MEETING] says when that is [s], so that the step can be cut there.
+    body that slides past. But one that is not a ball would turn on from now by what it gets when it is there. Two bodies
+    share the point between theirs, which keeps their momentum; where its lever would be another one than when they meet, or
+    a body comes from afar, query[MEETING] says when that is [s], so that the step can be cut there.
     """
     margin = query[MARGIN]
     hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch, gap, n)
@@ -111,9 +111,7 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
         later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
         touches = count > 0
-        if (
-            not touches
-        ):  # the search ended on its way, held up by a corner that stays near: what is near then comes next
+        if not touches:  # held up by a corner that stays near, the search ended on its way: what is near comes next
             count, n, _ = contact_points(table.vertices, later_a, later_b, margin + reach, scratch)
         if count > 0 and sweeps(query, reach):
             far = margin + COMING * reach
@@ -129,7 +127,7 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
             if table.body[t] >= 0:
                 meets_elsewhere = slide > SLIDES * min(size_of(table, s), size_of(table, t))
             else:
-                meets_elsewhere = A[0] != SPHERE and away > SLIDES * size_of(table, s)
+                meets_elsewhere = A[0] != SPHERE and away > size_of(table, s)
             if touches and meets_elsewhere:
                 query[MEETING] = min(query[MEETING], time)
 

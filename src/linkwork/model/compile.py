@@ -23,7 +23,7 @@ from linkwork.model.loops import loop_faults, placed_loops
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.order import depth_first_order
 from linkwork.model.shapes import Shape
-from linkwork.spatial.pose import Pose
+from linkwork.spatial.pose import Pose, vector3
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -207,7 +207,8 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
     screws = pack_screws(joints, tree, body)
 
     dof, rest, limits = pack_options(joints, tree, int(nq.sum()), int(nv.sum()))
-    arrays = ModelArrays(tree, body, screws, dof, rest, np.array(linkage.gravity))
+    gravity = vector3(linkage.gravity, f"gravity of linkage '{linkage.name}'")  # it may have been set since
+    arrays = ModelArrays(tree, body, screws, dof, rest, np.array(gravity))
     for array in (*arrays, limits):
         array.setflags(write=False)
     names = tuple(draft.bodies[i].name for i in kept)

@@ -2,10 +2,10 @@
 
     I w + ½ h w x I w = L,    R⁺ = R cay(h w),    I w⁺ = cay(h w)ᵀ L = I w - ½ h w x I w                             (6)
 
-all in the axes of the start, I about the centre of mass. Then |I w⁺| = |L|, and the energy is the same because w is at right
-angles to w x I w. cay(h w) turns about w by 2 atan(½ h |w|). Euler's rule would do for a body that turns about one of its main
-axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only a wild spin
-about its thin axis can make up for.
+all in the axes of the start, I about the centre of mass. Then |I w⁺| = |L|, and the energy is the same because w is at
+right angles to w x I w. cay(h w) turns about w by 2 atan(½ h |w|). Euler's rule would do for a body that turns about one of
+its main axes. A thin rod that spins about itself is another matter: an error of its direction is a part of L that only
+a wild spin about its thin axis can make up for.
 """
 
 import math
@@ -16,6 +16,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3, symvec3
 NO_TURN = 1e-12  # of L: a smaller w x I w h turns nothing
 MOST_ITERATIONS = 8
 SOLVED = 1e-13  # of L
+ROUGH = 1e-8  # of L: what is not met better is not solved
 
 
 @inlined
@@ -41,9 +42,10 @@ def unmet(inertia, w, L, h):
 
 @routine
 def mean_turn(inertia, w, L, h):
-    """The rotation vector over h of (6); h w where that has no solution near the angular velocity w at the end of the step.
+    """The rotation vector over h of (6). w: angular velocity at the end of the step.
 
-    Newton's method, columns of the derivative I + ½ h (w x I · - (I w) x ·) by Cramer's rule.
+    Where a body turns so far that (6) is not solved, it turns about L by what w says: that leaves L and the energy
+    too. Newton's method, columns of the derivative I + ½ h (w x I · - (I w) x ·) by Cramer's rule.
     """
     size = math.sqrt(dot3(L, L))
     Iw = symvec3(inertia, w)
@@ -64,8 +66,8 @@ def mean_turn(inertia, w, L, h):
         x = add3(x, scale3(scale, (dot3(left, bc), dot3(left, cross3(c, a)), dot3(left, cross3(a, b)))))
         left = unmet(inertia, x, L, h)
     speed = math.sqrt(dot3(x, x))
-    if not dot3(left, left) <= 1e-16 * size * size or not speed > 0.0:
-        return scale3(h, w)
+    if not dot3(left, left) <= ROUGH * ROUGH * size * size or not speed > 0.0:
+        return scale3(h * dot3(w, L) / (size * size), L)
     return scale3(2.0 * math.atan(0.5 * h * speed) / speed, x)
 
 

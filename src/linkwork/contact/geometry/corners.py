@@ -1,7 +1,8 @@
 """Corners that come next: of two solids that touch, those whose corners a fast turn could bring onto the other's face.
 
-A rod that touches a wall with one end sweeps the other one onto it, within a step if it is fast. Corners move on arcs about the
-centre of mass, which bend away from a wall on the other side of them: one for which gap + h u_n ≥ 0 is kept does not pass,
+A rod that touches a wall with one end sweeps the other one onto it, within a step if it is fast. Corners move on arcs
+about the centre of mass, which bend away from a wall on the other side of them: one
+for which gap + h u_n ≥ 0 is kept does not pass,
 however far it is when the step begins.
 """
 
