@@ -128,7 +128,8 @@ def reaching(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "with a posture", lw.reach(m, start, {names[0]: place}, prefer=start, restarts=0).misses[names[0]].way < 1e-8
     center = lw.center_of_mass(m, start)
     yield "centre", lw.reach(m, start, center_of_mass=center + 0.01, max_iterations=1, restarts=0).state.q
-    yield "velocity", lw.reach_velocity(m, start, targets, twists={m.body_names[0]: rng.normal(size=6)})
+    twists = {m.body_names[0]: rng.normal(size=6)}
+    yield "velocity", lw.reach_velocity(m, start, targets, twists=twists, damping=1e-2)
     line = place + np.linspace(0, 0.01, 3)[:, None]
     for follows in (False, True):
         path = lw.follow(m, start, line, body=names[0], body_follows=follows, max_iterations=1)

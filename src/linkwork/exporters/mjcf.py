@@ -70,7 +70,7 @@ def _bodies(linkage: Linkage, world: ET.Element, assets: ET.Element, lost: list[
     _sites(world, WORLD, Pose(), frames)
     while waiting:
         body, parent = waiting.pop()
-        element = ET.SubElement(parent, "body", name=body.name, **_place(body.placement))
+        element = ET.SubElement(parent, "body", {"name": body.name} | _place(body.placement))
         _joints(element, body)
         if not body.inertia.is_massless:
             xx, xy, xz, yy, yz, zz = body.inertia.moments
@@ -85,7 +85,7 @@ def _bodies(linkage: Linkage, world: ET.Element, assets: ET.Element, lost: list[
 def _sites(element: ET.Element, name: str, pose: Pose, frames: dict[str, list[tuple[str, Pose]]]) -> None:
     """Frames on a body, and frames on these."""
     for frame, inner in frames.get(name, []):
-        ET.SubElement(element, "site", name=frame, **_place(pose @ inner))
+        ET.SubElement(element, "site", {"name": frame} | _place(pose @ inner))
         _sites(element, frame, pose @ inner, frames)
 
 
@@ -128,7 +128,7 @@ def _geom(element: ET.Element, assets: ET.Element, shape: Shape, pose: Pose, nam
     if isinstance(shape, HeightField):
         lost.append(f"height field '{name}'")
         return
-    made = ET.SubElement(element, "geom", **_place(place))
+    made = ET.SubElement(element, "geom", _place(place))
     if isinstance(shape, Box):
         made.attrib |= {"type": "box", "size": written(edge / 2 for edge in shape.size)}
     elif isinstance(shape, Sphere):
