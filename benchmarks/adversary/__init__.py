@@ -28,6 +28,9 @@ SHARES = {
     "recordings": 0.03,
     "commands": 0.04,
     "molecules": 0.04,
+    "sweeps": 0.05,
+    "shapes": 0.05,
+    "threads": 0.02,
 }
 BORDERS = tuple(SHARES)
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000

@@ -315,6 +315,30 @@ def molecules(rng: random.Random) -> str:
     return judged(lambda: calls[name](value))
 
 
+def sweeps(rng: random.Random) -> str:
+    """Folders of sweeps that were changed: an error, or the same contents."""
+    from . import more_borders
+
+    try:
+        return TAKEN if more_borders.sweep_folder(rng, folder()) else DIFFERENT
+    except lw.LinkworkError:
+        return REFUSED
+
+
+def shapes(rng: random.Random) -> str:
+    """Shapes and meshes on bodies and in the world."""
+    from . import more_borders
+
+    return judged(lambda: more_borders.mesh_or_shape(rng, folder()))
+
+
+def threads(rng: random.Random) -> str:
+    """Objects that several threads share."""
+    from . import more_borders
+
+    return TAKEN if more_borders.shared_by_threads(rng) else DIFFERENT
+
+
 BORDERS: dict[str, Callable[[random.Random], str]] = {
     "files": files,
     "scenes": scenes,
@@ -323,6 +347,9 @@ BORDERS: dict[str, Callable[[random.Random], str]] = {
     "recordings": recordings,
     "commands": commands,
     "molecules": molecules,
+    "sweeps": sweeps,
+    "shapes": shapes,
+    "threads": threads,
 }
 
 

@@ -221,8 +221,17 @@ def test_the_tree_is_searched_and_its_names_are_text():
     linkage.add_body("<b>hip</b>", joint=lw.Revolute((0, 0, 1)), inertia=inertia)
     linkage.add_body("Knee", "<b>hip</b>", lw.Revolute((0, 0, 1)), inertia=inertia)
     model = linkage.compile()
-    assert tree_lines(model) == ([(0, "<b>hip</b>"), (1, "Knee")], 0)
-    assert tree_lines(model, "knee") == ([(1, "Knee")], 0)
+    assert tree_lines(model) == ([(0, "<b>hip</b>"), (0, "Knee")], 0)
+    assert tree_lines(model, "knee") == ([(0, "Knee")], 0)
     assert tree_lines(model, most=1) == ([(0, "<b>hip</b>")], 1)
     assert "<b>" not in tree_html(model)
+    assert {depth for depth, _ in tree_lines(lw.library.chain(50).compile())[0]} == {0}  # one column for a chain
+    assert max(depth for depth, _ in tree_lines(lw.library.binary_tree(7).compile())[0]) >= 2
     assert "no body" in tree_html(model, "elbow")
+
+
+def test_speeds_of_a_page():
+    from linkwork.viewer.speeds import SPEEDS, speed_of
+
+    assert [speed_of(word, 3.0) for word in SPEEDS] == [float(word) for word in SPEEDS]
+    assert {speed_of(odd, 3.0) for odd in ("-1", "nan", None, 7, [])} == {3.0}  # a page may send anything

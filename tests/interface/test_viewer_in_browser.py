@@ -95,7 +95,7 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         page.mouse.down()
         page.mouse.move(x - 60, y - 40, steps=8)
         assert wait_for(lambda: np.linalg.norm(live.hand.force) > 0.0)
-        assert wait_for(lambda: page.get_by_text("the hand feels").is_visible())
+        assert wait_for(lambda: page.get_by_text("felt by the hand").is_visible())
         red = lambda: ((picture(page) - [230, 60, 30])[:, :560] ** 2).sum(axis=2) < 120**2  # noqa: E731
         assert wait_for(lambda: red().sum() > 30)  # the arrow
         np.testing.assert_array_equal(sim.state.q, before)  # paused: nothing moves yet
@@ -113,7 +113,7 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         assert (now - place) @ pull > 0.1 * np.linalg.norm(target - place)
         page.mouse.up()
         assert wait_for(lambda: sim.loads == ())
-        assert wait_for(lambda: not page.get_by_text("the hand feels").is_visible())
+        assert wait_for(lambda: not page.get_by_text("felt by the hand").is_visible())
 
         page.reload()  # and opened a second time: both see the same
         page.get_by_role("button", name="Play").wait_for(timeout=LONG)

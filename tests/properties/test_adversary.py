@@ -12,7 +12,8 @@ from tests.helpers import proteins
 import linkwork as lw
 
 SEED = 1
-CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120}
+CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120,
+         "sweeps": 150, "shapes": 250, "threads": 40}  # fmt: skip
 
 
 @pytest.mark.parametrize("border", CASES)

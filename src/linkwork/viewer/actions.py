@@ -32,7 +32,7 @@ class Actions:
         if not hasattr(sim, "apply_spring"):
             return
         weight = float(sim.model.mass.sum()) * max(float(np.linalg.norm(sim.model.gravity)), 1.0)
-        with gui.add_folder("Act on the chosen body", expand_by_default=False):
+        with gui.add_folder("Selected body", expand_by_default=False):
             self._force = gui.add_vector3("Force [N]", (0.0, 0.0, float(np.round(PUSH * weight, 3))), step=0.001)
             names = ["Fix", "Release", "Push"]
             self._buttons(gui, "Body", names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,18 @@ NONE = "(none)"
 
 
 def tree_lines(model: Model, pattern: str = "", most: int = MOST_LINES) -> tuple[list[tuple[int, str]], int]:
-    """Bodies whose name contains `pattern`, as (depth, name) with parents first, and how many more there are."""
+    """Bodies whose name contains `pattern`, as (depth, name) with parents first, and how many more there are.
+
+    The depth counts branches above a body, not links: a chain stays in one column.
+    """
     wanted = pattern.strip().casefold()
     found: list[tuple[int, str]] = []
     more = 0
     depth: list[int] = []
-    for i, above in enumerate(model.parent.tolist()):
-        depth.append(0 if above < 0 else depth[above] + 1)
+    parents = model.parent.tolist()
+    children = Counter(parents)
+    for i, above in enumerate(parents):
+        depth.append(0 if above < 0 else depth[above] + (children[above] > 1))
         if wanted in model.body_names[i].casefold():
             if len(found) < most:
                 found.append((depth[i], model.body_names[i]))
@@ -53,7 +59,7 @@ class BodyList:
         self._is_telling = False
         with gui.add_folder("Bodies", expand_by_default=False):
             self._search = gui.add_text("Search", "")
-            self._list = gui.add_dropdown("Chosen", self._names(""), initial_value=NONE)
+            self._list = gui.add_dropdown("Selected", self._names(""), initial_value=NONE)
             self._about = gui.add_markdown("Click a body, or choose one here.")
             self._tree = gui.add_html(tree_html(model))
         self._search.on_update(self._searched)

@@ -24,6 +24,7 @@ from linkwork.viewer.hand import Hand
 from linkwork.viewer.menu import Menu
 from linkwork.viewer.plots import Plots
 from linkwork.viewer.pointing import Sight, grabbed, pointed_at, sight
+from linkwork.viewer.speeds import SPEEDS, speed_of
 from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
@@ -65,12 +66,10 @@ class Live:
         self._status = gui.add_markdown("")
         self._play = gui.add_button("Play", icon="player-play")
         self._play.on_click(lambda event: self.do(self.toggle))
-        row = gui.add_button_group("Move on", ("Step", "10", "Reset"))
+        row = gui.add_button_group("Step", ("1", "10", "Reset"))
         row.on_click(lambda event: self.do(self._move_on(row.value)))
-        speed = gui.add_slider(
-            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
-        )
-        speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
+        speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
+        speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
         size = gui.add_number("Step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))
         self._add_sliders(gui)
@@ -308,13 +307,18 @@ class Live:
         self._felt.visible = self._bar.visible = self.hand.is_holding
         if self.hand.is_holding:
             pull, felt = float(np.linalg.norm(self.hand.force)), self.hand.felt
-            self._felt.content = f"the hand feels **{felt:.3g} N** and pulls with {pull:.3g} N"
+            self._felt.content = f"Pull: **{pull:.3g} N**, felt by the hand: {felt:.3g} N"
             self._bar.value = 100.0 * min(1.0, felt / self.hand.most)
         if hasattr(self, "plots"):
             self.plots.add(sim.time, {**sim.scalars(), "step_time": 1e6 * self._step_time})
             self.plots.draw(time.perf_counter())
         many = "" if active is None else f", {len(active):,} of {sim.model.n_bodies:,} joints active"
-        self._status.content = f"t = **{sim.time:.4g} s**, step {sim.steps_done:,}{many}"
+        pace = f", real-time factor {self._pace():.2g}" if self.is_playing and self._step_time > 0.0 else ""
+        self._status.content = f"t = **{sim.time:.4g} s**, step {sim.steps_done:,}{many}{pace}"
+
+    def _pace(self) -> float:
+        """Simulated over real time: as asked for, or what the computer can do."""
+        return min(self.speed, self.h / self._step_time)
 
 
 def inner(sim: Any) -> Any:

@@ -17,6 +17,7 @@ from linkwork.viewer.colors import SECOND, by_depth
 from linkwork.viewer.drawing import Drawing
 from linkwork.viewer.pieces import Pieces, pieces_of
 from linkwork.viewer.plots import LINES
+from linkwork.viewer.speeds import SPEEDS, speed_of
 from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
@@ -118,10 +119,8 @@ class Playback:
         row.on_click(lambda event: self.step(1 if row.value == ">" else -1))
         loop = gui.add_checkbox("Loop", True)
         loop.on_update(lambda event: setattr(self, "is_looping", bool(loop.value)))
-        speed = gui.add_slider(
-            "Speed 10^", -3.0, 2.0, 0.1, 0.0, hint="powers of ten: 0 is real time, -1 ten times slower"
-        )
-        speed.on_update(lambda event: setattr(self, "speed", 10.0 ** float(speed.value)))
+        speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
+        speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
         if self._events:
             jump = gui.add_button_group("Event", ("previous", "next"))
             jump.on_click(lambda event: self.jump(1 if jump.value == "next" else -1))
@@ -135,7 +134,7 @@ class Playback:
     def _add_plots(self) -> None:
         known = {**self.recording.reports, **self.recording.scalars}
         x = np.asarray(self.recording.times, dtype=float)
-        with self.server.gui.add_folder("Plots", expand_by_default=False):
+        with self.server.gui.add_folder("Plots"):
             for name, (title, color, is_log) in LINES.items():
                 y = np.asarray(known.get(name, []), dtype=float)
                 if y.size != x.size or x.size < 2 or not np.isfinite(y).any():

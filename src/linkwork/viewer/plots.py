@@ -26,7 +26,7 @@ class Plots:
         self._time: deque[float] = deque(maxlen=POINTS)
         self._values: dict[str, deque[float]] = {}
         self._plots: dict[str, Any] = {}
-        self._folder = gui.add_folder("Plots", expand_by_default=False)
+        self._folder = gui.add_folder("Plots")
         self._drawn_at = -1.0
 
     def add(self, time: float, scalars: dict[str, float]) -> None:

@@ -23,6 +23,7 @@ from linkwork.viewer.pieces import COARSE_FROM, pieces_of
 
 SCREEN = 1000.0  # [pixels] height of the picture of a page that has not said it yet
 LOOKS = 0.2  # [s] between two pictures for a camera that moves
+LEGEND = "Orange: bodies on active joints. Grey: rigid parts. Other colours run from the base to the tips."
 
 
 class Stage:
@@ -142,7 +143,8 @@ class Stage:
     def add_look(self) -> None:
         """Checkboxes of the layers."""
         gui = self.server.gui
-        with gui.add_folder("Look", expand_by_default=False):
+        with gui.add_folder("Display", expand_by_default=False):
+            gui.add_markdown(LEGEND)
             ground = gui.add_checkbox("Ground", True)
             ground.on_update(lambda event: setattr(self.grid, "visible", ground.value))
             for name, words in Layers.NAMES.items():
