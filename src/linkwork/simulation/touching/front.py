@@ -24,6 +24,7 @@ from linkwork.errors import LinkworkWarning, StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.siblings import without_siblings
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -62,6 +63,8 @@ class Touching:
     """
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
+        if contact is not None:
+            contact = without_siblings(model, contact)
         self.model, self.contact = model, contact
         self._has_told_of_turns = False
         self.finder: Finder | None = None
