@@ -11,7 +11,6 @@ from linkwork.adaptive.measures import MEASURES, bound_of
 from linkwork.adaptive.quasi_statics import floor
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 
-
 KINDS = ("revolute", "prismatic", "universal", "spherical", "planar")
 
 
