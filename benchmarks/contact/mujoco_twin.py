@@ -28,7 +28,7 @@ class MujocoTwin:
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.memory = 256 << 20
         self.friction = scene.given["contact"]["friction"]
-        own = not scene.given["contact"]["self_contact"]
+        own = not scene.given["contact"].get("self_contact", True)
         twins: list[Any] = []
         for i in range(model.n_bodies):
             twins.append(self._add_body(spec, model, i, twins))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
@@ -228,6 +229,10 @@ def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     within.solve()
     within.refine(0.0)
     yield "within a deadline", within.acceleration
+    compared = Comparison()
+    compared.begin(within, 1, 1.0, 1.0)
+    compared.finish()
+    assert compared.difference() is not None
     chain = lw.library.chain(4).compile()
     rest = lw.QuasiStatics(chain, chain.state([0.4, 0.3, 0.2, 0.1]), tolerance=1e-3)
     rest.settle()

@@ -29,7 +29,8 @@ FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
 WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
-OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said nothing about them
+OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said too little about them
+MOST_GROWTH = 8.0  # times as many: it said nothing
 OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was measured
 FEARED = 1e-3  # or this part of what the estimate says; seen between two loads: 66 times, and 3e-5 of the estimate
 LEAST_BODIES = 64  # of a comparison per step, or as many as joints were computed: a part of what the step costs
@@ -55,11 +56,13 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     if doubt <= NEGLIGIBLE * size(sim._run, sim.measure) or (is_looked_into and _is_small(sim, suspected, goal)):
         return suspected
     comparison = sim._comparison
-    if is_known and joints <= OTHER_JOINTS * known[JOINTS]:
-        before = max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
+    growth = max(1.0, joints / max(1.0, known[JOINTS]))
+    if is_known and growth <= MOST_GROWTH:
+        before = growth * growth * max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
         likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
         if goal is None or _is_small(sim, likely, goal):
-            if not (is_fresh or comparison.is_running):  # it is old: another is made, a few bodies per step
+            is_due = not is_fresh or growth > OTHER_JOINTS
+            if is_due and not comparison.is_running:  # another is made, a few bodies per step
                 comparison.begin(sim, joints, total, largest)
             return likely
     comparison.begin(sim, joints, total, largest)

@@ -27,6 +27,7 @@ from linkwork.model.model import Model
 from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
+from linkwork.simulation.touching.siblings import without_siblings
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
@@ -72,6 +73,8 @@ class Touching:
     """
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
+        if contact is not None:
+            contact = without_siblings(model, contact)
         self.model, self.contact = model, contact
         self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None

@@ -1,0 +1,59 @@
+"""Bodies on one parent that are drawn into each other: named once, left out, without a cost per step."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import linkwork as lw
+
+
+def fork(gap: float, parent: str = "hub") -> lw.Linkage:
+    """Two rods of radius 0.05 m side by side on a hub, their axes `gap` apart."""
+    linkage = lw.Linkage("fork")
+    linkage.add_body("hub", "world", lw.Free(), lw.Pose(), lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
+    for k, name in enumerate(("left", "right")):
+        rod = lw.Capsule(0.05, 0.3, placement=lw.Pose((0, 0, -0.2)))
+        place = lw.Pose(((k - 0.5) * gap, 0.0, 0.0))
+        part = lw.Inertia.box(1.0, (0.1, 0.1, 0.3)).at(lw.Pose((0, 0, -0.2)))
+        linkage.add_body(name, parent, lw.Revolute((0, 1, 0)), place, part, shapes=[rod])
+    return linkage
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_siblings_that_overlap_at_zero_coordinates_are_named_and_left_out(make):
+    model = fork(0.04).compile()
+    with pytest.warns(lw.LinkworkWarning, match="'left' and 'right'") as told:
+        sim = make(model, model.neutral(), contact=lw.Contact())
+    assert len(told) == 1
+    sim.step(1e-3, 20)
+    assert not sim.contacts
+    assert sim.state.q[7:] == pytest.approx([0.0, 0.0], abs=1e-9)  # nothing pushes them apart
+
+
+def test_siblings_that_are_drawn_apart_touch():
+    model = fork(0.2).compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    sim.set_effort("left", [-5.0])
+    sim.set_effort("right", [5.0])
+    sim.step(1e-3, 400)
+    assert {frozenset((c.body, c.other)) for c in sim.contacts} == {frozenset(("left", "right"))}
+
+
+def test_bodies_of_the_world_are_no_siblings():
+    """Two bodies that begin inside each other in the world are pushed apart, as before."""
+    model = fork(0.04, parent="world").compile()
+    with pytest.warns(lw.LinkworkWarning, match="inside each other"):
+        lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+
+
+def test_pairs_that_are_ignored_already_are_not_named():
+    linkage = fork(0.04)
+    linkage.ignore_contact.append(("left", "right"))
+    model = linkage.compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
