@@ -19,7 +19,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import planning, responses
+from . import planning, problems, responses
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -35,11 +35,14 @@ MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 LEAST_STATES = 1e4  # per second, of a planner
 QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
-PARTS = ("scenes", "grown", "active", "responses", "planning")
+PARTS = ("scenes", "grown", "active", "responses", "planning", "problems")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", choices=PARTS, help="which part (all)")
+    parser.add_argument(
+        "--problems", action="store_const", const="problems", dest="case", help="only solvers on problems"
+    )
     parser.add_argument("--scene", choices=[case.scene for case in CASES], help="which scene (all)")
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="folder of the pictures (out)")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
@@ -57,6 +60,8 @@ def run(options: argparse.Namespace) -> TableReport:
         of_responses(report, options)
     if options.case in (None, "planning"):
         of_planning(report, options)
+    if options.case in (None, "problems"):
+        of_problems(report, options)
     if any(result["case"] == "active" for result in report.results):
         report.notes.append(save_plot(report.results, options.out))
     if options.page is not None:
@@ -242,3 +247,21 @@ def of_planning(report: TableReport, options: argparse.Namespace) -> None:
         rate = found[f"{name}_per_s"]
         wanted = f"≥ {LEAST_STATES:,.0f} per second"
         report.requirements.append(Requirement(f"states: {words}", rate, "per second", wanted, rate >= LEAST_STATES))
+
+
+def of_problems(report: TableReport, options: argparse.Namespace) -> None:
+    """Both solvers of contact on the same problems, made anew from seeds."""
+    rows = []
+    for name, run, begin, between, number in problems.all_scenes(options.quick):
+        if options.scene is not None and not name.startswith(options.scene):
+            continue
+        progress(f"problems: {name}")
+        found = problems.judged(run, begin, between, number)
+        report.results.append({"case": "problems", "scene": name, **found})
+        for solver in problems.SOLVERS:
+            rows.append([
+                name, f"{found['contacts']:.0f}", solver, f"{found['missed'][solver]} of {number}",
+                duration(found["time_s"][solver]), duration(found["worst_s"][solver]), f"{found['sweeps'][solver]:.1f}",
+            ])  # fmt: skip
+    columns = ["problems of", "contacts", "solver", "not converged", "step, median", "worst", "sweeps"]
+    report.add_table("problems", "One step from the same state and warm start by each solver", columns, rows)
