@@ -19,7 +19,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import campaign, planning, responses
+from . import campaign, planning, problems, responses
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -35,13 +35,16 @@ MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 LEAST_STATES = 1e4  # per second, of a planner
 QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
-PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign")
+PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "problems")
 QUICK_SCENES = 3
 MOST_GAINED, MOST_OPEN = 1e-3, 0.01  # of random scenes that gain energy; of steps whose solves do not converge
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", choices=PARTS, help="which part (all)")
+    parser.add_argument(
+        "--problems", action="store_const", const="problems", dest="case", help="only solvers on problems"
+    )
     parser.add_argument("--scene", choices=[case.scene for case in CASES], help="which scene (all)")
     parser.add_argument(
         "--scenes", metavar="N", type=int, default=100, help="how many random scenes of the campaign (100)"
@@ -64,6 +67,8 @@ def run(options: argparse.Namespace) -> TableReport:
         of_planning(report, options)
     if options.case in (None, "campaign"):
         of_campaign(report, options)
+    if options.case in (None, "problems"):
+        of_problems(report, options)
     if any(result["case"] == "active" for result in report.results):
         report.notes.append(save_plot(report.results, options.out))
     if options.page is not None:
@@ -282,3 +287,21 @@ def of_campaign(report: TableReport, options: argparse.Namespace) -> None:
     report.requirements.append(
         Requirement("random scenes: unconverged steps", 100 * share, "%", f"≤ {MOST_OPEN:.0%}", share <= MOST_OPEN)
     )
+
+
+def of_problems(report: TableReport, options: argparse.Namespace) -> None:
+    """Both solvers of contact on the same problems, made anew from seeds."""
+    rows = []
+    for name, run, begin, between, number in problems.all_scenes(options.quick):
+        if options.scene is not None and not name.startswith(options.scene):
+            continue
+        progress(f"problems: {name}")
+        found = problems.judged(run, begin, between, number)
+        report.results.append({"case": "problems", "scene": name, **found})
+        for solver in problems.SOLVERS:
+            rows.append([
+                name, f"{found['contacts']:.0f}", solver, f"{found['missed'][solver]} of {number}",
+                duration(found["time_s"][solver]), duration(found["worst_s"][solver]), f"{found['sweeps'][solver]:.1f}",
+            ])  # fmt: skip
+    columns = ["problems of", "contacts", "solver", "not converged", "step, median", "worst", "sweeps"]
+    report.add_table("problems", "One step from the same state and warm start by each solver", columns, rows)

@@ -64,6 +64,38 @@ def test_both_solvers_agree(kind, seed):
     assert contacts >= 3
 
 
+def planar_chain(axis):
+    """A chain of balls that hangs from the world and swings about one axis onto a floor: contacts slide along a line."""
+    linkage = lw.Linkage("planar")
+    along = np.cross(axis, (0.0, 0.0, 1.0)) / np.linalg.norm(axis)
+    for i in range(8):
+        place = lw.Pose(tuple(0.12 * along)) if i else lw.Pose((0.0, 0.0, 0.3))
+        parent = f"ball_{i - 1}" if i else "world"
+        inertia = lw.Inertia.sphere(1.0, 0.05).at(lw.Pose(tuple(0.12 * along)))
+        ball = lw.Sphere(0.05, placement=lw.Pose(tuple(0.12 * along)))
+        linkage.add_body(f"ball_{i}", parent, lw.Revolute(axis, damping=0.01), place, inertia, shapes=[ball])
+    linkage.add_obstacle("floor", lw.Plane())
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (1.0, 2.0, 0.0), (-0.3, 1.0, 0.0)])
+def test_both_solvers_agree_where_contacts_slide_along_lines(axis):
+    model = planar_chain(axis)
+    contact = lw.Contact(friction=0.4, correction=0.0)
+    sim = by(lw.FullDynamics(model, model.neutral(), contact=contact), ALWAYS)
+    compared = 0
+    for _ in range(60):
+        sim.advance(1e-3, 9)
+        other = by(copy.deepcopy(sim), NEVER)
+        reports = sim.step(1e-3), other.step(1e-3)
+        if reports[0].contact.contacts and not any(report.contact.not_converged for report in reports):
+            compared += 1
+            scale = max(0.01, float(np.abs(other.state.v).max()))
+            is_exact = reports[0].contact.residual <= contact.tolerance
+            assert np.abs(sim.state.v - other.state.v).max() <= (1e-3 if is_exact else 3e-2) * scale
+    assert compared >= 10
+
+
 @pytest.mark.filterwarnings("ignore:model .pile. begins with bodies inside")
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_are_those_of_the_plain_form(seed):

@@ -3,13 +3,13 @@
 Contact and friction take energy, gravity and springs store it, loads, motors and given efforts bring it in. What is left is
 made by the integrator, where the step is too long for the motion:
 
-    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (26)
-    Σ gain  ≤  MOST_GAINED max T                                                                                   (27)
+    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (32)
+    Σ gain  ≤  MOST_GAINED max T                                                                                   (33)
 
 T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest; W: the most that
 loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
-not grow with what a failing solve does. A step that breaks (26) is made in shorter parts. Small gains add up whatever the
-length: what is beyond (27), a sum that losses pay for, is taken back from the velocities.
+not grow with what a failing solve does. A step that breaks (32) is made in shorter parts. Small gains add up whatever the
+length: what is beyond (33), a sum that losses pay for, is taken back from the velocities.
 Theory: docs/theory/contact.md.
 """
 
@@ -57,7 +57,7 @@ from linkwork.spatial.vectors import dot6, sub6
 GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
 MOST_GAINED = 0.008  # part of the largest kinetic energy lately, of all steps together
 FADING = 0.999  # of that largest one, per step
-ROUNDS = 2  # of (27): how much of the energy is not momentum is known after the first
+ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
 ROUNDING = 1e-9  # of the energies that are compared
 
@@ -102,7 +102,7 @@ def power_of_loads(s, is_start, t):
 
 @routine
 def judge_balance(table, h):
-    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (26) allows.
+    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (32) allows.
 
     Leaves what it certainly gained, and the kinetic energy, in `balance`.
     """
@@ -124,7 +124,7 @@ def judge_balance(table, h):
 @routine
 def settle_balance(table):
     """After a step that is kept: what was gained in all goes no further than a part of the kinetic energy; the rest is
-    taken back from velocities within the linkage, momentum of floating trees stays.   (27)"""
+    taken back from velocities within the linkage, momentum of floating trees stays.   (33)"""
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
@@ -201,7 +201,7 @@ def measure_push(table, h):
     """The same where bodies are far inside each other, exactly and with springs: the potential energy at the end of the
     step with the push less that without it. Leaves q as it was. u: velocities with the push.
 
-    Kinetic energy that comes with another shape is not work of the push, and is taken back by (26).
+    Kinetic energy that comes with another shape is not work of the push, and is taken back by (32).
     """
     s = moving_of(table)
     b = touch_of(table).balance

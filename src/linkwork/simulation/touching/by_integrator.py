@@ -4,7 +4,7 @@ A step in which nothing meets is the integrator's own, of its order. Where bodie
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
 rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one.
 
-    gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (25)  theory/contact.md
+    gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
 """
 
 import math
@@ -182,7 +182,7 @@ def first_meeting(table, h, count, soon):
 
 @inlined
 def time_to_meet(gap, before, after, h):
-    """(25): [s] from the gap and its rates at the ends of h; zero for what touches and does not part."""
+    """(31): [s] from the gap and its rates at the ends of h; zero for what touches and does not part."""
     if gap <= 0.0:
         return 0.0 if before + after <= 0.0 else math.inf
     bend = 2.0 * (after - before) / h

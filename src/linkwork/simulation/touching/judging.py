@@ -5,7 +5,7 @@ with. Against these velocities
 
     every number is finite,
     λᵀ(u_free + ½ Δu) ≤ 0: impulses make no energy,
-    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                            (28)
+    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                            (34)
 
 are looked at. The residual is a speed: what a contact would have to change its velocity by, over the largest velocity with
 which contacts and limits met before they acted. That one cannot grow with impulses that do.
@@ -45,7 +45,7 @@ from linkwork.spatial.rotations import dot3
 MADE = 1e-6  # of the energy that impulses exchange: more than this is made, or the solver's matrix is not the linkage's
 NOTHING, LONG_AGO = 1e-12, 1e-3  # of the kinetic energy now, and of the largest lately: energies below are rounding
 ROUNDING = 1e-13  # of what impulses exchange that cancel each other
-AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (28) may be, which another rule measures
+AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (34) may be, which another rule measures
 LARGEST_CHECKED = 600  # rows of a matrix whose pivots are looked at where a solve did not converge
 
 
@@ -113,7 +113,7 @@ def velocities_after(s, t, x, problem, limits):
 
 @routine
 def residual_of_laws(contacts, count, problem, system):
-    """(28): relative to the largest velocity of a contact or limit that would have closed, or acts."""
+    """(34): relative to the largest velocity of a contact or limit that would have closed, or acts."""
     G, y = system.G, system.y
     wrong, met = 0.0, 0.0
     for i in range(count):

@@ -65,6 +65,8 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
+MOST_PAIRS = 8  # contacts between two bodies, of a solve by sweeps: each is three unknowns beside the tree
+BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -211,7 +213,7 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    t.counts[BY_SWEEPS] = 1 if is_for_sweeps(t, x, count, limits) else 0
+    t.counts[BY_SWEEPS] = 1 if is_for_sweeps(s, t, x, count, limits) else 0
     if t.counts[BY_SWEEPS] != 0:
         unmark_paths(table)
     else:
@@ -220,9 +222,16 @@ def pose_problem(table, count, limits):
 
 
 @inlined
-def is_for_sweeps(t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts are many, and no loop couples bodies."""
-    return t.counts[LAW] == COUPLED and x.ends.shape[0] == 0 and count + limits >= t.counts[FEWEST_BY_SWEEPS]
+def is_for_sweeps(s, t, x, count, limits):
+    """Whether the solve is made by sweeps over the tree: where contacts are many for its size, few of them couple two
+    bodies, and no loop does. A threshold of one asks for sweeps wherever they can be made."""
+    fewest = t.counts[FEWEST_BY_SWEEPS]
+    if t.counts[LAW] != COUPLED or x.ends.shape[0] > 0 or count + limits < fewest:
+        return False
+    pairs = 0
+    for c in range(count):
+        pairs += t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0
+    return fewest <= 1 or (pairs <= MOST_PAIRS and BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0])
 
 
 @inlined

@@ -215,7 +215,12 @@ def solve_between(table):
             for q in range(n):
                 A[r, q] = g0 * G[3 * k, q] + g1 * G[3 * k + 1, q] + g2 * G[3 * k + 2, q]
             A[r, r] += 1.0
-            system.x[r] = w.right[3 * c + e] - (g0 * u0 + g1 * u1 + g2 * u2)
+            largest = 0.0  # stiffness may differ by many orders between contacts: rows are made of one size
+            for q in range(n):
+                largest = max(largest, abs(A[r, q]))
+            for q in range(n):
+                A[r, q] /= largest
+            system.x[r] = (w.right[3 * c + e] - (g0 * u0 + g1 * u1 + g2 * u2)) / largest
     if not eliminate(A, system.x, n):
         w.counts[IS_SINGULAR] = 1
     for k in range(count):

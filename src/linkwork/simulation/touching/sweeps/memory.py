@@ -19,7 +19,8 @@ class Sweeps(NamedTuple):
     arm: Float2  # (c, 6)   from the origins of bodies a and b to the point [m]
     friction: Float1  # (c,)
     ways: Int1  # (c,)     tangents along which anything moves: 0, 1 (the first) or 2; -1 where not even the normal does
-    soft: Float1  # (c + l,) its mean response, of which softness is a part [1/kg]
+    soft: Float1  # (c + l,) normal response of each contact and limit, of which softness is a part [1/kg]
+    soft_along: Float1  # (c,)     the same of its tangents
     response: Float1  # (c + l,) sum of its responses: what a residual is scaled by [1/kg]
     shift: Float1  # (c,)     De Saxcé's term μ |u_t| of the outer iteration [m/s]
     free: Float1  # (R,)     velocities without contact
@@ -54,6 +55,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int) -> Sweep
         friction=np.zeros(contacts),
         ways=np.zeros(contacts, dtype=np.int64),
         soft=np.zeros(contacts + limits),
+        soft_along=np.zeros(contacts),
         response=np.zeros(contacts + limits),
         shift=np.zeros(contacts),
         free=np.zeros(rows),

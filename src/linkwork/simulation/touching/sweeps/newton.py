@@ -1,6 +1,6 @@
 """Contact as a convex problem in velocities, by Newton's method; each iteration is one sweep over the tree.
 
-    min ½ |v - v_free|²_M + Σ ψ(J v)      γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25), nearest of the cone    (29)
+    min ½ |v - v_free|²_M + Σ ψ(J v)      γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25), nearest in the norm R  (29)
 
 is smooth and strictly convex: Newton's method with a line search ends from anywhere. Outer iterations take out what it adds
 to the law: γ₀ ← γ the softness R (proximal point), shift ← μ |u_t| what sliding contacts part with (De Saxcé).
@@ -23,6 +23,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.linear import sweep
 from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, SWEEPS_MADE
+from linkwork.spatial.memory import store9
 
 MOST_OUTER = 4
 MOST_INNER = 30  # sweeps of one outer iteration
@@ -36,7 +37,7 @@ PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
 LOST = 10.0  # residual at which they are given up
 SUFFICES = 1e-5  # residual that counts as converged: velocities are right to 2e-7 m/s where gravity acts for 2 ms
-LARGEST = 1e4  # of the impulses that would stop one contact alone: more do not make a residual small
+LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 CONVEX, COULOMB = 0, 1
 BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
 
@@ -152,28 +153,50 @@ def evaluate(table, count, limits, law, softness):
     w = sweeps_of(table)
     for c in range(count):
         r, ways = 3 * c, w.ways[c]
-        soft = 1.0 / (softness * w.soft[c])
-        n = w.center[r] - soft * w.u[r]
-        a = w.center[r + 1] - soft * w.u[r + 1] if ways > 0 else 0.0
-        b = w.center[r + 2] - soft * w.u[r + 2] if ways > 1 else 0.0
         if ways < 0:
-            n = 0.0
-        mu = w.friction[c]
+            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = 0.0, 0.0, 0.0
+            for k in range(9):
+                w.stiff[c, k] = 0.0
+            continue
+        x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
+        n = w.center[r] - x * w.u[r]
+        a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
+        b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
         if law == CONVEX:
-            g, _, D = nearest_of_cone(mu, n - soft * w.shift[c], a, b)
+            p, q = math.sqrt(x), math.sqrt(y)
+            g, _, D = nearest_of_cone(w.friction[c] * p / q, (n - x * w.shift[c]) / p, a / q, b / q)
+            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = p * g[0], q * g[1], q * g[2]
+            store9(w.stiff, c, 0, scaled_block(D, (p, q), (p, q)))
         else:
-            g, _, D = allowed_by_coulomb(mu, n, a, b)
-        w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
-        for k in range(9):
-            w.stiff[c, k] = soft * D[k]
+            g, _, D = allowed_by_coulomb(w.friction[c], n, a, b)
+            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
+            store9(w.stiff, c, 0, scaled_block(D, (1.0, 1.0), (x, y)))
         if ways < 2:
             leave_out(w, c, ways)
     for k in range(limits):
         r = 3 * count + k
-        soft = 1.0 / (softness * w.soft[count + k])
-        y = w.center[r] - soft * w.u[r]
+        x = 1.0 / (softness * w.soft[count + k])
+        y = w.center[r] - x * w.u[r]
         w.gamma[r] = max(y, 0.0)
-        w.stiff[count + k, 0] = soft if y > 0.0 else 0.0
+        w.stiff[count + k, 0] = x if y > 0.0 else 0.0
+
+
+@inlined
+def scaled_block(D, left, right):
+    """Rows of D times left, columns times right: factors of the normal and of both tangents."""
+    p, q = left
+    x, y = right
+    return (
+        p * x * D[0],
+        p * y * D[1],
+        p * y * D[2],
+        q * x * D[3],
+        q * y * D[4],
+        q * y * D[5],
+        q * x * D[6],
+        q * y * D[7],
+        q * y * D[8],
+    )
 
 
 @inlined
@@ -183,8 +206,6 @@ def leave_out(w, c, ways):
         w.stiff[c, 6 + k], w.stiff[c, 3 * k + 2] = 0.0, 0.0
         if ways < 1:
             w.stiff[c, 3 + k], w.stiff[c, 3 * k + 1] = 0.0, 0.0
-    if ways < 0:
-        w.stiff[c, 0] = 0.0
 
 
 @inlined
@@ -240,15 +261,16 @@ def slope_along(table, count, limits, share):
         r, ways = 3 * c, w.ways[c]
         if ways < 0:
             continue
-        soft, mu = 1.0 / (SOFT * w.soft[c]), w.friction[c]
+        soft, along = 1.0 / (SOFT * w.soft[c]), 1.0 / (SOFT * w.soft_along[c])
+        p, q = math.sqrt(soft), math.sqrt(along)
         x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
         n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
-        a = w.center[r + 1] - soft * (w.u[r + 1] + share * y) if ways > 0 else 0.0
-        b = w.center[r + 2] - soft * (w.u[r + 2] + share * z) if ways > 1 else 0.0
-        g0, g1, g2 = nearest_in_cone(mu, n, a, b)
-        slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - g0)
-        slope += y * (w.eta[r + 1] + share * (w.eta_new[r + 1] - w.eta[r + 1]) - g1)
-        slope += z * (w.eta[r + 2] + share * (w.eta_new[r + 2] - w.eta[r + 2]) - g2)
+        a = w.center[r + 1] - along * (w.u[r + 1] + share * y) if ways > 0 else 0.0
+        b = w.center[r + 2] - along * (w.u[r + 2] + share * z) if ways > 1 else 0.0
+        g0, g1, g2 = nearest_in_cone(w.friction[c] * p / q, n / p, a / q, b / q)
+        slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - p * g0)
+        slope += y * (w.eta[r + 1] + share * (w.eta_new[r + 1] - w.eta[r + 1]) - q * g1)
+        slope += z * (w.eta[r + 2] + share * (w.eta_new[r + 2] - w.eta[r + 2]) - q * g2)
     for r in range(3 * count, 3 * count + limits):
         x = w.u_new[r] - w.u[r]
         y = w.center[r] - (w.u[r] + share * x) / (SOFT * w.soft[r - 2 * count])

@@ -29,6 +29,8 @@ from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric, scale3, sub3
 from linkwork.spatial.vectors import ZERO6, add6, dot6
 
+UNLIKE = 30.0  # times its response: what a direction may be softer by than others of its contact
+
 
 @routine
 def begin_sweeps(table, h, count, limits):
@@ -37,9 +39,9 @@ def begin_sweeps(table, h, count, limits):
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
     place_joints(table)
     place_contacts(table, count)
-    measure_velocities(table, h, count, limits)
     eliminate_alone(table)
-    measure_responses(table, count, limits)
+    measure_responses(table, count, limits)  # turns tangents, so that velocities come after it
+    measure_velocities(table, h, count, limits)
 
 
 @routine
@@ -213,17 +215,18 @@ def judge_response(w, c, K, alone):
     """
     nn, _, _, k11, k12, k22 = K
     w.response[c] = nn + k11 + k22
-    w.soft[c] = w.response[c] / 3.0
+    w.soft[c] = min(w.response[c] / 3.0, UNLIKE * nn)
+    w.soft_along[c] = min(w.response[c] / 3.0, UNLIKE * 0.5 * (k11 + k22))
     w.ways[c] = 2
     if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
-        w.ways[c], w.soft[c], w.response[c] = -1, 1.0, 1.0
+        w.ways[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
         return
     middle, radius = 0.5 * (k11 + k22), math.hypot(0.5 * (k11 - k22), k12)
     least = NO_RESPONSE * w.response[c]
     if middle - radius > least:
         return
     if middle + radius <= least:
-        w.ways[c] = 0
+        w.ways[c], w.soft_along[c] = 0, w.soft[c]
         return
     w.ways[c] = 1
     p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)

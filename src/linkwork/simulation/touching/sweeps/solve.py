@@ -32,7 +32,7 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
 from linkwork.simulation.touching.sweeps.memory import SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.newton import SUFFICES, solve_laws
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
 from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
@@ -63,8 +63,8 @@ def solve_by_sweeps(table, h, limits):
     energy = energy_change(w, count, limits)
     if bounces and not energy <= 0.0:
         residual = max(residual, blend(table, count, limits, tolerance, most))
-    if not residual <= enough:
-        put_into_cones(table, count, limits)
+    put_into_cones(table, count, limits)
+    residual = breach(table, count, limits, w.eta, w.u) if not bounces else residual
     energy = energy_change(w, count, limits)
     if not energy <= 0.0:
         energy = shorten(w, count, limits)
@@ -163,7 +163,7 @@ def blend(table, count, limits, tolerance, most):
 
 @routine
 def put_into_cones(table, count, limits):
-    """Impulses of a solve that did not converge obey the laws of impulses, and velocities follow them."""
+    """Impulses obey the laws of impulses to the last bit, and velocities are those that they make, by M alone."""
     w = sweeps_of(table)
     for c in range(count):
         r = 3 * c

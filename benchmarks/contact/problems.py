@@ -1,0 +1,151 @@
+"""Problems of contact on which solvers are judged, made anew from seeds.
+
+A scene runs; every so many steps it is copied, once per solver, and each copy makes the next step: the same contacts, the
+same warm start. What is compared is that step: the iterations of its solve, and whether it converged. The processor time is
+that of the step after it: the memory of a copy is new to the processor in its first one.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.simulation.touching import arrays as ta
+
+from .scenes import CASES, CLOCK, adaptive, full, read
+
+SOLVERS = {"matrix": 10**9, "sweeps": 1}  # contacts from which on a solve is made by sweeps over the tree
+STEP = 2e-3  # [s] of the linkages made here
+FRICTION = 0.6
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A simulation and how it goes on by so many steps."""
+
+    sim: Any
+    h: float
+    advance: Callable[[int], Any]
+
+
+def branched_trees(seed: int, trees: int = 4, joints: int = 20) -> lw.Linkage:
+    """Floating trees of capsules that fall on each other."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("trees")
+    shape = lw.Capsule(0.02, 0.08, placement=lw.Pose((0.06, 0, 0), rpy=(0, math.pi / 2, 0)))
+    inertia = lw.Inertia.box(0.1, (0.12, 0.03, 0.03)).at(lw.Pose((0.06, 0, 0)))
+    for k in range(trees):
+        for i in range(joints + 1):
+            joint = lw.Revolute(tuple(rng.normal(size=3)), damping=1e-3, limits=(-1.0, 1.0)) if i else lw.Free()
+            parent = f"link_{k}_{rng.integers(max(0, i - 4), i)}" if i else "world"
+            place = lw.Pose((0.12, 0, 0), rpy=tuple(0.5 * rng.normal(size=3))) if i else lw.Pose((0, 0, 0.3 + 0.15 * k))
+            linkage.add_body(f"link_{k}_{i}", parent, joint, place, inertia, shapes=[shape])
+    linkage.add_obstacle("floor", lw.Plane())
+    return linkage
+
+
+def falling(linkage: lw.Linkage, friction: float = FRICTION) -> Runner:
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact(friction=friction))
+    return Runner(sim, STEP, lambda n: sim.advance(STEP, n))
+
+
+def crawling_snake(joints: int) -> Runner:
+    """A snake of hinges whose motors send a wave along it, on a floor: two contacts per link."""
+    snake = lw.library.snake(joints=joints, length=0.06, mass=0.1, radius=0.02)
+    snake.add_obstacle("floor", lw.Plane(friction=FRICTION), lw.Pose((0, 0, -0.02)))
+    model = snake.compile()
+    sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact(friction=FRICTION, self_contact=False))
+    names = list(model.joint_names)[1:]
+    for group in (sim.motors[names[0::2]], sim.motors[names[1::2]]):
+        group.stiffness, group.damping = 20.0, 0.5
+    phase = np.arange(len(names[0::2])) / 12.0
+
+    def advance(n: int) -> None:
+        for _ in range(n):
+            sim.motors[names[0::2]].position = min(sim.time, 1.0) * 0.35 * np.sin(2 * np.pi * (sim.time - phase))
+            sim.advance(STEP)
+
+    return Runner(sim, STEP, advance)
+
+
+def jammed(seed: int) -> lw.Linkage:
+    """A chain of balls that sinks between two inclined walls until it sticks."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("jammed")
+    for i in range(12):
+        joint = lw.Spherical() if i else lw.Free()
+        place = lw.Pose((0.0, 0.07, 0.0)) if i else lw.Pose((0.0, -0.4, 0.25))
+        ball = lw.Sphere(0.03 + 0.005 * rng.random())
+        parent = f"ball_{i - 1}" if i else "world"
+        linkage.add_body(f"ball_{i}", parent, joint, place, lw.Inertia.sphere(0.2, 0.03), shapes=[ball])
+    for k, turn in enumerate((0.25, -0.25)):
+        linkage.add_obstacle(f"wall_{k}", lw.Plane(), lw.Pose((0, 0, 0), rpy=(0, math.pi / 2 * (1 - 2 * k) - turn, 0)))
+    return linkage
+
+
+def all_scenes(quick: bool) -> Iterator[tuple[str, Callable[[], Runner], int, int, int]]:
+    """Name, what makes it, steps before the first problem, between two, and how many."""
+    few = 3 if quick else 60
+    for case in CASES:
+        for kind, make in ((f"{case.active} active", adaptive), ("full", full)):
+
+            def run(case: Any = case, make: Any = make) -> Runner:
+                contestant = make(read(case))
+                return Runner(contestant.sim, contestant.h, lambda n: contestant.advance(n, is_timed=False))
+
+            begin = 5 if quick else round(case.begin / read(case).h)
+            yield f"{case.scene}, {kind}", run, begin, 10, few
+    yield "snake of 50 joints, crawling", lambda: crawling_snake(50), 5 if quick else 300, 5, few
+    for seed in range(1 if quick else 3):
+        yield (
+            f"four trees of 20 joints, {seed}",
+            lambda seed=seed: falling(branched_trees(seed)),
+            5 if quick else 250,
+            5,
+            few,
+        )
+    yield "chain jammed between walls", lambda: falling(jammed(0), 0.9), 5 if quick else 150, 5, few
+
+
+def judged(run: Callable[[], Runner], begin: int, between: int, number: int) -> dict[str, Any]:
+    """Both solvers on the problems of one scene."""
+    runner = run()
+    runner.advance(begin)
+    times: dict[str, list[float]] = {name: [] for name in SOLVERS}
+    sweeps: dict[str, list[int]] = {name: [] for name in SOLVERS}
+    missed = dict.fromkeys(SOLVERS, 0)
+    contacts, apart = [], []
+    for k in range(number):
+        runner.advance(between)
+        ends = {}
+        names = list(SOLVERS) if k % 2 else list(reversed(SOLVERS))
+        for name in names:
+            sim = copy.deepcopy(runner.sim)
+            sim._touching.touch.counts[ta.FEWEST_BY_SWEEPS] = SOLVERS[name]
+            report = sim.step(runner.h)
+            sweeps[name].append(report.contact.sweeps)
+            missed[name] += report.contact.not_converged
+            ends[name] = np.asarray(sim.state.v)
+            start = time.thread_time()
+            sim.advance(runner.h)
+            times[name].append(time.thread_time() - start - CLOCK)
+        contacts.append(report.contact.contacts)
+        apart.append(float(np.abs(ends["matrix"] - ends["sweeps"]).max()))
+    return {
+        "problems": number,
+        "contacts": statistics.median(contacts),
+        "apart": statistics.median(apart),
+        "missed": missed,
+        "time_s": {name: statistics.median(found) for name, found in times.items()},
+        "worst_s": {name: max(found) for name, found in times.items()},
+        "sweeps": {name: statistics.mean(found) for name, found in sweeps.items()},
+    }
