@@ -26,8 +26,8 @@ class RunGradients(NamedTuple):
     """Gradients of a number with respect to what a run began with and was given.
 
     q, v: of the first state, shape (nv,). effort: of every step, shape (steps, nv), where the run was given efforts; of the
-    simulation's constant ones otherwise, shape (nv,). inertias (n, 10), gravity (3,), stiffness, damping, armature (nv,): of
-    the model, as in `lw.Gradients`.
+    simulation's constant ones otherwise, shape (nv,). inertias (n, 10), gravity (3,), stiffness, damping, armature (nv,):
+    of the model, as in `lw.Gradients`.
     """
 
     def _repr_html_(self) -> str:
