@@ -1,13 +1,15 @@
 """Linkwork inside JAX: forward dynamics and runs as functions that `jax.grad`, `jax.jvp`, `jax.jit` and `jax.vmap` know.
 
-They call Linkwork on the CPU by `pure_callback`, in double precision. Needs the extra `jax`. With float32, JAX's default,
-results are rounded, with a warning; `jax.config.update("jax_enable_x64", True)` keeps all digits.
+They call Linkwork on the CPU by `pure_callback`, in double precision. Needs the extra `jax`, which is loaded on first use.
+With float32, JAX's default, results are rounded, with a warning; `jax.config.update("jax_enable_x64", True)` keeps all
+digits.
 """
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,15 @@ from linkwork.derivatives.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError
 from linkwork.model.model import Model
 
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax.custom_derivatives import SymbolicZero, linear_call
-except ImportError:
-    raise MissingExtraError("linkwork.jax needs JAX: pip install 'linkwork[jax]'.") from None
+
+@cache
+def _jax() -> Any:
+    try:
+        found = importlib.import_module("jax")
+        importlib.import_module("jax.custom_derivatives")
+    except ImportError:
+        raise MissingExtraError("linkwork.jax needs JAX: pip install 'linkwork[jax]'.") from None
+    return found
 
 
 def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
@@ -30,6 +35,8 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
 
     Differentiable in both directions, once. Orientations are made unit; gradients are with respect to coordinates.
     """
+    jax = _jax()
+    jnp, custom = jax.numpy, jax.custom_derivatives
     edge = DynamicsEdge(model)
     q, v, effort = map(jnp.asarray, (q, v, effort))
     kind = _kind(q, v, effort)
@@ -43,7 +50,9 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
         return call(edge.value, (*q.shape[:-1], model.nv), q, v, effort)
 
     def products(primals: Any, tangents: Any) -> Any:
-        moved = [k for k in range(3) if not isinstance(tangents[k], SymbolicZero)]  # transposing needs these alone
+        moved = [
+            k for k in range(3) if not isinstance(tangents[k], custom.SymbolicZero)
+        ]  # transposing needs these alone
 
         def push(at: Any, changes: Any) -> Any:
             every = [jnp.zeros(x.shape, kind) for x in at]
@@ -58,7 +67,7 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
         value = accelerations(*primals)
         if not moved:
             return value, jnp.zeros(value.shape, kind)
-        return value, linear_call(push, pull, primals, tuple(jnp.asarray(tangents[k], kind) for k in moved))
+        return value, custom.linear_call(push, pull, primals, tuple(jnp.asarray(tangents[k], kind) for k in moved))
 
     accelerations.defjvp(products, symbolic_zeros=True)
     return accelerations(q.astype(kind), v.astype(kind), effort.astype(kind))
@@ -70,7 +79,9 @@ def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
     sim: a `FullDynamics` that has gradients (`lw.run_with_gradients`); its motors and loads act, its own state stays.
     q (nq,), v (nv,): the first state. efforts: of every step, (steps, nv). Differentiable backwards, once.
     """
+    jax = _jax()
     refuse(sim)
+    jnp = jax.numpy
     edge = RunEdge(sim, h)
     nq, nv = edge.model.nq, edge.model.nv
     q, v, efforts = map(jnp.asarray, (q, v, efforts))
@@ -96,7 +107,7 @@ def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
 
 def step(sim: Any, h: float, q: Any, v: Any, effort: Any) -> Any:
     """One step: coordinates (nq,) and velocities (nv,) after it; as `rollout`, with efforts of shape (nv,)."""
-    coordinates, velocities = rollout(sim, h, q, v, jnp.asarray(effort)[None, :])
+    coordinates, velocities = rollout(sim, h, q, v, _jax().numpy.asarray(effort)[None, :])
     return coordinates[1], velocities[1]
 
 
@@ -111,6 +122,7 @@ def _cast(function: Any, kind: Any, *given: Any) -> Any:
 
 
 def _kind(*arrays: Any) -> Any:
+    jnp = _jax().numpy
     kind = jnp.result_type(*arrays)
     if kind == jnp.float64:
         return kind

@@ -1,43 +1,20 @@
 """Linkwork inside PyTorch: forward dynamics and runs as functions that `backward()` goes through.
 
-Tensors are taken to the CPU and computed with in double precision. Needs the extra `torch`. Results of float32 tensors are
-rounded, with a warning. A second derivative is refused.
+Tensors are taken to the CPU and computed with in double precision. Needs the extra `torch`, which is loaded on first use.
+Results of float32 tensors are rounded, with a warning. A second derivative is refused.
 """
 
 from __future__ import annotations
 
+import importlib
 import warnings
+from functools import cache
 from typing import Any
 
 from linkwork.derivatives.edges import DynamicsEdge, RunEdge
 from linkwork.derivatives.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError, StateError
 from linkwork.model.model import Model
-
-try:
-    import torch
-except ImportError:
-    raise MissingExtraError("linkwork.torch needs PyTorch: pip install 'linkwork[torch]'.") from None
-
-
-class _Function(torch.autograd.Function):
-    """value and back of an edge (`derivatives.edges`)."""
-
-    @staticmethod
-    def forward(ctx: Any, edge: Any, q: Any, v: Any, effort: Any) -> Any:
-        ctx.edge = edge
-        ctx.save_for_backward(q, v, effort)
-        return _tensor(edge.value(*map(_numbers, (q, v, effort))), q)
-
-    @staticmethod
-    def backward(ctx: Any, weights: Any) -> Any:
-        if (
-            torch.is_grad_enabled()
-        ):  # so it is with create_graph=True: a graph without these gradients would be a wrong one
-            raise StateError("linkwork.torch has first derivatives only; leave create_graph=True out.")
-        given = ctx.saved_tensors
-        found = ctx.edge.back(*map(_numbers, given), _numbers(weights))
-        return (None, *(_tensor(part, like) for part, like in zip(found, given, strict=True)))
 
 
 def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
@@ -46,7 +23,7 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
     Orientations are made unit; gradients are with respect to coordinates.
     """
     _check(q, v, effort)
-    return _Function.apply(DynamicsEdge(model), q, v, effort)
+    return _function().apply(DynamicsEdge(model), q, v, effort)
 
 
 def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
@@ -55,10 +32,10 @@ def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
     sim: a `FullDynamics` that has gradients (`lw.run_with_gradients`); its motors and loads act, its own state stays.
     q (nq,), v (nv,): the first state. efforts: of every step, (steps, nv).
     """
-    refuse(sim)
     _check(q, v, efforts)
+    refuse(sim)
     edge = RunEdge(sim, h)
-    states = _Function.apply(edge, q, v, efforts)
+    states = _function().apply(edge, q, v, efforts)
     return states[:, : edge.model.nq], states[:, edge.model.nq :]
 
 
@@ -69,7 +46,39 @@ def step(sim: Any, h: float, q: Any, v: Any, effort: Any) -> Any:
     return coordinates[1], velocities[1]
 
 
+@cache
+def _torch() -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise MissingExtraError("linkwork.torch needs PyTorch: pip install 'linkwork[torch]'.") from None
+
+
+@cache
+def _function() -> Any:
+    """value and back of an edge (`derivatives.edges`), as PyTorch knows functions."""
+    torch = _torch()
+
+    class Edge(torch.autograd.Function):  # type: ignore[name-defined]
+        @staticmethod
+        def forward(ctx: Any, edge: Any, q: Any, v: Any, effort: Any) -> Any:
+            ctx.edge = edge
+            ctx.save_for_backward(q, v, effort)
+            return _tensor(edge.value(*map(_numbers, (q, v, effort))), q)
+
+        @staticmethod
+        def backward(ctx: Any, weights: Any) -> Any:
+            if torch.is_grad_enabled():  # with create_graph=True: a graph without these gradients would be a wrong one
+                raise StateError("linkwork.torch has first derivatives only; leave create_graph=True out.")
+            given = ctx.saved_tensors
+            found = ctx.edge.back(*map(_numbers, given), _numbers(weights))
+            return (None, *(_tensor(part, like) for part, like in zip(found, given, strict=True)))
+
+    return Edge
+
+
 def _check(*tensors: Any) -> None:
+    torch = _torch()
     for x in tensors:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
             raise StateError(f"linkwork.torch takes tensors of floating-point numbers, not {type(x).__name__}.")
@@ -82,8 +91,8 @@ def _check(*tensors: Any) -> None:
 
 
 def _numbers(x: Any) -> Any:
-    return x.detach().to("cpu", torch.float64).numpy()
+    return x.detach().to("cpu", _torch().float64).numpy()
 
 
 def _tensor(x: Any, like: Any) -> Any:
-    return torch.from_numpy(x).to(like)
+    return _torch().from_numpy(x).to(like)

@@ -121,6 +121,17 @@ def test_where_states_are_kept_does_not_matter(calm, rng):
         assert np.array_equal(one, other)
 
 
+def test_constant_efforts_have_the_sum_of_the_gradients(calm, rng):
+    first, effort = lw.State(calm.neutral().q, 0.2 * rng.normal(size=calm.nv)), rng.normal(size=calm.nv)
+    by_q = rng.normal(size=calm.nv)
+    constant = simulation(calm, first)
+    constant.set_efforts(effort)
+    found = lw.run_with_gradients(constant, H, 6).backward(q=by_q)
+    each = lw.run_with_gradients(simulation(calm, first), H, 6, np.tile(effort, (6, 1))).backward(q=by_q)
+    assert found.effort == pytest.approx(each.effort.sum(axis=0), rel=1e-12, abs=1e-15)
+    assert found.q == pytest.approx(each.q, rel=1e-12)
+
+
 def test_matrices_of_a_step_hold_its_gradients(calm, rng):
     state = lw.State(calm.integrate(calm.neutral().q, 0.3 * rng.normal(size=calm.nv)), rng.normal(size=calm.nv))
     sim = simulation(calm, state, loaded=False)
@@ -132,7 +143,7 @@ def test_matrices_of_a_step_hold_its_gradients(calm, rng):
             found = lw.run_with_gradients(simulation(calm, state, loaded=False), H, 1).backward(**weights)
             scale = max(1.0, np.abs(A[row]).max())
             assert np.abs(A[row] - np.concatenate([found.q, found.v])).max() <= 1e-10 * scale
-            assert np.abs(B[row] - found.effort[0]).max() <= 1e-10 * scale
+            assert np.abs(B[row] - found.effort).max() <= 1e-10 * scale
 
 
 def test_a_step_of_a_turning_body(rng, derivative):

@@ -25,8 +25,9 @@ MEMORY = 500e6  # [bytes] for states that are kept, by default
 class RunGradients(NamedTuple):
     """Gradients of a number with respect to what a run began with and was given.
 
-    q, v: of the first state, shape (nv,). effort: of every step, shape (steps, nv). inertias (n, 10), gravity (3,),
-    stiffness, damping, armature (nv,): of the model, as in `lw.Gradients`.
+    q, v: of the first state, shape (nv,). effort: of every step, shape (steps, nv), where the run was given efforts; of the
+    simulation's constant ones otherwise, shape (nv,). inertias (n, 10), gravity (3,), stiffness, damping, armature (nv,):
+    of the model, as in `lw.Gradients`.
     """
 
     def _repr_html_(self) -> str:
@@ -90,7 +91,7 @@ class GradientRun:
             )
         nv = self.model.nv
         now_q, now_v = by_q(self.steps), by_v(self.steps)
-        efforts = np.zeros((self.steps, nv))
+        efforts = np.zeros(nv if self._efforts is None else (self.steps, nv))
         sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
         saved = self._sim.checkpoint()
         try:
@@ -100,7 +101,10 @@ class GradientRun:
                     k = segment * self._every + i
                     found = self._step.back(states[i], self._effort(k), now_q, now_v)
                     now_q, now_v = found.q + by_q(k), found.v + by_v(k)
-                    efforts[k] = found.effort
+                    if self._efforts is None:
+                        efforts += found.effort
+                    else:
+                        efforts[k] = found.effort
                     for total, part in zip(sums, found[3:], strict=True):
                         total += part
         finally:
