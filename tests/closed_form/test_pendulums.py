@@ -166,3 +166,16 @@ def test_ball_spring(algorithm, solve, rng):
         qdd = solve(model, model.state(q), algorithm=algorithm)
         assert qdd == pytest.approx(-6.0 * r, abs=50 * EPS * length)  # relative: tiny turns keep their digits
         assert lw.energy(model, model.state(q)).potential == pytest.approx(1.5 * length**2, rel=50 * EPS)
+
+
+def test_a_free_body_on_a_spring_that_resists_displacement_alone():
+    """The force is the derivative of the energy also where turning meets no spring."""
+    linkage = lw.Linkage("ball", gravity=(0, 0, 0))
+    linkage.add_body("ball", joint=lw.Free(stiffness=(0, 0, 0, 3, 3, 3)), inertia=lw.Inertia.sphere(2.0, 0.1))
+    model = linkage.compile()
+    q = model.neutral().q
+    q[0] = 0.5
+    state = lw.State(q, np.zeros(6))
+    expected = [0, 0, 0, -3 * 0.5 / 2.0, 0, 0]
+    assert lw.forward_dynamics(model, state) == pytest.approx(expected, abs=50 * EPS)
+    assert lw.energy(model, state).potential == pytest.approx(0.5 * 3 * 0.25, rel=1e-12)

@@ -180,7 +180,7 @@ LW_FN void add_passive_effort(const Tables& T, long long i, long long b, Real* e
   if (kind == HELICAL || kind == COMPOUND) {
     for (int d = 0; d < T.dof[i]; d++)
       effort[(j + d) * B + b] -= stiffness[j + d] * (coordinate(T, k + d, b) - T.rest[k + d]);
-  } else if ((kind == SPHERICAL || kind == FREE) && stiffness[j] != 0) {
+  } else if ((kind == SPHERICAL && stiffness[j] != 0) || (kind == FREE && (stiffness[j] != 0 || stiffness[j + 3] != 0))) {
     int turn_at = kind == SPHERICAL ? 0 : 3;
     Real back[4], now[4], r[3], product[4];
     load_quaternion(T, k + turn_at, b, now);

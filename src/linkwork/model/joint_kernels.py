@@ -194,7 +194,9 @@ def joint_passive_effort(tree, dof, rest, i, q, v, effort):
     if kind == HELICAL or kind == COMPOUND:
         for d in range(tree[i, DOF]):
             effort[j + d] -= dof[j + d, STIFFNESS] * (q[k + d] - rest[k + d])
-    elif (kind == SPHERICAL or kind == FREE) and dof[j, STIFFNESS] != 0.0:
+    elif (kind == SPHERICAL and dof[j, STIFFNESS] != 0.0) or (
+        kind == FREE and (dof[j, STIFFNESS] != 0.0 or dof[j + 3, STIFFNESS] != 0.0)
+    ):
         # One isotropic stiffness pulls along the rotation from rest, so that the energy is k θ²/2.
         turn = 0 if kind == SPHERICAL else 3
         q_rest = quaternion_at(rest, k + turn)

@@ -6,7 +6,6 @@ every step. Those that overlap at zero coordinates are named once, and left out 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,8 @@ from linkwork.contact.broad_phase import find_all_contacts, make_finder
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.core.warning import warn_user
 from linkwork.dynamics.front import body_poses
-from linkwork.errors import LinkworkWarning
 from linkwork.model.model import Model
 
 NAMED_AT_MOST = 3
@@ -32,11 +31,9 @@ def without_siblings(model: Model, contact: Contact) -> Contact:
         return contact
     shown = ", ".join(f"'{a}' and '{b}'" for a, b in pairs[:NAMED_AT_MOST])
     more = f" and {len(pairs) - NAMED_AT_MOST} more pairs" if len(pairs) > NAMED_AT_MOST else ""
-    warnings.warn(
+    warn_user(
         f"model '{model.name}' has bodies on the same parent that overlap at zero coordinates: {shown}{more}. They do not "
-        "touch each other. Name them in ignore_contact, or draw them apart.",
-        LinkworkWarning,
-        stacklevel=6,
+        "touch each other. Name them in ignore_contact, or draw them apart."
     )
     return replace(contact, ignore=(*contact.ignore, *pairs))
 
