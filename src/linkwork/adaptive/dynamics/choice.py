@@ -56,9 +56,10 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
-# STEPPED: steps were made since the last update.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED = range(8)
-SETTINGS = 8
+# STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
+# nothing there to hold it is no reason for a turn then: a chain that lies on a table would never come to rest.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES = range(9)
+SETTINGS = 9
 
 
 @inlined
@@ -330,7 +331,9 @@ def choose(plan, mechanism, c, run, settings):
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
         run.counts[SETTLED] = 0
-        if settings[STEPPED] != 0.0:
+        if settings[TOUCHES] != 0.0:
+            forget_turns(run)
+        elif settings[STEPPED] != 0.0:
             judge_motion(plan, mechanism, run, settings[HORIZON])
         sum_over_subtrees(plan, run)
         choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)

@@ -374,7 +374,8 @@ class AdaptiveDynamics(RegionHistory):
             if self._touching is not None:
                 self._touching.watch(patience)
             return  # nothing is hidden, and nothing could change
-        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped)
+        touches = self._touching is not None and self._touching.touches
+        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches)
         if chosen != self._chosen:
             self._choice[:] = self._chosen = chosen
         if self._pieces is not None and not wants_all:

@@ -37,7 +37,7 @@ from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.problem import near_limits
 from linkwork.simulation.touching.shortening import (
-    WHERE_TOUCHING,
+    AS_IT_IS,
     begin_part_of,
     begin_parts,
     end_part,
@@ -93,7 +93,7 @@ def one_shortened_step(table, h, searches):
     while length > 0.0:
         begin_part_of(table, h, length)
         status, by, last = one_step_by(table, length, searches, method)
-        status, left, length = end_part(table, h, left, length, status, WHERE_TOUCHING)
+        status, left, length = end_part(table, h, left, length, status, AS_IT_IS)
     return status, by, last
 
 

@@ -322,6 +322,11 @@ class Touching:
         )
 
     @property
+    def touches(self) -> bool:
+        """Whether there are contacts, or joints near their limits, in the last step."""
+        return bool(self.contacts.number[cl.COUNT] > 0 or self.touch.counts[ta.LIMITS] > 0)
+
+    @property
     def largest_kinetic(self) -> float:
         """Largest kinetic energy lately, that which forces give in a step included [J]."""
         return float(self.touch.balance[ta.TOP_KINETIC])

@@ -325,18 +325,20 @@ def move_on(table, h, limits):
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
+    deepest = system_of(table).report[PENETRATION]
     for k in range(s.v.shape[0]):
         s.u[k] = s.v[k]
-    if is_pushing(problem.push):
+    pushes = is_pushing(problem.push)
+    if pushes:
         answer(table, limits, problem.push, x.change)
-        share = shorten_push(s, x.answer, problem, system_of(table).report[PENETRATION], h)
+        share = shorten_push(s, x.answer, problem, deepest, h)
         for k in range(s.v.shape[0]):
             s.u[k] += share * x.change[k]
-        if system_of(table).report[PENETRATION] <= t.settings[MARGIN]:
+        if deepest <= t.settings[MARGIN]:
             note_push(s, t, x.answer, share * h)
-        else:
-            measure_push(table, h)
     note_momentum(table, h)
+    if pushes and not deepest <= t.settings[MARGIN]:
+        measure_push(table, h)  # after what needs the poses of the start of the step
     go_straight(s, s.u, h)
     note_report(t, system_of(table).report, h)
 

@@ -38,7 +38,7 @@ from linkwork.simulation.touching.judging import note_worst
 from linkwork.spatial.memory import load6, store6
 
 SHORTEST = 2.0**-10  # of a step: its shortest part
-ALWAYS, WHERE_TOUCHING = True, False  # which steps are judged by their energy
+SETTLED, AS_IT_IS = True, False  # whether energy that steps gain from nothing is taken back
 
 
 @routine
@@ -69,17 +69,17 @@ def begin_part_of(table, h, length):
 
 
 @routine
-def end_part(table, h, left, length, status, is_judged):
+def end_part(table, h, left, length, status, is_settled):
     """After a part that was tried, of a step of h [s] of which `left` were not made: OK or why the step fails; what is left
     to make, and the length of the next part [s], zero where there is none.
 
-    is_judged: whether parts in which nothing touches are judged by their energy too, and gains taken back.
+    A part in which nothing touches is the integrator's own, as without contact. is_settled: whether gains are taken back.
     """
     s = moving_of(table)
     t = touch_of(table)
     is_flying = t.counts[SLOTS] + t.counts[LIMITS] == 0
     t.balance[WAS_TOUCHING] = 0.0 if is_flying else 1.0
-    if status == OK and (is_judged or not is_flying):
+    if status == OK and not is_flying:
         status = judge_balance(table, length)
         if status != OK:
             note_worst(t.balance, contacts_of(table))
@@ -87,7 +87,7 @@ def end_part(table, h, left, length, status, is_judged):
             take_back_part(s, t)
             s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
     if status == OK:
-        if is_judged:
+        if is_settled and not is_flying:
             settle_balance(table)
         left = left - length if length < left else 0.0
         if left > 0.0:

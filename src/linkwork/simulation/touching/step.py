@@ -50,8 +50,8 @@ from linkwork.simulation.touching.problem import (
     pose_problem,
 )
 from linkwork.simulation.touching.shortening import (
-    ALWAYS,
-    WHERE_TOUCHING,
+    AS_IT_IS,
+    SETTLED,
     begin_part_of,
     begin_parts,
     end_part,
@@ -127,7 +127,7 @@ def one_touching_step(table, h):
     while length > 0.0:
         begin_part_of(table, h, length)
         status, by, last = try_touching(table, length)
-        status, left, length = end_part(table, h, left, length, status, ALWAYS)
+        status, left, length = end_part(table, h, left, length, status, SETTLED)
     return status, by, last
 
 
@@ -151,7 +151,7 @@ def one_limited_step(table, h):
     while length > 0.0:
         begin_part_of(table, h, length)
         status, by, last = try_limited(table, length)
-        status, left, length = end_part(table, h, left, length, status, WHERE_TOUCHING)
+        status, left, length = end_part(table, h, left, length, status, AS_IT_IS)
     return status, by, last
 
 
