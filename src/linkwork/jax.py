@@ -26,7 +26,7 @@ def _jax() -> Any:
         found = importlib.import_module("jax")
         importlib.import_module("jax.custom_derivatives")
     except ImportError:
-        raise MissingExtraError("linkwork.jax needs JAX: pip install 'linkwork[jax]'.") from None
+        raise MissingExtraError("linkwork.jax needs JAX: pip install '.[jax]'.") from None
     return found
 
 

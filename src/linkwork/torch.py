@@ -51,7 +51,7 @@ def _torch() -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError:
-        raise MissingExtraError("linkwork.torch needs PyTorch: pip install 'linkwork[torch]'.") from None
+        raise MissingExtraError("linkwork.torch needs PyTorch: pip install '.[torch]'.") from None
 
 
 @cache

@@ -87,7 +87,8 @@ def test_a_symmetric_top_precesses_as_it_should():
         sim = rigid(model, SPIN, integrator=EULER)
         sim.step(t / steps, steps)
         errors.append(np.abs(attitude(sim)[:, 2] - axis).max())
-    assert math.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.15)
+    # A rigid body turns by the midpoint rule of its spin: of order two, although Euler's rule is of order one.
+    assert math.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
 
 
 def asymmetric_top(inertia, duration):
@@ -103,7 +104,7 @@ def asymmetric_top(inertia, duration):
     return end[:3], end[3:].reshape(3, 3)
 
 
-@pytest.mark.parametrize(("integrator", "order", "steps"), [(EULER, 1.0, 400), (RK4, 4.0, 40)])
+@pytest.mark.parametrize(("integrator", "order", "steps"), [(EULER, 2.0, 400), (RK4, 4.0, 40)])
 def test_an_asymmetric_top_follows_eulers_equations_with_the_order_of_the_integrator(integrator, order, steps):
     model = star(symmetric=False)
     M = lw.mass_matrix(model, model.neutral())[:6, :6]
@@ -116,7 +117,7 @@ def test_an_asymmetric_top_follows_eulers_equations_with_the_order_of_the_integr
     truth = asymmetric_top(about_com, 1.5)
     errors = [error_at(model, truth, 1.5, n, integrator) for n in (steps, 2 * steps)]
     assert math.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
-    assert errors[1] < (2e-2 if order == 1 else 1e-5)
+    assert errors[1] < (1e-3 if order == 2 else 1e-5)
 
 
 def test_a_top_falls_along_a_parabola():

@@ -24,7 +24,7 @@ def test_what_is_missing_is_said(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
     model = lw.library.chain(2).compile()
     try:
-        with pytest.raises(lw.MissingExtraError, match=rf"pip install 'linkwork\[{name}\]'"):
+        with pytest.raises(lw.MissingExtraError, match=rf"pip install '\.\[{name}\]'"):
             edge.forward_dynamics(model, np.zeros(2), np.zeros(2), np.zeros(2))
     finally:
         load.cache_clear()

@@ -42,7 +42,7 @@ def test_cupy_is_missing(monkeypatch, model):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_cupy)
-    with pytest.raises(lw.MissingExtraError, match=r"lw.gpu needs CuPy.*pip install 'linkwork\[gpu\]'"):
+    with pytest.raises(lw.MissingExtraError, match=r"lw.gpu needs CuPy.*pip install '\.\[gpu\]'"):
         DeviceModel(model)
 
 

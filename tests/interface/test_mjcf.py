@@ -34,7 +34,7 @@ def test_without_mujoco_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     path = tmp_path / "arm.xml"
     path.write_text("<mujoco/>")
-    with pytest.raises(lw.MissingExtraError, match=r"pip install 'linkwork\[mjcf\]'"):
+    with pytest.raises(lw.MissingExtraError, match=r"pip install '\.\[mjcf\]'"):
         lw.load(path)
 
 

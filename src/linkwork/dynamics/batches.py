@@ -60,7 +60,12 @@ def takes_batches(fast: Callable[..., Any] | None = None) -> Callable[[Callable[
 
 def is_batch(state: Any) -> bool:
     """Whether a state has a row per state."""
-    return isinstance(state, State) and np.ndim(state.q) == 2
+    if not isinstance(state, State):
+        return False
+    try:
+        return np.ndim(state.q) == 2
+    except ValueError:  # rows of several lengths: single calls say what is wrong with them
+        return False
 
 
 def as_batch(model: Model, state: State) -> State:
