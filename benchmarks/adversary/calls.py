@@ -136,6 +136,27 @@ for _name in ("body_poses", "body_twists", "center_of_mass", "energy", "forward_
     add(_name, state_of_humanoid)
 for _name in ("mass_matrix", "momentum", "clearance", "in_collision", "Response"):
     add(_name, state_of_humanoid)
+for _name in (
+    "bias_efforts",
+    "gravity_efforts",
+    "com_jacobian",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_bias",
+):
+    add(_name, state_of_humanoid)
+add("body_accelerations", with_state(state_of_humanoid, acceleration=lambda: np.zeros(humanoid().nv)))
+for _name in ("frame_jacobian", "frame_bias_acceleration"):
+    add(_name, with_state(state_of_humanoid, frame=lambda: humanoid().body_names[3]))
+for _name in ("frame_poses", "operational_inertia"):
+    add(_name, with_state(state_of_humanoid, frames=lambda: humanoid().body_names[3]))
+for _name in ("reach", "reach_velocity"):
+    add(_name, with_state(state_of_chain, targets=lambda: {chain().body_names[-1]: (0.1, 0.0, 0.2)}))
+add("follow", with_state(state_of_chain, curve=lambda: np.array([(0.0, 0.0, -1.0), (0.0, 0.1, -1.0)])))
+for _name in ("vjp", "jvp", "jacobians"):
+    add(_name, with_state(state_of_chain, function=lambda: lw.forward_dynamics))
+for _name in ("linearize", "run_with_gradients"):
+    add(_name, given(sim=full, h=1e-3, **({"steps": 2} if _name == "run_with_gradients" else {})))
+add("Target", given(point=(0.0, 0.0, 1.0)))
 add("inverse_dynamics", with_state(state_of_humanoid, acceleration=lambda: np.zeros(humanoid().nv)))
 add("body_jacobian", with_state(state_of_humanoid, body=3))
 add("hybrid_dynamics", with_state(state_of_chain, prescribed=lambda: {joint_name(): 0.0}))
@@ -238,6 +259,10 @@ add("HeightField", given(heights=((0.0, 1.0), (1.0, 0.0)), size=(1.0, 1.0)))
 add("Motion", given(frame_time=0.01, joints=lambda: {"a": np.zeros((3, 1))}))
 add("Linkage", given())
 add_method("add_body", linkage, name="c", parent="a")
+add_method("add_frame", linkage, name="eye", body="a")
+add_method("remove_frame", linkage, name="eye")
+add_method("to_urdf", linkage, path="never/out.urdf")
+add_method("to_mjcf", linkage, path="never/out.xml")
 add_method("add_loop", linkage, joint=lw.Fixed(), body_a="a", body_b="b")
 add_method("add_obstacle", linkage, name="wall", shape=lw.Box((1, 1, 1)))
 add_method("merge", linkage, other=linkage, prefix="p_")
@@ -344,6 +369,9 @@ OF_SUBJECT = object()  # stands for the only load of the simulation
 
 # What takes arguments without being a border: results that Linkwork makes, types of protocols, long jobs.
 NO_BORDER = {
+    "FrameOn",
+    "GradientRun",
+    "Gradients",
     "Body",
     "Loop",
     "Obstacle",

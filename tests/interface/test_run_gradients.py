@@ -29,13 +29,18 @@ def test_simulations_without_gradients(chain, options, message, call):
         call(sim, 1e-3)
 
 
-def test_floating_trees_that_keep_their_momentum(chain):
-    linkage = lw.Linkage("free")
-    linkage.add_body("b", "world", lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
-    model = linkage.compile()
+def test_free_joints_and_bases_that_keep_their_momentum():
+    def model(joint):
+        linkage = lw.Linkage("one")
+        linkage.add_body("b", "world", joint, inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+        return linkage.compile()
+
+    free, planar = model(lw.Free()), model(lw.Planar())
+    with pytest.raises(lw.StateError, match="joint 'b' is free"):
+        lw.linearize(lw.FullDynamics(free, free.neutral(), keep_momentum=False, **EULER), 1e-3)
     with pytest.raises(lw.StateError, match="keep_momentum=False"):
-        lw.linearize(lw.FullDynamics(model, model.neutral(), **EULER), 1e-3)
-    lw.linearize(lw.FullDynamics(model, model.neutral(), keep_momentum=False, **EULER), 1e-3)
+        lw.linearize(lw.FullDynamics(planar, planar.neutral(), **EULER), 1e-3)
+    lw.linearize(lw.FullDynamics(planar, planar.neutral(), keep_momentum=False, **EULER), 1e-3)
 
 
 def test_loops_and_other_things(chain):

@@ -60,6 +60,24 @@ def of_linkages(folder):
     yield from welded.compile().frames.values()
 
 
+def of_reaching_and_derivatives(folder):
+    """What frames, inverse kinematics and gradients give."""
+    linkage = lw.library.chain(4)
+    yield linkage.add_frame("eye", linkage.compile().body_names[-1])
+    model = linkage.compile()
+    state, tip = model.random_state(1), model.body_names[-1]
+    reached = lw.reach(model, state, {tip: lw.Target(point=(0.1, 0.0, -0.2))}, max_iterations=1, restarts=0)
+    yield from [reached, *reached.misses.values(), lw.Target(point=(0, 0, 1))]
+    place = lw.body_poses(model, state)[-1, :3, 3]
+    yield lw.follow(model, state, np.array([place, place]), body=tip, max_iterations=1)
+    for function, given in ((lw.forward_dynamics, np.zeros(4)), (lw.inverse_dynamics, np.zeros(4))):
+        yield lw.jacobians(function, model, state, given)
+    yield lw.vjp(lw.energy, model, state)[1]((1.0, 0.0))
+    sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler", limits=False)
+    run = lw.run_with_gradients(sim, 1e-3, 3)
+    yield from [lw.linearize(sim, 1e-3), run, run.backward(q=np.ones(4), v=np.ones(4))]
+
+
 def of_shapes(folder):
     """What contact gives."""
     linkage = lw.Linkage("ball")
@@ -131,8 +149,12 @@ def of_devices(folder):
     yield from [device, device.energy(model.state().q, model.state().v)]
 
 
-THINGS = {"lw": (of_linkages, of_shapes, of_simulations), "lw.haptics": (of_haptics,), "lw.molecules": (of_molecules,),
-          "lw.gpu": (of_devices,)}  # fmt: skip
+THINGS = {
+    "lw": (of_linkages, of_reaching_and_derivatives, of_shapes, of_simulations),
+    "lw.haptics": (of_haptics,),
+    "lw.molecules": (of_molecules,),
+    "lw.gpu": (of_devices,),
+}
 
 
 @pytest.mark.parametrize("room", list(ROOMS))

@@ -23,7 +23,8 @@ def wrist(joint):
     hand = box.at(lw.Pose((0.1, 0, 0)))
     linkage.add_body("hand", "base", lw.Spherical(), lw.Pose((0.2, 0, 0)), hand, shapes=[lw.Sphere(0.05)])
     plate = lw.Box((0.05, 0.1, 0.1))
-    linkage.add_body("plate", "base", joint, lw.Pose((0.26, 0, 0.03)), box, shapes=[plate])
+    linkage.add_body("bracket", "base", joint, lw.Pose((0.2, 0, 0.2)), box)  # siblings that overlap would be left out
+    linkage.add_body("plate", "bracket", joint, lw.Pose((0.06, 0, -0.17)), box, shapes=[plate])
     return linkage
 
 
@@ -35,6 +36,7 @@ def welded(contact):
 def pinned(contact):
     model = wrist(lw.Revolute((0, 1, 0))).compile()
     sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.0, integrator="semi_implicit_euler", contact=contact)
+    sim.pin_inactive("bracket")
     sim.pin_inactive("plate")
     return sim
 

@@ -20,10 +20,15 @@ def double_precision():
 
 @pytest.fixture(scope="module")
 def model():
-    """Hinges, a ball, a compound and a free base."""
+    """Hinges, a ball, a compound and a planar base."""
     linkage = lw.Linkage("mixed")
     part = lw.Inertia.box(1.0, (0.2, 0.3, 0.4)).at(lw.Pose((0.1, 0.0, 0.1)))
-    joints = [lw.Free(), lw.Revolute((0, 1, 0), damping=0.3, stiffness=2.0), lw.Spherical(damping=0.2), lw.Universal()]
+    joints = [
+        lw.Planar(),
+        lw.Revolute((0, 1, 0), damping=0.3, stiffness=2.0),
+        lw.Spherical(damping=0.2),
+        lw.Universal(),
+    ]
     for i, joint in enumerate(joints):
         linkage.add_body(f"b{i}", f"b{i - 1}" if i else "world", joint, lw.Pose((0.2, 0.0, 0.1)), part)
     return linkage.compile()

@@ -251,7 +251,7 @@ def test_a_run_knows_its_extremes(kind):
     assert report.energy_drift == pytest.approx(drift / max(kinetic))
     assert report.largest_speed == quickest.max()
     assert model.joint_names[int(quickest.argmax())] == report.fastest_joint  # one degree of freedom per joint
-    assert f"fastest_joint={report.fastest_joint!r}" in repr(report)
+    assert f"fastest: {report.fastest_joint!r}" in repr(report)
     for word in ("energy_drift", "lowest_energy", "highest_energy", "largest_speed", "fastest_joint"):
         assert word in report._repr_html_()
 

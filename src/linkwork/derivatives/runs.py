@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.describe import html_table, table_of_attributes
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.steps import EulerStep
 from linkwork.dynamics.inputs import as_finite
@@ -63,6 +63,13 @@ class GradientRun:
             self._forward(first, min(self._every, steps - first))
             self._kept.append(_copied(sim.state))
         self._restore_efforts()
+
+    def __repr__(self) -> str:
+        return f"GradientRun({self.steps:,} steps of {self.h:g} s of '{self.model.name}')"
+
+    def _repr_html_(self) -> str:
+        rows = [("model", self.model.name), ("steps", self.steps), ("h [s]", self.h)]
+        return html_table("GradientRun", rows, "backward(q=, v=) gives gradients")
 
     @property
     def state(self) -> State:
@@ -168,8 +175,8 @@ def run_with_gradients(
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
-    For semi-implicit Euler (`integrator="semi_implicit_euler"`, `keep_momentum=False` for floating trees), with springs,
-    dampers, motors without limits and loads. The simulation is at the end of the run afterwards.
+    For semi-implicit Euler (`integrator="semi_implicit_euler"`, no free joints), with springs, dampers, motors without
+    limits and loads. The simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")
     positive(memory, "memory")

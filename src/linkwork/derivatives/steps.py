@@ -22,6 +22,7 @@ from linkwork.derivatives.world_loads import WorldLoads
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.errors import StateError
 from linkwork.model import layout
+from linkwork.model.joints import Free
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -159,9 +160,12 @@ def refuse(sim: Any) -> None:
         )
     if saved["field_kind"] is not None or saved["thermostat_kind"] is not None:
         raise StateError("steps with a field or a thermostat have no gradients yet; leave them out.")
+    free = [name for name, joint in zip(model.joint_names, model.joints, strict=True) if isinstance(joint, Free)]
+    if free:
+        raise StateError(f"joint '{free[0]}' is free; steps of free joints have no gradients yet.")
     if np.asarray(saved["kept_momentum"]).size:
         raise StateError(
-            "steps that keep the momentum of floating trees have no gradients yet; make the simulation with "
+            "steps that keep the momentum of planar bases have no gradients yet; make the simulation with "
             "keep_momentum=False."
         )
     driven = np.asarray(saved["motor"])[:, : M_DAMPING + 1].any(axis=1)

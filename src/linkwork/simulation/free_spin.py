@@ -50,7 +50,7 @@ def mean_turn(inertia, w, L, h):
     size = math.sqrt(dot3(L, L))
     Iw = symvec3(inertia, w)
     gyroscopic = cross3(w, Iw)
-    if not h * math.sqrt(dot3(gyroscopic, gyroscopic)) > NO_TURN * size:
+    if not h * math.sqrt(dot3(gyroscopic, gyroscopic)) > NO_TURN * size or not size * size > 0.0:
         return scale3(h, w)
     x = w
     left = unmet(inertia, x, L, h)

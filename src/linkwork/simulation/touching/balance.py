@@ -22,7 +22,6 @@ from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
 from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.energy import energies
-from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.euler import note_efforts
 from linkwork.simulation.momentum import correct_bases
 from linkwork.simulation.moving import (
@@ -58,6 +57,7 @@ GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
 MOST_GAINED = 0.008  # part of the largest kinetic energy lately, of all steps together
 FADING = 0.999  # of that largest one, per step
 ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
+PUSH_KNOWN = 0.1  # of the work of a push: what is not known of it
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
 ROUNDING = 1e-9  # of the energies that are compared
 
@@ -151,6 +151,8 @@ def slow_down(table, s, kinetic, excess):
             for k in range(s.v.shape[0]):
                 s.v[k] *= wanted / factor
         factor = wanted
+        if not factor < 1.0:  # what is to be taken is lost in rounding
+            return 0.0
         if s.counts[KEEPS_MOMENTUM] == 0:
             return (1.0 - factor * factor) * within
         correct_bases(table)
@@ -184,32 +186,16 @@ def work_done(table, s, t, h):
 
 
 @routine
-def note_push(s, t, moved, way):
-    """Work against gravity of bodies that are pushed apart [J]. moved: (n, 6) velocities in each body's frame; way [s]."""
+def note_push(s, t, moved, way, is_small):
+    """Work against gravity of bodies that are pushed apart [J]. moved: (n, 6) velocities in each body's frame; way [s].
+
+    Not is_small: bodies far inside each other are moved by ways whose work is not known; such a step is not judged.
+    """
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
-    work = 0.0
+    work = 0.0 if is_small else math.inf
     for i in range(s.tree.shape[0]):
         inertia = load10(s.body, i, INERTIA)
         w, v = load3(moved, i, 0), load3(moved, i, 3)
         momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
         work -= way * dot3(g, matvec3(load9(s.world, i, 0), momentum))
     t.balance[PUSH_WORK] += work
-
-
-@routine
-def measure_push(table, h):
-    """The same where bodies are far inside each other, exactly and with springs: the potential energy at the end of the
-    step with the push less that without it. Leaves q as it was. u: velocities with the push.
-
-    Kinetic energy that comes with another shape is not work of the push, and is taken back by (32).
-    """
-    s = moving_of(table)
-    b = touch_of(table).balance
-    integrate(s.tree, s.start_q, s.u, h, s.q)
-    moving, with_push = energies(table)
-    integrate(s.tree, s.start_q, s.v, h, s.q)
-    kinetic, without = energies(table)
-    b[PUSH_WORK] += max(with_push - without, 0.0)
-    b[PUSH_SHAPE] += max(moving - kinetic, 0.0)
-    for k in range(s.q.shape[0]):
-        s.q[k] = s.start_q[k]

@@ -42,7 +42,10 @@ from linkwork.simulation.touching.arrays import (
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.rotations import dot3
 
-MADE = 1e-6  # of the energy that impulses exchange: more than this is made, or the solver's matrix is not the linkage's
+MADE = (
+    1e-2  # of the energy that impulses exchange: more than this is made by impulses that are none; less is left to (32)
+)
+AS_PREDICTED = 1e-6  # of the same: farther from what the solver says, its matrix is not the linkage's
 NOTHING, LONG_AGO = 1e-12, 1e-3  # of the kinetic energy now, and of the largest lately: energies below are rounding
 ROUNDING = 1e-13  # of what impulses exchange that cancel each other
 AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (34) may be, which another rule measures
@@ -62,18 +65,15 @@ def judge_impulses(table, limits):
     size = abs(first) + abs(second)
     predicted = system.report[ENERGY]
     b = t.balance
-    small = MADE * size + NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * b[TOP_KINETIC])
-    is_sound = size < math.inf and first + second <= small and second >= -small
-    if t.counts[BY_SWEEPS] != 0:  # velocities are those of the linkage itself there, and so is the residual
-        is_sound = is_sound and system.report[RESIDUAL] < math.inf
-    else:
-        is_sound = is_sound and abs(first + second - predicted) <= small + ROUNDING * products(system)
-    if is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == 0:
+    rounding = NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * b[TOP_KINETIC])
+    is_sound = size < math.inf and first + second <= MADE * size + rounding
+    if is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == 0:  # sweeps measure with the linkage itself
         residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system)
+        agrees = abs(first + second - predicted) <= AS_PREDICTED * size + rounding + ROUNDING * products(system)
         system.report[RESIDUAL] = residual
-        system.report[CONVERGED] = 1.0 if residual <= AS_SOLVED * t.settings[TOLERANCE] else 0.0
+        system.report[CONVERGED] = 1.0 if residual <= AS_SOLVED * t.settings[TOLERANCE] and agrees else 0.0
         rows = system.G.shape[0]
-        if system.report[CONVERGED] == 0.0 and rows <= LARGEST_CHECKED:
+        if not agrees and rows <= LARGEST_CHECKED:
             is_sound = residual < math.inf and is_semidefinite(system.G, rows, system.matrix)
     if not is_sound:
         note_worst(b, contacts)

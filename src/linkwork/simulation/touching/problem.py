@@ -57,7 +57,7 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.balance import measure_push, note_push
+from linkwork.simulation.touching.balance import note_push
 from linkwork.simulation.touching.judging import judge_impulses
 from linkwork.simulation.touching.sweeps.solve import solve_by_sweeps
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
@@ -328,17 +328,13 @@ def move_on(table, h, limits):
     deepest = system_of(table).report[PENETRATION]
     for k in range(s.v.shape[0]):
         s.u[k] = s.v[k]
-    pushes = is_pushing(problem.push)
-    if pushes:
+    if is_pushing(problem.push):
         answer(table, limits, problem.push, x.change)
         share = shorten_push(s, x.answer, problem, deepest, h)
         for k in range(s.v.shape[0]):
             s.u[k] += share * x.change[k]
-        if deepest <= t.settings[MARGIN]:
-            note_push(s, t, x.answer, share * h)
+        note_push(s, t, x.answer, share * h, deepest <= t.settings[MARGIN])
     note_momentum(table, h)
-    if pushes and not deepest <= t.settings[MARGIN]:
-        measure_push(table, h)  # after what needs the poses of the start of the step
     go_straight(s, s.u, h)
     note_report(t, system_of(table).report, h)
 
