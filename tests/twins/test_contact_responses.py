@@ -61,7 +61,7 @@ MOVING = [kind for kind in JOINT_KINDS if kind not in ("free", "fixed")]
 
 
 def tree_on_floor(seed):
-    """A random tree with branches, of every kind of joint, and balls of which about a half are within reach of a floor."""
+    """A random tree with branches, of every kind of joint, and balls of which many are within reach of a floor below."""
     rng = np.random.default_rng(seed)
     kinds = ["revolute"] if seed % 2 else MOVING
     linkage = lw.library.random_tree(
@@ -70,7 +70,7 @@ def tree_on_floor(seed):
     heights = lw.body_poses(linkage.compile(), linkage.compile().neutral())[:, 2, 3]
     for body in list(linkage):
         linkage.edit_body(body.name, shapes=(lw.Sphere(0.05),))
-    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, float(np.median(heights)) - 0.2)))
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, float(heights.min()) - 0.1)))
     return linkage.compile()
 
 

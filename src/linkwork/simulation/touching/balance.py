@@ -42,7 +42,6 @@ from linkwork.simulation.touching.arrays import (
     KINETIC_END,
     KINETIC_START,
     POWER_START,
-    PUSH_SHAPE,
     PUSH_WORK,
     TAKEN_BACK,
     TOP_KINETIC,
@@ -57,7 +56,7 @@ GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
 MOST_GAINED = 0.008  # part of the largest kinetic energy lately, of all steps together
 FADING = 0.999  # of that largest one, per step
 ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
-PUSH_KNOWN = 0.1  # of the work of a push: what is not known of it
+PUSH_KNOWN = 0.1  # of the work of a push, or of the kinetic energy after a long one: what is not known of it
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
 ROUNDING = 1e-9  # of the energies that are compared
 
@@ -83,7 +82,7 @@ def open_balance(table):
             kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
     t.balance[KINETIC_START], t.balance[BY_FORCES], t.balance[ENERGY_START] = kinetic, by_forces, kinetic + potential
     t.balance[POWER_START] = power_of_loads(s, True, t)
-    t.balance[PUSH_WORK], t.balance[PUSH_SHAPE] = 0.0, 0.0
+    t.balance[PUSH_WORK] = 0.0
 
 
 @inlined
@@ -113,12 +112,32 @@ def judge_balance(table, h):
     size = b[KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
         return OVERFLOW
-    gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
-    if is_driven(s):
-        gain -= work_done(table, s, t, h)
+    allowed = GROSS * (b[KINETIC_START] + b[BY_FORCES])
+    if b[PUSH_WORK] < math.inf:
+        gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
+        allowed += PUSH_KNOWN * max(b[PUSH_WORK], 0.0)
+        if is_driven(s):
+            gain -= work_done(table, s, t, h)
+    elif is_driven(s):  # what loads do along a long push is not known
+        gain = 0.0
+    else:  # a long push changes no velocities; what it lifts may hide what has fallen
+        before = b[KINETIC_START]
+        fallen = before + potential - b[ENERGY_START]
+        gain = kinetic - (math.sqrt(before) + math.sqrt(energy_of_fall(s, h))) ** 2 + min(fallen, 0.0)
+        allowed += PUSH_KNOWN * before  # the inertia is that of another shape afterwards
     gain -= ROUNDING * size
     b[GAIN], b[KINETIC_END] = gain, kinetic
-    return OK if gain - b[PUSH_SHAPE] <= GROSS * (b[KINETIC_START] + b[BY_FORCES]) else CONTACT_GAINS
+    return OK if gain <= allowed else CONTACT_GAINS
+
+
+@inlined
+def energy_of_fall(s, h):
+    """Kinetic energy of all bodies after a fall of h [s] from rest [J]."""
+    mass = 0.0
+    for i in range(s.tree.shape[0]):
+        mass += s.body[i, INERTIA]
+    g = (s.gravity[0], s.gravity[1], s.gravity[2])
+    return 0.5 * mass * dot3(g, g) * h * h
 
 
 @routine
@@ -189,7 +208,7 @@ def work_done(table, s, t, h):
 def note_push(s, t, moved, way, is_small):
     """Work against gravity of bodies that are pushed apart [J]. moved: (n, 6) velocities in each body's frame; way [s].
 
-    Not is_small: bodies far inside each other are moved by ways whose work is not known; such a step is not judged.
+    Not is_small: bodies far inside each other are moved by ways whose work is not known; their velocities are judged.
     """
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
     work = 0.0 if is_small else math.inf
