@@ -147,9 +147,14 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"gradients of {function.__name__}", np.concatenate([found.q, found.v, found.inertias.ravel()])
         yield f"change of {function.__name__}", lw.jvp(function, m, state, effort, dq=weights, dv=effort)
         yield f"matrices of {function.__name__}", np.array(lw.jacobians(function, m, state, effort))
-    sim = lw.FullDynamics(m, slow(m, state), integrator="semi_implicit_euler", keep_momentum=False)
+    kinds = ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "compound")
+    held = lw.library.random_tree(
+        8, seed=3, kinds=kinds, options=True
+    ).compile()  # free joints have no gradients of steps
+    options = {"integrator": "semi_implicit_euler", "keep_momentum": False}
+    sim = lw.FullDynamics(held, slow(held, held.random_state(rng)), **options)
     yield "matrices of a step", np.hstack(lw.linearize(sim, H))
-    yield "gradients of a run", lw.run_with_gradients(sim, H, STEPS).backward(q=weights, v=effort).q
+    yield "gradients of a run", lw.run_with_gradients(sim, H, STEPS).backward(q=np.ones(held.nv), v=np.ones(held.nv)).q
     _, pull = lw.vjp(lw.energy, m, state)
     yield "gradients of energy", pull((1.0, 0.5)).q
     yield "change of poses", lw.jvp(lw.body_poses, m, state, dq=weights)
