@@ -239,10 +239,10 @@ class ActiveRegion:
         return {**{name: getattr(run, name) for name in OF_RUN}, **forces}
 
     def schema(self) -> tuple[Entry, ...]:
-        least = {"counts": 0.0, "metric_sums": 0.0}
+        ranges = {"counts": (0, np.inf), "metric_sums": (0, np.inf), "force_bodies": (-1, self.model.n_bodies - 1)}
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
         return (
-            *(entry._replace(least=least.get(entry.name, entry.least)) for entry in arrays),
+            *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
             *self.tree.schema_of_nodes(),
             Entry("pins", ("pins", 2), "i"),
         )
