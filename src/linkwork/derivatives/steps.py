@@ -51,8 +51,7 @@ class Linearized(NamedTuple):
     A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     A: FloatArray
     B: FloatArray
