@@ -4,8 +4,8 @@
     python tools/version_matrix.py --only oldest       # rows whose name contains this
     python tools/version_matrix.py --python python3.13 # with this interpreter instead of those named in the rows
 
-A row is an interpreter and pins of packages. The smoke set: import, forward dynamics by every algorithm against each other, a step of
-both dynamics, a library model by every importer whose extra is installed. Exit status 1 where a row fails.
+A row is an interpreter and pins of packages. The smoke set: import, forward dynamics by four algorithms against each other,
+steps of both dynamics, an equilibrium. Exit status 1 where a row fails.
 """
 
 from __future__ import annotations
