@@ -17,6 +17,7 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
 from linkwork.full.report import FullReport
 from linkwork.full.whole_forces import WholeForces
+from linkwork.model.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
@@ -27,7 +28,6 @@ from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment, fastest
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field
-from linkwork.simulation.floating_trees import floating_trees
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
 from linkwork.simulation.loaded import IntArray
 from linkwork.simulation.momentum import read_momentum, total_momentum

@@ -27,13 +27,13 @@ from linkwork.contact.settings import Contact
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES, ROWS
 from linkwork.errors import LinkworkError, StateError
+from linkwork.model.floating_trees import floating_trees
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation.constraints import allocate_constraints
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.failures import explain_step
-from linkwork.simulation.floating_trees import floating_trees
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
 from linkwork.simulation.stepping.choice import advance_of
