@@ -90,6 +90,7 @@ from linkwork.scene import Scene, run_scene
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
+from linkwork.statics.gradients import SettleGradients
 from linkwork.statics.loads import Loads
 from linkwork.statics.settle import Settled, SettleReport, settle
 
@@ -240,6 +241,7 @@ __all__ = [
     "RunReport",
     "Scene",
     "Screw",
+    "SettleGradients",
     "SettleReport",
     "Settled",
     "Shape",

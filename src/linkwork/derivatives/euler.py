@@ -49,7 +49,7 @@ class EulerStep:
         saved = sim.checkpoint()
         motor = np.asarray(saved["motor"], dtype=float)
         self.laws = JointLaws(self.model, motor, h if sim.implicit_joints else 0.0)
-        self.loads = WorldLoads(self.model, sim.loads, saved)
+        self.loads = WorldLoads.of_simulation(self.model, sim.loads, saved)
         self.free = FreeJoints(self.model)
         self.floating: FloatingTrees | None = None
         if np.asarray(saved["kept_momentum"]).size:

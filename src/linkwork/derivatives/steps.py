@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, shown
 from linkwork.derivatives.euler import EulerStep
+from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
 from linkwork.derivatives.step_gradients import Linearized, StepGradients
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -19,7 +20,11 @@ from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
-STEPS: dict[str, Any] = {"semi_implicit_euler": EulerStep}  # by the name of the integrator
+STEPS: dict[str, Any] = {  # by the name of the integrator
+    "semi_implicit_euler": EulerStep,
+    "rk4": RungeKuttaStep,
+    "kick_drift_kick": KickDriftKickStep,
+}
 
 
 class Step(Protocol):
