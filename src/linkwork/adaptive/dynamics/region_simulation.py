@@ -189,7 +189,10 @@ class RegionSimulation(Touched, PieceForces):
     def _fail(self, status: int, body: int, advice: str, fault: LinkworkError | None = None) -> None:
         self._collect()
         cause = fault or self._explain_contact(status)
-        cause = cause or explain_step(self.model, "adaptive dynamics", status, self._moving, self._loads.wrench, body)
+        if cause is None:
+            vectors = {"state.q": self._run.q, "state.v": self._run.v, "effort": self._run.effort}
+            moving, wrench = self._moving, self._loads.wrench
+            cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
     def _make_room(self) -> None:
