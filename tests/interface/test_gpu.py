@@ -278,3 +278,42 @@ def test_arrays_of_other_libraries_pass_through(library, model, device_backend, 
     if doubles is not None:
         with pytest.raises(lw.StateError, match=r"q holds float64; this DeviceModel computes in float32"):
             device.forward_dynamics(doubles, there[1])
+
+
+# ------------------------------------------------------------------------------------------------- what is not finite
+
+
+def test_a_number_that_is_not_finite_is_named_with_its_joint_and_sample(device_backend):
+    model = lw.library.chain(5).compile()
+    device = DeviceModel(model, backend=device_backend)
+    q, v = np.zeros((3, model.nq)), np.zeros((3, model.nv))
+    v[2, 3] = np.nan
+    with np.errstate(all="ignore"), pytest.raises(lw.StateError, match=r"state\.v\[3\] is nan \(joint 'link_3'\)"):
+        device.forward_dynamics(q, v, check=True)
+    wrenches = np.zeros((3, model.n_bodies, 6))
+    wrenches[1, 2, 0] = np.inf
+    with np.errstate(all="ignore"), pytest.raises(lw.StateError, match=r"wrenches\[2\] is .*body 'link_2'"):
+        device.forward_dynamics(q, 0.0 * q, None, wrenches, check=True)
+    device.forward_dynamics(q, 0.0 * q, check=True)  # wrenches of the call before are forgotten
+
+
+def test_too_fast_a_state_is_blamed_on_its_fastest_joint(device_backend):
+    """Not on inertia that is missing."""
+    model = lw.library.chain(5).compile()
+    device = DeviceModel(model, backend=device_backend)
+    q, v = np.zeros((2, model.nq)), np.zeros((2, model.nv))
+    v[1, 4] = 1e200
+    with np.errstate(all="ignore"):
+        device.forward_dynamics(q, v)
+        with pytest.raises(
+            lw.StateError, match=r"gpu in sample 1 overflowed.*fastest joint, 'link_4', moves at 1e\+200"
+        ):
+            device.check()
+        device.set_state(q[0], 0.1 * np.arange(5.0))
+        device.step(1e6, 20)
+        said = r"a step on the gpu overflowed: the velocity of joint 'link_.*smaller steps"
+        with pytest.raises(lw.StateError, match=said):
+            device.check()
+        device.inverse_dynamics(q, v, np.zeros_like(v))
+        with pytest.raises(lw.StateError, match=r"gpu in sample 1 overflowed.*fastest joint, 'link_4'"):
+            device.check()
