@@ -308,8 +308,10 @@ class AdaptiveDynamics(Dynamics):
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
         self._region.collect()
         cause = fault or self._explain_contact(status)
-        moving, wrench = self._moving.arrays, self._loads.wrench
-        cause = cause or explain_step(self.model, "adaptive dynamics", status, moving, wrench, body)
+        if cause is None:
+            run, moving, wrench = self._tree.run, self._moving.arrays, self._loads.wrench
+            vectors = {"state.q": run.q, "state.v": run.v, "effort": run.effort}
+            cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
         raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
