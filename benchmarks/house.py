@@ -34,7 +34,7 @@ LOOP_FORCES = (
     "loops/constrained.py",
     "simulation/loop_forces.py",
     "adaptive/quasi_statics/cut_forces.py",
-    "haptics/constraints.py",
+    "haptics/snapshot/constraints.py",
     "simulation/touching/problem.py",
     "statics/constrained.py",
 )

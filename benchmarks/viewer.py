@@ -81,11 +81,11 @@ def measure(links: int, part: float, seconds: float, with_detail: bool) -> tuple
     """Frames per second and megabytes per second that reach a client, and how many shapes are drawn."""
     import viser
 
-    from linkwork.viewer.detail import Detail, eye
-    from linkwork.viewer.drawing import Drawing
     from linkwork.viewer.frames import FIELD_OF_VIEW, framing, up_of
-    from linkwork.viewer.pieces import pieces_of
     from linkwork.viewer.server import address, open_server
+    from linkwork.viewer.shapes.detail import Detail, eye
+    from linkwork.viewer.shapes.drawing import Drawing
+    from linkwork.viewer.shapes.pieces import pieces_of
 
     model = lw.library.chain(links).compile()
     pieces = pieces_of(model)

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import linkwork as lw
 from linkwork.cli.bench import benchmark_folder, load_benchmark
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.coupling import couple_once
+from linkwork.haptics.tick.coupling import couple_once
 
 FOLDER = Path(__file__).parent / "pictures"
 BLUE, ORANGE, GREY = "#1b4f8a", "#c2541d", "#6b7176"

@@ -15,10 +15,10 @@ import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 import linkwork as lw
-from linkwork.viewer.colors import by_depth
 from linkwork.viewer.frames import VIEW_FROM, Camera, framing, ground_height, turn_up, up_of
-from linkwork.viewer.pieces import pieces_of
 from linkwork.viewer.render import SMOOTH, Renderer
+from linkwork.viewer.shapes.colors import by_depth
+from linkwork.viewer.shapes.pieces import pieces_of
 
 FILE = Path(__file__).parent / "pictures" / "hero.png"
 WIDTH, HEIGHT, GAP = 480, 372, 8  # of a panel [pixels]: 195 wide on a phone

@@ -118,10 +118,10 @@ def smooth(values: np.ndarray) -> np.ndarray:
 
 def active(structure: Path) -> None:
     """What the viewer draws: bodies that active torsions carry are orange."""
-    from linkwork.viewer.colors import by_activity
     from linkwork.viewer.frames import framing, ground_height, up_of
-    from linkwork.viewer.pieces import pieces_of
     from linkwork.viewer.render import Renderer
+    from linkwork.viewer.shapes.colors import by_activity
+    from linkwork.viewer.shapes.pieces import pieces_of
 
     molecule = lw.molecules.load(structure, chains="A", relax=True, seed=1)
     model, field = molecule.model, molecule.field(cutoff=CUTOFF)

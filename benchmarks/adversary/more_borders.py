@@ -14,7 +14,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.ensemble.journal import JOURNAL
 from linkwork.ensemble.plan import PLAN, POINTS
-from linkwork.record.checksums import document_sum
+from linkwork.record.store.checksums import document_sum
 
 from .values import changed_bytes, changed_text, odd_value
 

@@ -13,13 +13,13 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.path_data import solver_paths
 from linkwork.dynamics.path_queries import response_matrix
 from linkwork.dynamics.path_union import respond_together
-from linkwork.haptics import layout as at
-from linkwork.haptics.coupling import couple_many, couple_once
 from linkwork.haptics.grasp import CouplingSettings
-from linkwork.haptics.held import Held
-from linkwork.haptics.memory import Output, leave_reading, leave_snapshot, new_memory
-from linkwork.haptics.ports import condense
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import Output, leave_reading, leave_snapshot, new_memory
+from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.snapshot.ports import condense
+from linkwork.haptics.tick.coupling import couple_many, couple_once
+from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference.felt_by_path import feel_together
 
 from ..harness import Requirement, TableReport, progress, take_turns

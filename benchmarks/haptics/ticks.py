@@ -11,12 +11,12 @@ from linkwork.assembly.numbering import node_depths
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.path_data import solver_paths
-from linkwork.haptics import layout as at
-from linkwork.haptics.coupling import couple_many, couple_once
-from linkwork.haptics.held import Held
-from linkwork.haptics.memory import Output, new_memory
-from linkwork.haptics.ports import condense, ports_of
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import Output, new_memory
+from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.snapshot.ports import condense, ports_of
+from linkwork.haptics.tick.coupling import couple_many, couple_once
+from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference.felt_by_path import feel_by_path
 
 from ..harness import Requirement, TableReport, Timing, progress, take_turns

@@ -15,7 +15,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.coupling import couple_once
+from linkwork.haptics.tick.coupling import couple_once
 
 from ..harness import Report, Requirement, progress
 from .dynamics import warm_state

@@ -24,12 +24,12 @@ from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.path_union import respond_together
 from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
-from linkwork.haptics import layout as at
-from linkwork.haptics.coupling import couple_many
-from linkwork.haptics.coupling_loop import run_coupling
-from linkwork.haptics.lock_check import check_lock
-from linkwork.haptics.memory import new_memory
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.lock_check import check_lock
+from linkwork.haptics.sharing.memory import new_memory
+from linkwork.haptics.tick.coupling import couple_many
+from linkwork.haptics.tick.coupling_loop import run_coupling
+from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference import joint_calculus as calculus
 from linkwork.reference.felt_by_path import feel_by_path, feel_together
 from linkwork.reference.plain_contact import PlainContact

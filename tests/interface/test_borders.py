@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.record.model_store import read_model, write_model
+from linkwork.record.store.model_store import read_model, write_model
 
 MODEL = lw.library.humanoid().compile()
 LOOP = lw.library.four_bar().compile()

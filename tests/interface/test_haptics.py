@@ -13,10 +13,10 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
 from linkwork.haptics.devices import udp
-from linkwork.haptics.memory import new_shared_memory, open_shared_memory
-from linkwork.haptics.seqlock import leave_message, read_in_series, set_flag, take_message, write_in_series
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import new_shared_memory, open_shared_memory
+from linkwork.haptics.sharing.seqlock import leave_message, read_in_series, set_flag, take_message, write_in_series
 
 READS = 100_000  # in the suite; `linkwork haptics --check-lock 10000000` does more
 
@@ -190,7 +190,7 @@ def test_the_memory_of_a_session_is_known_by_its_first_words(tmp_path):
         path.unlink()
     with pytest.raises(StateError, match="not the memory"):
         open_shared_memory(tmp_path / "none")
-    command = [sys.executable, "-m", "linkwork.haptics.process", str(tmp_path / "none")]
+    command = [sys.executable, "-m", "linkwork.haptics.tick.process", str(tmp_path / "none")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 1
     assert "not the memory" in result.stderr

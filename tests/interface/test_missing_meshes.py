@@ -100,7 +100,7 @@ def test_a_mesh_of_the_user_that_is_not_there_is_an_error():
 
 
 def test_the_viewer_says_what_is_missing(robot):
-    from linkwork.viewer.pieces import pieces_of
+    from linkwork.viewer.shapes.pieces import pieces_of
 
     with pytest.warns(lw.LinkworkWarning, match=r"package://arm/visual/upper\.dae"):
         pieces_of(lw.load(robot).compile())

@@ -15,7 +15,8 @@ from tests.helpers.recordings import contents, record, simulation
 
 import linkwork as lw
 from linkwork.cli import main
-from linkwork.record import Recorder, Recording, container, lock, place
+from linkwork.record import Recorder, Recording, place
+from linkwork.record.store import container, lock
 from linkwork.simulation.run import resume_run, run_simulation
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")

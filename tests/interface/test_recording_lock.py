@@ -14,7 +14,8 @@ import pytest
 from tests.helpers.recordings import contents
 
 import linkwork as lw
-from linkwork.record import Recorder, Recording, lock
+from linkwork.record import Recorder, Recording
+from linkwork.record.store import lock
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 

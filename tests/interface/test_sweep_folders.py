@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.cli.exit_codes import DONE, REFUSED
 from linkwork.ensemble.journal import JOURNAL
 from linkwork.ensemble.plan import PLAN, POINTS
-from linkwork.record.checksums import document_sum
+from linkwork.record.store.checksums import document_sum
 
 RUNS = 6
 

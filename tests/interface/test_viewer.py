@@ -16,10 +16,10 @@ from linkwork.cli import main
 pytest.importorskip("viser", reason="the extra `viewer` is not installed")
 
 from linkwork.viewer import animation
-from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.controls.pointing import sight
 from linkwork.viewer.playback import events_of
-from linkwork.viewer.pointing import sight
 from linkwork.viewer.server import address, is_foreign, open_server
+from linkwork.viewer.shapes.pieces import pieces_of
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,14 @@ import linkwork as lw
 
 pytest.importorskip("viser", reason="the extra `viewer` is not installed")
 
-from linkwork.viewer import prototypes
-from linkwork.viewer.bodies import tree_html, tree_lines
-from linkwork.viewer.colors import ACTIVE, by_activity, rigid_parts
-from linkwork.viewer.detail import Detail, eye
-from linkwork.viewer.drawing import BATCH, Drawing
 from linkwork.viewer.frames import quaternions, turn_up
-from linkwork.viewer.pieces import pieces_of
 from linkwork.viewer.server import open_server
+from linkwork.viewer.shapes import prototypes
+from linkwork.viewer.shapes.bodies import tree_html, tree_lines
+from linkwork.viewer.shapes.colors import ACTIVE, by_activity, rigid_parts
+from linkwork.viewer.shapes.detail import Detail, eye
+from linkwork.viewer.shapes.drawing import BATCH, Drawing
+from linkwork.viewer.shapes.pieces import pieces_of
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_the_tree_is_searched_and_its_names_are_text():
 
 
 def test_speeds_of_a_page():
-    from linkwork.viewer.speeds import SPEEDS, speed_of
+    from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 
     assert [speed_of(word, 3.0) for word in SPEEDS] == [float(word) for word in SPEEDS]
     assert {speed_of(odd, 3.0) for odd in ("-1", "nan", None, 7, [])} == {3.0}  # a page may send anything

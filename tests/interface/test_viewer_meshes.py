@@ -45,7 +45,7 @@ def urdf(folder, file, collision="", scale="1 1 1"):
 
 def extent(model, body=0):
     """Middle and size of the box about all that is drawn of a model at rest [m]."""
-    from linkwork.viewer.pieces import pieces_of
+    from linkwork.viewer.shapes.pieces import pieces_of
 
     corners = pieces_of(model).corners(lw.body_poses(model, model.neutral()))
     return 0.5 * (corners.min(axis=0) + corners.max(axis=0)), np.ptp(corners, axis=0)
@@ -99,8 +99,8 @@ def test_a_mesh_that_cannot_be_read_is_said_once_and_other_shapes_are_drawn(tmp_
 def test_a_mesh_robot_becomes_a_picture(tmp_path):
     """The renderer that animations use draws it; so the gif and mp4 of a robot with meshes show it."""
     from linkwork.viewer.frames import framing, up_of
-    from linkwork.viewer.pieces import pieces_of
     from linkwork.viewer.render import Renderer
+    from linkwork.viewer.shapes.pieces import pieces_of
 
     model = lw.load(urdf(tmp_path, write_box(tmp_path, "stl").name)).compile()
     pieces, T = pieces_of(model), lw.body_poses(model, model.neutral())

@@ -7,9 +7,9 @@ import pytest
 from tests.helpers import proteins
 
 import linkwork as lw
-from linkwork.viewer.colors import ACTIVE, by_activity
-from linkwork.viewer.molecules import STICK, TUBE, atoms_of, bonds
-from linkwork.viewer.pieces import pieces_of
+from linkwork.viewer.shapes.colors import ACTIVE, by_activity
+from linkwork.viewer.shapes.molecules import STICK, TUBE, atoms_of, bonds
+from linkwork.viewer.shapes.pieces import pieces_of
 
 proteins.need_packages()
 

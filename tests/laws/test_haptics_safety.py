@@ -8,7 +8,7 @@ from tests.helpers.hands import SIMULATIONS
 
 import linkwork as lw
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
+from linkwork.haptics.sharing import layout as at
 
 
 def held_chain(**settings):
@@ -53,7 +53,7 @@ def test_when_a_device_dies_the_body_is_let_go():
     session.tick()
     session.virtual_time = start + 400_000_000
     session.publish()
-    from linkwork.haptics.coupling import couple_once
+    from linkwork.haptics.tick.coupling import couple_once
 
     couple_once(session.memory, session.scratch, session.now())  # a tick without a reading
     assert grasp.state == "released"
@@ -83,8 +83,8 @@ def test_a_driver_that_writes_nonsense_does_nothing():
     session.tick()
     message = session._pumps[grasp.slot]._message
     message[at.D_POSITION] = np.nan
-    from linkwork.haptics.coupling import couple_once
-    from linkwork.haptics.memory import leave_reading
+    from linkwork.haptics.sharing.memory import leave_reading
+    from linkwork.haptics.tick.coupling import couple_once
 
     leave_reading(session.memory, grasp.slot, message)
     couple_once(session.memory, session.scratch, session.now())

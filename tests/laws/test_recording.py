@@ -12,7 +12,7 @@ import pytest
 import linkwork as lw
 from linkwork.model.library import MODELS
 from linkwork.record import Recorder, Recording, layout
-from linkwork.record.model_store import read_model, write_model
+from linkwork.record.store.model_store import read_model, write_model
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_lock(reads: int) -> int:
     from linkwork.core.checks import whole
-    from linkwork.haptics.lock_check import check_lock
+    from linkwork.haptics.sharing.lock_check import check_lock
 
     with working("reading while another thread writes"):
         result = check_lock(whole(reads, 1, "--check-lock"))

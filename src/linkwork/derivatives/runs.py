@@ -36,7 +36,8 @@ class RunGradients(NamedTuple):
     of the model, as in `lw.Gradients`.
     """
 
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     q: FloatArray
     v: FloatArray

@@ -17,7 +17,7 @@ from typing import Any
 from linkwork.core.checks import shown
 from linkwork.ensemble.work import DONE, FAILED, Outcome, SweepError
 from linkwork.errors import FormatError
-from linkwork.record.checksums import document_sum
+from linkwork.record.store.checksums import document_sum
 
 JOURNAL = "journal.jsonl"
 SYNCHRONIZE_EVERY = 1.0  # [s]

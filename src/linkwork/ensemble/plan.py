@@ -19,7 +19,7 @@ from linkwork.ensemble.axes import MOST_RUNS, plain_value
 from linkwork.ensemble.design import Points
 from linkwork.ensemble.work import RESERVED, SweepError
 from linkwork.errors import FormatError, LinkworkError
-from linkwork.record.checksums import document_sum
+from linkwork.record.store.checksums import document_sum
 
 PLAN, POINTS = "sweep.json", "points.jsonl"
 FORMAT, FORMAT_VERSION, WITHOUT_SUMS = "linkwork sweep", 2, 1  # sweeps of version 1 have no checksums

@@ -20,7 +20,7 @@ from linkwork.ensemble.plan import KEEP, Plan, as_kept, read_plan, refuse_other,
 from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work
 from linkwork.errors import LinkworkError
-from linkwork.record.lock import WriterLock
+from linkwork.record.store.lock import WriterLock
 from linkwork.scene.scene import Scene
 from linkwork.scene.settings import Settings, as_settings, override
 

@@ -23,8 +23,8 @@ import numpy as np
 from linkwork.ensemble.axes import plain_value
 from linkwork.ensemble.results import Collector, frames_of, point_ends, reduce_frames
 from linkwork.errors import LinkworkError
-from linkwork.record.lock import refuse_writer
 from linkwork.record.recording import Recording
+from linkwork.record.store.lock import refuse_writer
 from linkwork.scene.run import run_scene
 from linkwork.scene.scene import Scene
 from linkwork.scene.settings import as_settings, override

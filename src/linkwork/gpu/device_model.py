@@ -30,7 +30,8 @@ WARP = 32  # slots of a level are aligned to it when there is one sample
 class DeviceEnergy(NamedTuple):
     """[J] of each sample, as arrays on the device; what counts is as in `lw.energy`."""
 
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     kinetic: Any
     potential: Any

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from linkwork.core.checks import not_negative, positive, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
 from linkwork.haptics.devices.device import Device
-from linkwork.haptics.memory import Output
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import Output
 
 if TYPE_CHECKING:
     from linkwork.haptics.session import Session

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.errors import LinkworkError, StateError
-from linkwork.haptics import layout as at
 from linkwork.haptics.clock import HAS_COMPILED_CLOCK, REAL_TIME_SPIN, SPIN, now_ns, take_real_time_priority
-from linkwork.haptics.coupling_loop import run_coupling
-from linkwork.haptics.memory import new_memory, new_shared_memory
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import new_memory, new_shared_memory
 from linkwork.haptics.statistics import LoopClock, LoopStatistics, coupling_statistics
+from linkwork.haptics.tick.coupling_loop import run_coupling
+from linkwork.haptics.tick.scratch import SCRATCH
 
 if TYPE_CHECKING:
     from linkwork.haptics.session import Session
@@ -62,7 +62,7 @@ class Loops:
         spin = 0 if not self._spins else REAL_TIME_SPIN if self._real_time else SPIN
         words[at.H_PERIOD], words[at.H_SPIN] = round(1e9 / self._rates["rate"]), spin
         if self._in_process:
-            command = [sys.executable, "-m", "linkwork.haptics.process", str(self.file)]
+            command = [sys.executable, "-m", "linkwork.haptics.tick.process", str(self.file)]
             self._process = subprocess.Popen([*command, "--real-time"] if self._real_time else command)
         else:
             self._thread("coupling", self._run_coupling)

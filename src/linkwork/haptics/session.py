@@ -22,20 +22,20 @@ from linkwork.core.checks import positive, shown
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
 from linkwork.haptics import virtual
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.condenser import Condenser
-from linkwork.haptics.coupling import couple_once
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.grasp import CouplingSettings, Grasp
-from linkwork.haptics.held import Held
 from linkwork.haptics.loops import Loops
-from linkwork.haptics.memory import Output, leave_snapshot, new_memory
-from linkwork.haptics.pump import DevicePump, conjugate, multiply
-from linkwork.haptics.scratch import SCRATCH
-from linkwork.haptics.sources import source_of
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import Output, leave_snapshot, new_memory
+from linkwork.haptics.snapshot.condenser import Condenser
+from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.snapshot.sources import source_of
 from linkwork.haptics.statistics import LoopStatistics
+from linkwork.haptics.tick.coupling import couple_once
+from linkwork.haptics.tick.pump import DevicePump, conjugate, multiply
+from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.rotations import matrix_quaternion

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.describe import table_of_attributes
-from linkwork.haptics import layout as at
+from linkwork.haptics.sharing import layout as at
 
 IntArray = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.core.checks import positive, shown, whole
 from linkwork.errors import StateError
-from linkwork.haptics.pump import DevicePump
+from linkwork.haptics.tick.pump import DevicePump
 from linkwork.haptics.trace import Trace
 
 if TYPE_CHECKING:

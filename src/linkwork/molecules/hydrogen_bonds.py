@@ -23,7 +23,8 @@ HELIX = 4  # residues from the carbonyl to the amide of an α-helix
 
 
 class HydrogenBond(NamedTuple):
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     acceptor: int  # number of the residue whose C=O takes part, in `molecule.atoms.residues`
     donor: int  # and of the one whose N-H does

@@ -30,7 +30,8 @@ Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 class Miss(NamedTuple):
     """How far one target is missed."""
 
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     turn: float  # [rad]
     way: float  # [m]
@@ -39,7 +40,8 @@ class Miss(NamedTuple):
 class Reached(NamedTuple):
     """Where a search for targets ended, and how near it came."""
 
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     state: State  # the coordinates found, at rest
     reached: bool  # every target within the tolerance, loops closed

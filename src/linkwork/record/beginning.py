@@ -11,11 +11,11 @@ from linkwork.core.checks import shown
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.record import layout
-from linkwork.record.checksums import description_sums
-from linkwork.record.container import FORMAT, MARK, create_array, write_root, zarr_library
 from linkwork.record.layout import GROUPS, GROWING
 from linkwork.record.made_by import versions
-from linkwork.record.model_store import write_model
+from linkwork.record.store.checksums import description_sums
+from linkwork.record.store.container import FORMAT, MARK, create_array, write_root, zarr_library
+from linkwork.record.store.model_store import write_model
 
 
 def what_it_is_about(

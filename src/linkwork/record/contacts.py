@@ -27,7 +27,7 @@ from linkwork.contact.points import (
 )
 from linkwork.errors import StateError
 from linkwork.record import layout
-from linkwork.record.container import GrowingArray, create_array
+from linkwork.record.store.container import GrowingArray, create_array
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.efforts import Efforts
 from linkwork.record import layout
-from linkwork.record.container import GrowingArray, create_array
+from linkwork.record.store.container import GrowingArray, create_array
 
 NAME = "frames/efforts"
 PARTS = len(Efforts._fields)

@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 
 from linkwork.errors import FormatError, LinkworkError
-from linkwork.record.container import ASIDE, PARTIAL, ROOT, UNDER_WAY, left_beside, read_root, synchronize
 from linkwork.record.layout import GROUPS
-from linkwork.record.lock import refuse_writer
+from linkwork.record.store.container import ASIDE, PARTIAL, ROOT, UNDER_WAY, left_beside, read_root, synchronize
+from linkwork.record.store.lock import refuse_writer
 
 SHOWN = 5  # names of files in a message
 PARTS = "|".join(GROUPS)

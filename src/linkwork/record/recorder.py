@@ -22,10 +22,22 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
 from linkwork.record.beginning import what_it_is_about, write_beginning
-from linkwork.record.bundles import write_bundle
-from linkwork.record.checksums import description_sum, description_sums
 from linkwork.record.contacts import ContactLines
-from linkwork.record.container import (
+from linkwork.record.efforts import EffortLines
+from linkwork.record.layout import GROUPS, GROWING
+from linkwork.record.made_by import warn_of_other_kernels
+from linkwork.record.place import (
+    partial_folder,
+    put_in_place,
+    refuse_existing,
+    refuse_existing_or_written,
+    remove_stale,
+)
+from linkwork.record.recording import Recording
+from linkwork.record.scalars import KINDS, Scalars, numbers_of
+from linkwork.record.store.bundles import write_bundle
+from linkwork.record.store.checksums import description_sum, description_sums
+from linkwork.record.store.container import (
     MARK,
     ROOT,
     UNCHECKED,
@@ -37,19 +49,7 @@ from linkwork.record.container import (
     write_root,
     zarr_library,
 )
-from linkwork.record.efforts import EffortLines
-from linkwork.record.layout import GROUPS, GROWING
-from linkwork.record.lock import WriterLock
-from linkwork.record.made_by import warn_of_other_kernels
-from linkwork.record.place import (
-    partial_folder,
-    put_in_place,
-    refuse_existing,
-    refuse_existing_or_written,
-    remove_stale,
-)
-from linkwork.record.recording import Recording
-from linkwork.record.scalars import KINDS, Scalars, numbers_of
+from linkwork.record.store.lock import WriterLock
 
 FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit

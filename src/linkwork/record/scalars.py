@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.errors import StateError
 from linkwork.record import layout
-from linkwork.record.container import GrowingArray, create_array
+from linkwork.record.store.container import GrowingArray, create_array
 
 KINDS = ("scalars", "reports")
 

@@ -17,12 +17,12 @@ from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, MissingExtraError, StateError
 from linkwork.model.shapes import Plane
 from linkwork.record.recording import Recording
-from linkwork.viewer.colors import by_depth
 from linkwork.viewer.frames import framing, ground_height, up_of
-from linkwork.viewer.pieces import pieces_of
 from linkwork.viewer.playback import room_of
 from linkwork.viewer.render import Renderer
 from linkwork.viewer.server import open_server
+from linkwork.viewer.shapes.colors import by_depth
+from linkwork.viewer.shapes.pieces import pieces_of
 
 RATE = {"gif": 20.0, "mp4": 30.0, "html": 30.0}  # frames per second
 GIF_COLORS = 256

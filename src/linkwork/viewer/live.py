@@ -18,13 +18,13 @@ import numpy as np
 
 from linkwork.core.checks import shown, whole
 from linkwork.errors import LinkworkError, StateError
-from linkwork.viewer.actions import Actions
-from linkwork.viewer.colors import by_activity
-from linkwork.viewer.hand import Hand
-from linkwork.viewer.menu import Menu
-from linkwork.viewer.plots import Plots
-from linkwork.viewer.pointing import Sight, grabbed, pointed_at, sight
-from linkwork.viewer.speeds import SPEEDS, speed_of
+from linkwork.viewer.controls.actions import Actions
+from linkwork.viewer.controls.hand import Hand
+from linkwork.viewer.controls.menu import Menu
+from linkwork.viewer.controls.plots import Plots
+from linkwork.viewer.controls.pointing import Sight, grabbed, pointed_at, sight
+from linkwork.viewer.controls.speeds import SPEEDS, speed_of
+from linkwork.viewer.shapes.colors import by_activity
 from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures

@@ -13,11 +13,11 @@ from linkwork.core.checks import finite, shown
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
-from linkwork.viewer.colors import SECOND, by_depth
-from linkwork.viewer.drawing import Drawing
-from linkwork.viewer.pieces import Pieces, pieces_of
-from linkwork.viewer.plots import LINES
-from linkwork.viewer.speeds import SPEEDS, speed_of
+from linkwork.viewer.controls.plots import LINES
+from linkwork.viewer.controls.speeds import SPEEDS, speed_of
+from linkwork.viewer.shapes.colors import SECOND, by_depth
+from linkwork.viewer.shapes.drawing import Drawing
+from linkwork.viewer.shapes.pieces import Pieces, pieces_of
 from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures

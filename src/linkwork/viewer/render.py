@@ -8,9 +8,9 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import MissingExtraError
-from linkwork.viewer.colors import WORLD, Colors
 from linkwork.viewer.frames import FIELD_OF_VIEW, Camera, turn_up
-from linkwork.viewer.pieces import Pieces
+from linkwork.viewer.shapes.colors import WORLD, Colors
+from linkwork.viewer.shapes.pieces import Pieces
 
 SMOOTH = 2  # pictures are drawn this many times larger and then made smaller, so that edges are smooth
 LIGHT = np.array([0.4, -0.45, 0.8]) / np.linalg.norm([0.4, -0.45, 0.8])  # z is up

@@ -13,13 +13,13 @@ from linkwork.dynamics.front import body_poses
 from linkwork.model.model import Model
 from linkwork.model.shapes import Plane
 from linkwork.model.state import State
-from linkwork.viewer.bodies import BodyList
-from linkwork.viewer.colors import CHOSEN, Colors, by_depth
-from linkwork.viewer.detail import Detail, Eye, eye
-from linkwork.viewer.drawing import Drawing
 from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
 from linkwork.viewer.layers import Layers
-from linkwork.viewer.pieces import COARSE_FROM, pieces_of
+from linkwork.viewer.shapes.bodies import BodyList
+from linkwork.viewer.shapes.colors import CHOSEN, Colors, by_depth
+from linkwork.viewer.shapes.detail import Detail, Eye, eye
+from linkwork.viewer.shapes.drawing import Drawing
+from linkwork.viewer.shapes.pieces import COARSE_FROM, pieces_of
 
 SCREEN = 1000.0  # [pixels] height of the picture of a page that has not said it yet
 LOOKS = 0.2  # [s] between two pictures for a camera that moves

@@ -11,10 +11,10 @@ import numpy as np
 import linkwork as lw
 from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import count, seconds, working
-from linkwork.haptics import layout as at
 from linkwork.haptics.clock import now_ns
-from linkwork.haptics.coupling import couple_many
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.tick.coupling import couple_many
+from linkwork.haptics.tick.scratch import SCRATCH
 
 TITLE = "a hand on a hanging chain: the force it feels"
 

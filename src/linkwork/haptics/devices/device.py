@@ -23,7 +23,8 @@ class Reading(NamedTuple):
     position: [m], in the device's own axes, shape (3,). rotation: unit quaternion w, x, y, z. buttons: one bit each.
     """
 
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     position: Sequence[float]
     rotation: Sequence[float] = UPRIGHT

@@ -10,7 +10,8 @@ from linkwork.core.describe import table_of_attributes
 
 
 class Change(NamedTuple):
-    _repr_html_ = table_of_attributes
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     kind: str  # "altloc", "ligand", "water", "ion", "hydrogens", "residue", "gap", "end", "atoms", "protonation", ...
     where: str  # chain:residue, a chain, or "" for the whole structure

@@ -37,7 +37,7 @@ def first_of_rings(topology: Any) -> Iterator[Any]:
     """The first residue of each chain whose last one is bonded to it."""
     for one, other in topology.bonds():
         first, last = sorted((one.residue, other.residue), key=lambda residue: residue.index)
-        members = first.chain._residues if first.chain is last.chain else []
+        members = list(first.chain.residues()) if first.chain is last.chain else []
         if len(members) > 2 and first is members[0] and last is members[-1] and {one.name, other.name} == {"C", "N"}:
             yield first
 

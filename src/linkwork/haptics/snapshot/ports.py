@@ -24,8 +24,7 @@ from linkwork.dynamics.path_data import path_data_of
 from linkwork.dynamics.path_queries import unit6
 from linkwork.dynamics.path_segments import STATION_STATE, own_answers, segments_of, write_network
 from linkwork.dynamics.path_union import accelerate_together
-from linkwork.haptics.answers import answer_hands, hand_acceleration, row_of
-from linkwork.haptics.layout import (
+from linkwork.haptics.sharing.layout import (
     HANDS,
     MOST_ROWS,
     R_DRIFT,
@@ -45,6 +44,7 @@ from linkwork.haptics.layout import (
     S_WORDS,
     STATIONS,
 )
+from linkwork.haptics.tick.answers import answer_hands, hand_acceleration, row_of
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6

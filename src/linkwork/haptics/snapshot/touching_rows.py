@@ -12,7 +12,7 @@ from linkwork.model.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, PARENT, V
 
 if TYPE_CHECKING:
-    from linkwork.haptics.sources import Source
+    from linkwork.haptics.snapshot.sources import Source
     from linkwork.model.model import Model
     from linkwork.simulation.touching.front import ContactState
 

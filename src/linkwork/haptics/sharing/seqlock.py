@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.haptics.atomics import (
+from linkwork.haptics.sharing.atomics import (
     fence_after_reads,
     fence_before_writes,
     load_integer,
@@ -18,7 +18,7 @@ from linkwork.haptics.atomics import (
     store_integer,
     store_word,
 )
-from linkwork.haptics.layout import P_BUFFERS, P_LATEST, P_SEQUENCE
+from linkwork.haptics.sharing.layout import P_BUFFERS, P_LATEST, P_SEQUENCE
 
 FloatArray = NDArray[np.float64]
 

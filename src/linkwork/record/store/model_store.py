@@ -23,8 +23,8 @@ from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.shapes import Shape
-from linkwork.record.checksums import array_sum
-from linkwork.record.container import read_rows, write_array
+from linkwork.record.store.checksums import array_sum
+from linkwork.record.store.container import read_rows, write_array
 from linkwork.spatial.pose import Pose
 
 UNITS = {

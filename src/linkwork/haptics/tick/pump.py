@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import shown, whole
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
 from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
-from linkwork.haptics.memory import Output, leave_reading
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.memory import Output, leave_reading
 
 FloatArray = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import math
 
 from linkwork.core.jit import inlined
 from linkwork.dynamics.path_segments import STATION_STATE
-from linkwork.haptics.layout import (
+from linkwork.haptics.sharing.layout import (
     HANDS,
     MOST_ROWS,
     OUTPUT_WORDS,

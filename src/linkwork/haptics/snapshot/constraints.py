@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.dynamics.path_union import path_union, respond_in_turn
-from linkwork.haptics import layout as at
-from linkwork.haptics.held import Held
-from linkwork.haptics.sources import Source
-from linkwork.haptics.touching_rows import Rows, no_rows, rows_of_touching
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.snapshot.sources import Source
+from linkwork.haptics.snapshot.touching_rows import Rows, no_rows, rows_of_touching
 from linkwork.loops.minimal_norm import factor
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.layout import INERTIA

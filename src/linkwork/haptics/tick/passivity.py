@@ -13,8 +13,8 @@ a the largest acceleration of a hand.
 import math
 
 from linkwork.core.jit import inlined
-from linkwork.haptics.atomics import load_integer
-from linkwork.haptics.layout import (
+from linkwork.haptics.sharing.atomics import load_integer
+from linkwork.haptics.sharing.layout import (
     M_ENERGY,
     M_FELT,
     M_LEAST,
@@ -27,7 +27,7 @@ from linkwork.haptics.layout import (
     M_TURN,
     M_TURNED,
 )
-from linkwork.haptics.scratch import AT_HAND, HAND_WORDS, four, put3, three, turn_from_to
+from linkwork.haptics.tick.scratch import AT_HAND, HAND_WORDS, four, put3, three, turn_from_to
 from linkwork.spatial.rotations import add3, dot3, scale3, sub3
 
 # A hand's own acceleration, and the lightest hand, with the device it holds, that a force may push.

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.viewer import prototypes
-from linkwork.viewer.colors import Colors
-from linkwork.viewer.detail import Capsules
+from linkwork.viewer.shapes import prototypes
+from linkwork.viewer.shapes.colors import Colors
+from linkwork.viewer.shapes.detail import Capsules
 
 SIDES = 6  # of a capsule that is a few pixels long
 ASPECT = 4.0  # of the prototype, which is stretched: ends of a pixel need no better shape

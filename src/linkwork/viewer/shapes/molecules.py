@@ -19,7 +19,7 @@ from linkwork.dynamics.front import body_poses
 from linkwork.model.model import Model
 
 if TYPE_CHECKING:
-    from linkwork.viewer.pieces import Collector
+    from linkwork.viewer.shapes.pieces import Collector
 
 ATOM = re.compile(r"([^:]*):(-?\d+[A-Za-z]?):(\S+)")
 TUBE, STICK, BALL = 0.045, 0.014, 0.07  # [nm] radii

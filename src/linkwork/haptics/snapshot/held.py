@@ -9,7 +9,7 @@ from linkwork.core.bundles import describe
 from linkwork.dynamics.path_data import PathData
 from linkwork.dynamics.path_segments import segments
 from linkwork.dynamics.path_union import path_union
-from linkwork.haptics.ports import make_ports
+from linkwork.haptics.snapshot.ports import make_ports
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

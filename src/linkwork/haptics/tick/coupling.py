@@ -17,10 +17,9 @@ from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.path_segments import put6, six, times
-from linkwork.haptics.answers import answer_hands, hand_acceleration
-from linkwork.haptics.atomics import load_integer, store_integer
 from linkwork.haptics.clock import clock_ns
-from linkwork.haptics.layout import (
+from linkwork.haptics.sharing.atomics import load_integer, store_integer
+from linkwork.haptics.sharing.layout import (
     D_POSITION,
     D_QUATERNION,
     D_TIME,
@@ -96,8 +95,10 @@ from linkwork.haptics.layout import (
     SNAPSHOT,
     SNAPSHOT_WORDS,
 )
-from linkwork.haptics.passivity import count_energy, within_account
-from linkwork.haptics.scratch import (
+from linkwork.haptics.sharing.seqlock import leave, take
+from linkwork.haptics.tick.answers import answer_hands, hand_acceleration
+from linkwork.haptics.tick.passivity import count_energy, within_account
+from linkwork.haptics.tick.scratch import (
     AT_GAIN,
     AT_HAND,
     AT_OUTPUT,
@@ -114,7 +115,6 @@ from linkwork.haptics.scratch import (
     three,
     turn_from_to,
 )
-from linkwork.haptics.seqlock import leave, take
 from linkwork.spatial.rotations import add3, dot3, matrix_quaternion, quaternion_multiply, scale3, sub3
 from linkwork.spatial.vectors import add6, scale6
 

@@ -16,9 +16,9 @@ from linkwork.assembly.node_table import BODY, FIRST, INDEX, LEFT, NODE_KIND, RI
 from linkwork.assembly.plan import assemble_model
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
-from linkwork.viewer.colors import Colors
 from linkwork.viewer.frames import quaternions
-from linkwork.viewer.pieces import Pieces
+from linkwork.viewer.shapes.colors import Colors
+from linkwork.viewer.shapes.pieces import Pieces
 
 SIZES = (8, 64, 512)  # bodies of a cluster, at most
 PIXELS = 4.0  # that a cluster may reach over and still be drawn as one capsule

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.haptics.seqlock import leave_message, read_in_series, set_flag, write_in_series
+from linkwork.haptics.sharing.seqlock import leave_message, read_in_series, set_flag, write_in_series
 
 ROOM = 88  # words of a message: as many as a snapshot of one hand has
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.viewer.capsules import CapsuleNode
-from linkwork.viewer.colors import WORLD, Colors
-from linkwork.viewer.detail import FINE, Detail, Eye
 from linkwork.viewer.frames import quaternions
-from linkwork.viewer.pieces import Pieces
+from linkwork.viewer.shapes.capsules import CapsuleNode
+from linkwork.viewer.shapes.colors import WORLD, Colors
+from linkwork.viewer.shapes.detail import FINE, Detail, Eye
+from linkwork.viewer.shapes.pieces import Pieces
 
 BATCH = 512  # instances; fewer make many nodes, more send much that did not move
 DIMMED = 0.7  # of a colour: viser's lights together are brighter than one, and would wash colours out

@@ -19,7 +19,7 @@ from linkwork.dynamics.path_data import PathData, path_data, solver_paths
 from linkwork.dynamics.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
-from linkwork.haptics.touching_rows import write_subspace
+from linkwork.haptics.snapshot.touching_rows import write_subspace
 from linkwork.model.layout import DOF, V
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.loads import Load
-from linkwork.viewer.hand import hand_stiffness
+from linkwork.viewer.controls.hand import hand_stiffness
 
 if TYPE_CHECKING:
     from linkwork.viewer.live import Live

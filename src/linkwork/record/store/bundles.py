@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import StateError
-from linkwork.record.checksums import array_sum
-from linkwork.record.container import read_rows, write_array
+from linkwork.record.store.checksums import array_sum
+from linkwork.record.store.container import read_rows, write_array
 
 PLAIN = (bool, int, float, str, type(None))
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
-from linkwork.record.checksums import BlockSums, damaged, document_sum
+from linkwork.record.store.checksums import BlockSums, damaged, document_sum
 
 FORMAT = 2  # of what this version writes; it reads all up to this one, and resumes this one
 UNCHECKED = 1  # the last format without checksums

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import StateError
-from linkwork.haptics import layout as at
-from linkwork.haptics.seqlock import leave_message, take_message
+from linkwork.haptics.sharing import layout as at
+from linkwork.haptics.sharing.seqlock import leave_message, take_message
 
 FloatArray = NDArray[np.float64]
 

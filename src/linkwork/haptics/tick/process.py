@@ -1,4 +1,4 @@
-"""The coupling loop as a process of its own: `python -m linkwork.haptics.process FILE`, the memory of a session."""
+"""The coupling loop as a process of its own: `python -m linkwork.haptics.tick.process FILE`, the memory of a session."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from linkwork.errors import LinkworkError
 from linkwork.haptics.clock import take_real_time_priority
-from linkwork.haptics.coupling_loop import run_coupling
-from linkwork.haptics.memory import open_shared_memory
-from linkwork.haptics.scratch import SCRATCH
+from linkwork.haptics.sharing.memory import open_shared_memory
+from linkwork.haptics.tick.coupling_loop import run_coupling
+from linkwork.haptics.tick.scratch import SCRATCH
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) not in (1, 2) or arguments[1:] not in ([], ["--real-time"]):
-        print("usage: python -m linkwork.haptics.process FILE [--real-time]", file=sys.stderr)
+        print("usage: python -m linkwork.haptics.tick.process FILE [--real-time]", file=sys.stderr)
         return 2
     try:
         memory = open_shared_memory(Path(arguments[0]))

@@ -3,10 +3,9 @@
 import math
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.haptics.atomics import load_integer, store_integer
 from linkwork.haptics.clock import clock_ns, wait_until
-from linkwork.haptics.coupling import couple
-from linkwork.haptics.layout import (
+from linkwork.haptics.sharing.atomics import load_integer, store_integer
+from linkwork.haptics.sharing.layout import (
     BINS,
     BINS_PER_OCTAVE,
     H_MISSED,
@@ -21,6 +20,7 @@ from linkwork.haptics.layout import (
     T_INTERVAL,
     T_TICK,
 )
+from linkwork.haptics.tick.coupling import couple
 
 
 @inlined

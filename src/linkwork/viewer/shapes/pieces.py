@@ -13,9 +13,9 @@ from linkwork.errors import FormatError, LinkworkWarning
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
-from linkwork.viewer import prototypes
-from linkwork.viewer.molecules import add_molecule, atoms_of
-from linkwork.viewer.prototypes import Triangles
+from linkwork.viewer.shapes import prototypes
+from linkwork.viewer.shapes.molecules import add_molecule, atoms_of
+from linkwork.viewer.shapes.prototypes import Triangles
 
 COARSE_FROM = 3000  # shapes; from there on round ones get fewer sides
 BONE_RADIUS = 0.09  # of the median length of bones

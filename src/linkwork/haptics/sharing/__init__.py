@@ -1,0 +1,1 @@
+"""Memory that a simulation and the coupling share without waiting for each other."""

@@ -1,0 +1,1 @@
+"""How bodies that are held answer, condensed from a simulation."""

@@ -1,0 +1,1 @@
+"""The coupling between hands and bodies, which runs a thousand times per second."""

@@ -1,0 +1,1 @@
+"""How bodies are drawn: as instances of few prototypes, fine or coarse."""
