@@ -98,7 +98,8 @@ class Dynamics(LinkageSimulation):
         """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
         moving = self._moving
         arrays = (moving.arrays, moving.constraints, moving.table)
-        return View(self._loads, self._joints, *arrays, self._contact_state, self._forces, **self._more_of_view())
+        more = {"parts": self._parts, **self._more_of_view()}
+        return View(self._loads, self._joints, *arrays, self._contact_state, self._forces, **more)
 
     def _more_of_view(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics import choice, gather, region
+from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES, Reduced
 from linkwork.adaptive.dynamics.turns import HAS_TURN
@@ -36,7 +37,7 @@ OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench") 
 class ActiveRegion:
     """The active nodes of an assembly tree and the linkage that moves, gathered from them.
 
-    pins: joints pinned active (1) or inactive (-1), by the bodies they carry.
+    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. cost: what updates and steps cost so far.
     fail(status, body): raises the error that says why a region could not be formed.
     Whoever has one says when the region is chosen and when steps are made.
     """
@@ -57,6 +58,7 @@ class ActiveRegion:
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self.pins: dict[int, int] = {}
+        self.cost = Cost()
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
         if moving.contact is not None:
@@ -239,10 +241,10 @@ class ActiveRegion:
         return {**{name: getattr(run, name) for name in OF_RUN}, **forces}
 
     def schema(self) -> tuple[Entry, ...]:
-        least = {"counts": 0.0, "metric_sums": 0.0}
+        ranges = {"counts": (0, np.inf), "metric_sums": (0, np.inf), "force_bodies": (-1, self.model.n_bodies - 1)}
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
         return (
-            *(entry._replace(least=least.get(entry.name, entry.least)) for entry in arrays),
+            *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
             *self.tree.schema_of_nodes(),
             Entry("pins", ("pins", 2), "i"),
         )

@@ -12,7 +12,6 @@ from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.choice import SETTINGS
-from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_memory import (
@@ -133,7 +132,7 @@ class AdaptiveDynamics(Dynamics):
         self._forces = PieceForces(model, field, thermostat, integrator)
         self._make_region()
         self._counted = count_optional_joints(model)
-        self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
+        self._uncounted = 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
         self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
@@ -345,11 +344,11 @@ class AdaptiveDynamics(Dynamics):
         self._region.perform(region.UPDATE, settings=self._choice)
         self._is_proven = wants_all or not passes
         if not wants_all:
-            self._cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
+            self._region.cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
 
     def _count_steps(self) -> None:
         """Counts the steps since the last update, with the joints that move."""
-        self._cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
+        self._region.cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
         self._uncounted = 0
 
     def advice_on_cost(self) -> str:
@@ -360,7 +359,7 @@ class AdaptiveDynamics(Dynamics):
         if self._forces.field is not None:
             return ""
         self._count_steps()
-        return self._cost.advice(self._counted) if self._cost.updates else ""
+        return self._region.cost.advice(self._counted) if self._region.cost.updates else ""
 
     # --------------------------------------------------------------------------------------------------- what users want
 

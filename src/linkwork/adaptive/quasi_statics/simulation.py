@@ -397,7 +397,7 @@ class QuasiStatics(LinkageSimulation):
     @property
     def view(self) -> View:
         """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
-        return View(self._loads, self._joints, tree=self._tree, refresh=self._bring_up_to_date)
+        return View(self._loads, self._joints, tree=self._tree, parts=self._parts, refresh=self._bring_up_to_date)
 
     def _load_table_grew(self) -> None:
         self._tree.follow_load_table()
