@@ -16,6 +16,7 @@ from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
 from linkwork.model.motion import Motion
+from linkwork.model.rods.ends import RodOn
 from linkwork.model.shapes import HeightField, Plane, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
@@ -73,6 +74,7 @@ class Linkage:
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
     motion: Motion | None = None  # what a motion-capture file recorded
     ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # pairs of bodies or obstacles that never touch
+    rods: list[RodOn] = field(default_factory=list)  # where its rods are
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
@@ -341,6 +343,7 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        self.rods += [rod.renamed(prefix) for rod in list(other.rods)]
         for frame in merged_frames(other._frames, prefix, WORLD, parent, placement):
             self.add_frame(*frame)
         if parent == WORLD:
