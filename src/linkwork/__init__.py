@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork import gpu
+from linkwork import gpu, sensors
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -58,6 +58,7 @@ from linkwork.full.simulation import FullDynamics
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.model import library
+from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
@@ -77,6 +78,7 @@ from linkwork.model.linkage import Body, Linkage, Obstacle
 from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
+from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.reaching.follow import Followed, follow
@@ -86,6 +88,8 @@ from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
+from linkwork.sensing.front import Sensors
+from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
@@ -172,6 +176,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Actuator",
+    "Actuators",
     "AdaptiveDynamics",
     "AdaptiveReport",
     "Body",
@@ -239,6 +245,8 @@ __all__ = [
     "RunReport",
     "Scene",
     "Screw",
+    "Sensor",
+    "Sensors",
     "SettleReport",
     "Settled",
     "Shape",
@@ -295,6 +303,7 @@ __all__ = [
     "resume_run",
     "run_scene",
     "run_with_gradients",
+    "sensors",
     "settle",
     "view",
     "vjp",

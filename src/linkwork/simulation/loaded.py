@@ -15,7 +15,7 @@ from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loads import Load, LoadTable, Vector
-from linkwork.simulation.motor_law import M_DAMPING, MOTOR_COLUMNS
+from linkwork.simulation.motor_law import M_DAMPING, M_FRICTION, MOTOR_COLUMNS
 from linkwork.simulation.motor_view import Motors
 from linkwork.simulation.motors import joint_numbers, motor_rows
 from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
@@ -190,7 +190,7 @@ class Loaded:
         if not np.array_equal(self._motor[part, : M_DAMPING + 1], rows[:, : M_DAMPING + 1]):  # other gains
             self._gains_version += 1
             self._steps_judged.clear()
-        self._motor[part] = rows
+        self._motor[part, :M_FRICTION] = rows[:, :M_FRICTION]  # friction stays
         self._driven.add(joint)
         self._joint_changed(i)
 
