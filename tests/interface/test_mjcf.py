@@ -166,7 +166,8 @@ NOT_KEPT = {
     "equality": ('<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>', "1 connect constraint (a–b)"),
     "tendon": ('<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "1 tendon (t)"),
     "actuator": (
-        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon><actuator><motor name="m" tendon="t"/></actuator>',
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
+        '<actuator><motor name="m" tendon="t"/></actuator>',
         "actuator 'm': not kept; it does not drive a joint",
     ),
     "sensor": ('<sensor><subtreecom name="p" body="a"/></sensor>', "sensor 'p' (subtreecom): not kept"),

@@ -120,18 +120,22 @@ def test_balls_and_two_followers_are_refused():
 
 MJCF = """<mujoco model="arm"><option gravity="0 0 -9.81"/><worldbody>
 <geom name="floor" type="plane" size="5 5 1" pos="0 0 -3"/>
-<body name="upper"><joint name="a" axis="0 1 0" armature="0.1" frictionloss="0.4"/><geom type="capsule" size="0.05 0.2" pos="0.2 0 0"
- contype="0" conaffinity="0"/>
+<body name="upper"><joint name="a" axis="0 1 0" armature="0.1" frictionloss="0.4"/>
+<geom type="capsule" size="0.05 0.2" pos="0.2 0 0" contype="0" conaffinity="0"/>
 <site name="eye" pos="0.3 0.1 0" euler="10 180 30"/>
-<body name="lower" pos="0.5 0 0"><joint name="b" axis="0 0 1"/><geom size="0.1" pos="0.1 0.2 0" contype="0" conaffinity="0"/>
+<body name="lower" pos="0.5 0 0"><joint name="b" axis="0 0 1"/>
+<geom size="0.1" pos="0.1 0.2 0" contype="0" conaffinity="0"/>
 <site name="hand" pos="0.1 0 0.2" euler="20 30 40"/></body></body></worldbody>
-<actuator><motor name="m" joint="a" gear="3" ctrlrange="-1 1"/><position name="p" joint="b" gear="2" kp="7" kv="0.5" forcerange="-4 4"/>
-<velocity name="v" joint="a" kv="1.5" gear="0.7"/><general name="lag" joint="a" dyntype="filterexact" dynprm="0.2" gear="1.1"/>
+<actuator><motor name="m" joint="a" gear="3" ctrlrange="-1 1"/>
+<position name="p" joint="b" gear="2" kp="7" kv="0.5" forcerange="-4 4"/>
+<velocity name="v" joint="a" kv="1.5" gear="0.7"/>
+<general name="lag" joint="a" dyntype="filterexact" dynprm="0.2" gear="1.1"/>
 <general name="odd" joint="a" gaintype="affine" gainprm="1 2 0"/></actuator>
 <sensor><framepos name="where" objtype="site" objname="hand"/><framequat name="turned" objtype="site" objname="hand"/>
 <gyro name="gyro" site="hand"/><accelerometer name="acc" site="hand"/><velocimeter name="speed" site="hand"/>
 <jointpos name="angle" joint="b"/><jointvel name="rate" joint="b"/><rangefinder name="far" site="eye"/>
-<force name="f" site="hand"/><torque name="t" site="hand"/><framelinacc name="odd" objtype="site" objname="hand"/></sensor></mujoco>"""
+<force name="f" site="hand"/><torque name="t" site="hand"/>
+<framelinacc name="odd" objtype="site" objname="hand"/></sensor></mujoco>"""
 
 
 @pytest.fixture(scope="module")

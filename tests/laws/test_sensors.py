@@ -135,10 +135,8 @@ def test_velocities_and_specific_force_are_those_of_the_frame(seed):
         qdd = (sim.state.v - before.v) / h
         a = lw.body_accelerations(model, before, qdd, frame="world")[-1, 3:] - model.gravity
         w, x = sensors["r"][0], sensors["r"][1:]
-        np.testing.assert_allclose(
-            R @ (1.0, 2.0, 3.0), np.array((1.0, 2, 3)) + 2 * np.cross(x, np.cross(x, (1.0, 2, 3)) + w * np.array((1.0, 2, 3))),
-            atol=1e-12,
-        )  # fmt: skip
+        p = np.array((1.0, 2.0, 3.0))
+        np.testing.assert_allclose(R @ p, p + 2.0 * np.cross(x, np.cross(x, p) + w * p), atol=1e-12)
         errors.append(np.abs(R @ sensors["imu"][3:] - a).max() / np.abs(a).max())
         np.testing.assert_allclose(sensors["imu"][:3], sensors["own"][:3], atol=1e-12)
     assert errors[0] < 0.02

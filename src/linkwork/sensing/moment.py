@@ -91,7 +91,7 @@ class Moment:
 
     def _wrenches(self) -> FloatArray:
         """Loads and contact forces on all bodies in their frames before the step, shape (n, 6)."""
-        loads, poses = self.sim._loads, self.before.poses
+        loads, poses = self.sim.view.loads, self.before.poses
         total = np.array(loads.wrench)
         for row, body in zip(loads.table[: loads.count], loads.body[: loads.count].tolist(), strict=True):
             R, p = poses[body, :9].reshape(3, 3), poses[body, 9:]

@@ -97,7 +97,7 @@ def _force_torque(sensor: ForceTorque, model: Model, sim: Any) -> Reading:
         raise StateError(
             f"sensor '{sensor.name}': force and torque at a joint are for trees; model '{model.name}' has loops."
         )
-    if getattr(sim, "_field", None) is not None or not hasattr(sim, "_loads"):
+    if getattr(sim, "field", None) is not None or not hasattr(sim, "view"):
         raise StateError(f"sensor '{sensor.name}': the forces on bodies are not known in this simulation.")
     return lambda moment: moment.reactions[body]
 

@@ -169,13 +169,13 @@ class Actuators(Uncopied):
         acting = np.where(self._lag > 0.0, self._activation, self._control)
         drive = np.clip(acting, -self._strength, self._strength)
         effort = np.where(self._is["effort"], self._gear * drive, 0.0)
-        sim = self.sim
+        joints = self.sim.view.joints
         if np.any(effort != self._given):
-            np.add.at(sim._effort, self._row, effort - self._given)
+            np.add.at(joints.effort, self._row, effort - self._given)
             self._given = effort
+            joints.changed(np.unique(self._body))
         for column, which in ((M_POSITION, self._is["position"]), (M_VELOCITY, self._is["velocity"])):
-            sim._motor[self._row[which], column] = acting[which] / self._gear[which]
-        sim._joints_changed(np.unique(self._body))
+            joints.set_targets(self._row[which], column, acting[which] / self._gear[which])
 
     def __repr__(self) -> str:
         return f"Actuators({quoted(self.names, len(self), 4)})"
