@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 SMOKE = """
 import numpy as np, numba, sys
 import linkwork as lw
-model = lw.library.random_tree(bodies=20, seed=1).compile()
+model = lw.library.random_tree(20, seed=1).compile()
 state = model.random_state(1)
 exact = lw.forward_dynamics(model, state)
 for algorithm in ("aba", "dca", "virtual_work", "dense"):
