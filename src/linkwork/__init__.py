@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork import gpu
+from linkwork import gpu, sensors
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -61,6 +61,7 @@ from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.loops.reactions import joint_reactions
 from linkwork.model import library
+from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
@@ -85,6 +86,7 @@ from linkwork.model.rods.ends import Clamped, Pinned, RodOn
 from linkwork.model.rods.numbers import RodDamping
 from linkwork.model.rods.rod import Rod, rod
 from linkwork.model.rods.section import Material, Section, rectangle, round_section
+from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.reaching.follow import Followed, follow
@@ -94,6 +96,8 @@ from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
+from linkwork.sensing.front import Sensors
+from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
@@ -184,6 +188,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Actuator",
+    "Actuators",
     "AdaptiveDynamics",
     "AdaptiveReport",
     "BSpline",
@@ -263,6 +269,8 @@ __all__ = [
     "Scene",
     "Screw",
     "Section",
+    "Sensor",
+    "Sensors",
     "SettleGradients",
     "SettleReport",
     "Settled",
@@ -327,6 +335,7 @@ __all__ = [
     "round_section",
     "run_scene",
     "run_with_gradients",
+    "sensors",
     "settle",
     "view",
     "vjp",

@@ -275,7 +275,9 @@ class FullDynamics(Dynamics):
         moving.table[mv.ROWS_OF_WRENCH] = self.model.n_bodies if has_wrenches else 0
 
     def _joints_changed(self, joints: IntArray) -> None:
-        self._moving.arrays.counts[mv.MOTORS] = len(self._joints.driven)
+        counts = self._moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
     def _coordinates_of_joints(self) -> FloatArray:
         return self._moving.arrays.q

@@ -225,7 +225,9 @@ class ActiveRegion:
         self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
 
     def joints_changed(self, joints: IntArray) -> None:
-        self.moving.arrays.counts[mv.MOTORS] = len(self._joints.driven)
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
         self._note_few_changes()
         self.tree.joints_changed(joints)
 
@@ -288,7 +290,9 @@ class ActiveRegion:
         self._count_turns(saved["turns"])
         self.tree.holds_again(saved)
         run.counts[...] = saved["counts"]
-        self.moving.arrays.counts[mv.MOTORS] = len(self._joints.driven)
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
         self._open_volumes()
         self.perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
         write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
