@@ -57,6 +57,7 @@ from linkwork.errors import (
 )
 from linkwork.full.report import FullReport
 from linkwork.full.simulation import FullDynamics
+from linkwork.loops import gradients as _loop_gradients  # noqa: F401  (its rules are known from here on)
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.loops.reactions import joint_reactions
