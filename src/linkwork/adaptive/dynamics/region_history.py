@@ -37,6 +37,7 @@ class RegionHistory(RegionSimulation):
         return {
             **{name: getattr(run, name) for name in names},
             "wrench": run.wrench,
+            "floor": self._floor,
             **({} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}),
             **self._outside_kept(),
             "loop_forces": self._constraints.acting,

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.choice import SETTINGS
 from linkwork.adaptive.dynamics.cost import Cost
+from linkwork.adaptive.dynamics.floor import ENTRIES, bound_of_update, form_floor
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_history import RegionHistory
 from linkwork.adaptive.dynamics.report import AdaptiveReport
-from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
+from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.tree_simulation import IntArray, metric_weights
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
@@ -146,6 +148,8 @@ class AdaptiveDynamics(RegionHistory):
         super().__init__(model, bundles, self._reduced)
         self._prepare_outside()
         self._pins = {}
+        self._floor = np.zeros(ENTRIES)  # what rounding may have done at the last update
+        self._is_delicate = is_delicate(model)
         self._counted = self._count_joints()
         self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
@@ -162,6 +166,7 @@ class AdaptiveDynamics(RegionHistory):
         pins = self._leave_everything()
         self._run.q[...], self._run.v[...] = q, v
         self._since_update, self._updated_at, self._is_proven = self.update_every, self.steps_done, False
+        self._floor[:] = 0.0
         self._energy_watch.forget()
         self._begin_region()
         for joint, pin in pins.items():
@@ -236,12 +241,13 @@ class AdaptiveDynamics(RegionHistory):
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound = float(bound_of(MEASURES[self.measure], self._run)) if self._is_proven else math.nan
+        bound, rounding, reached = bound_of_update(self) if self._is_proven else (math.nan, math.nan, False)
         return AdaptiveReport(
             n_active=int(region.count_active(self._table)),
             n_computed=int(self._run.counts[JOINT_COUNT]),
             error_bound=bound,
-            reached=self.tolerance is not None and bound <= self.tolerance,
+            reached=reached,
+            rounding_floor=rounding,
             region_changes=int(self._run.counts[CHANGE_COUNT]),
             energy=energy.total,
             field_energy=self._field_energy,
@@ -259,6 +265,7 @@ class AdaptiveDynamics(RegionHistory):
             "n_active": float(report.n_active),
             "n_computed": float(report.n_computed),
             "error_bound": report.error_bound,
+            "rounding_floor": report.rounding_floor,
             **self._contact_scalars(),
             **self._outside_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
         }
@@ -382,6 +389,8 @@ class AdaptiveDynamics(RegionHistory):
             self._load_metric()
         self._perform(region.UPDATE, settings=self._choice)
         self._is_proven = wants_all or not passes
+        if self._is_proven:
+            form_floor(self, wants_all)
         if not wants_all:
             self._cost.add_update(self._run.counts.item(JOINT_COUNT))
 

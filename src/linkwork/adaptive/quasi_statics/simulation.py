@@ -103,6 +103,7 @@ class QuasiStatics(TreeSimulation):
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
+        self._is_delicate = is_delicate(model)
         self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
