@@ -74,6 +74,7 @@ def clear_kernels() -> tuple[int, int]:
             count, size = count + 1, size + held
         with suppress(OSError):
             file.parent.rmdir()  # where nothing else is in it
-    with suppress(OSError):
-        user_folder().rmdir()
+    for folder in (user_folder(), user_folder().parent):
+        with suppress(OSError):
+            folder.rmdir()
     return count, size

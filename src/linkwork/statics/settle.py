@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
+from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -17,6 +18,7 @@ from linkwork.model.state import State
 from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
+from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.loads import gather
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.workspace import Acting
@@ -55,14 +57,31 @@ class SettleReport(NamedTuple):
         )
 
 
-class Settled(NamedTuple):
-    """A linkage at rest."""
+class _Settled(NamedTuple):
+    state: State
+    report: SettleReport
+
+
+class Settled(_Settled):
+    """A linkage at rest: `state`, `report`, and the way back to what it was settled under: `backward`."""
+
+    _under: tuple[Model, Acting] | None = None
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
-    state: State
-    report: SettleReport
+    def backward(self, q: ArrayLike) -> SettleGradients:
+        """Gradients of a number with respect to loads, springs, inertias and gravity, from that with respect to the
+        coordinates at rest.
+
+        q: along the tangent of `Model.integrate`, shape (nv,). The linkage stays at the same equilibrium: where a small
+        change of a load makes it snap to another, there is no gradient. Not for loops. Cost: O(n), some three sweeps.
+        """
+        if self._under is None:
+            raise StateError(
+                "this equilibrium does not know what it was settled under; take what lw.settle(...) gives."
+            )
+        return settle_gradients(*self._under, self.state.q, q)
 
 
 def settle(
@@ -137,4 +156,9 @@ def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, s
         reactions=np.zeros((0, 6)) if closed is None else closed.system.reactions(closed.force),
         history=np.array(outcome.progress.history),
     )
-    return Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report)
+    settled = Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report)
+    acting = balance.acting
+    if rows is not None:
+        acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
+    settled._under = balance.model, acting
+    return settled

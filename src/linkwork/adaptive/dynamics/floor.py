@@ -1,13 +1,13 @@
 """What rounding may add to the bound of an update: measured against `aba`, and carried on to the updates that follow.
 
 The bound of an update is proven in exact arithmetic. Where bodies have almost no moments beside their masses and lengths,
-elimination leaves few digits of its coefficients, or none. `aba` adds inertias where divide and conquer takes differences; so
-its accelerations, at the state of an update, tell by how much the metric is wrong there: at the joints that are active, and
-in what the others hide. That takes O(n). What was found goes on to later updates, much larger, as a part of the
-accelerations; where that is small against the tolerance nothing is measured for long. Where it is not, it is measured as
-often as the updates themselves have paid for. On delicate linkages (`metric/delicate.py`) nothing is carried on: each update
-whose bound can be asked for is measured. Nothing is measured while joints are pinned inactive, which `aba` does not know
-of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+elimination leaves few digits of its coefficients, or none. `aba` adds inertias where divide and conquer takes differences.
+So its accelerations, at the state of an update, show by how much the metric is wrong there: at the joints that are active,
+and in what the others hide. That takes O(n). What was found goes on to later updates, much larger, as a part of the
+accelerations. Where that is small against the tolerance, nothing is measured for long. Where it is not, it is measured as
+often as the updates themselves have paid for. On delicate linkages (`metric/delicate.py`) nothing is carried on: each
+update whose bound can be asked for is measured. Nothing is measured while joints are pinned inactive, which `aba` does not
+know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.front import body_poses
 from linkwork.model.layout import DOF
 from linkwork.model.state import State
-from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR, JointForces, present_efforts
+from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.moving import EFFORT_PARTS
 
 if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
@@ -49,10 +48,10 @@ ENTRIES = 5
 
 def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
     """After an update: its floors, carried on or measured."""
-    known, run, n = sim._floor, sim._run, sim.model.n_bodies
+    known, run, n = sim._region.floor, sim._tree.run, sim.model.n_bodies
     known[FLOORS] = 0.0
     size = _size(sim)
-    if nothing_hidden or sim._field is not None or not size > 0.0:
+    if nothing_hidden or sim._forces.field is not None or not size > 0.0:
         return
     known[PAID] += PAID_BY_UPDATE + run.counts[JOINT_COUNT]
     can_measure = not run.frozen.any()
@@ -73,15 +72,17 @@ def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
 
 def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
     """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
-    bound, rounding = error_bound(sim._run, sim.measure, (float(sim._floor[0]), float(sim._floor[1])))
-    left_out = hidden(sim._run, sim.measure)
+    bound, rounding = error_bound(
+        sim._tree.run, sim.measure, (float(sim._region.floor[0]), float(sim._region.floor[1]))
+    )
+    left_out = hidden(sim._tree.run, sim.measure)
     reached = sim.tolerance is not None and left_out <= sim.tolerance and rounding <= sim.tolerance
     return bound, rounding, reached
 
 
 def _size(sim: AdaptiveDynamics) -> float:
     """All accelerations in the metric, root of the sum of squares."""
-    sums = sim._run.metric_sums
+    sums = sim._tree.run.metric_sums
     return math.sqrt(sums[SUM_JOINT] + sums[SUM_QUEUE]) / float(sums[UNIT])
 
 
@@ -94,8 +95,11 @@ def _is_small(sim: AdaptiveDynamics, size: float) -> bool:
 
 
 def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
-    """Floors (linkage, joint) by comparison with `aba`, and what was lost of all accelerations; infinite without an answer."""
-    run, model, weight = sim._run, sim.model, sim._mechanism.weight
+    """Floors (linkage, joint) by comparison with `aba`, and what was lost of all accelerations.
+
+    Infinite where `aba` has no answer.
+    """
+    run, model, weight = sim._tree.run, sim.model, sim._tree.mechanism.weight
     qdd = _by_aba(sim)
     if qdd is None:
         return np.full(2, math.inf), math.inf
@@ -116,15 +120,12 @@ def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
 
 def _by_aba(sim: AdaptiveDynamics) -> FloatArray | None:
     """Accelerations of the fully articulated linkage at the state of the update, shape (nv,); None where there are none."""
-    run, model = sim._run, sim.model
+    run, model = sim._tree.run, sim.model
     n, nv = model.n_bodies, model.nv
     qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
     effort = np.ascontiguousarray(run.effort)
-    if sim._driven:
-        m, still = sim._mechanism, np.zeros(nv)
-        acting = (run.effort, run.motor, m.strength, m.top_speed, run.q, run.v, still)
-        forces = JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
-        parts = present_efforts(forces)
+    if sim._joints.driven:
+        parts = sim._tree.present_efforts()
         effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
     _, bad = aba(*model.arrays, run.q, run.v, effort, _wrenches(sim), work, dof_work, qdd)
     return qdd if bad < 0 and np.isfinite(qdd).all() else None
@@ -132,7 +133,7 @@ def _by_aba(sim: AdaptiveDynamics) -> FloatArray | None:
 
 def _wrenches(sim: AdaptiveDynamics) -> FloatArray:
     """All that acts on bodies, in their frames, as the metric had it, shape (n, 6)."""
-    run = sim._run
+    run = sim._tree.run
     total = run.wrench.copy()
     at_loops = run.loop_body >= 0
     np.add.at(total, run.loop_body[at_loops], run.loop_wrench[at_loops])

@@ -1,7 +1,7 @@
-"""Linkages whose bodies have almost no moments beside their masses and lengths: there elimination keeps few digits, or none.
+"""Linkages whose bodies have almost no moments beside their masses and lengths: there elimination keeps few digits.
 
-Inverse inertias at a lever arm ℓ are differences of numbers as large as ℓ²/J, J the moments; what is left of them may be right
-under one load and wrong under the next. So what was measured of rounding there says nothing about another solve.
+Inverse inertias at a lever arm ℓ are differences of numbers as large as ℓ²/J, with moments J. What is left of them may be
+right under one load and wrong under the next. So what was measured of rounding there says nothing about another solve.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import numpy as np
 from linkwork.model.layout import INERTIA, PARENT, POSITION
 from linkwork.model.model import Model
 
-LEAST_MOMENTS = 1e-6  # of mass times the square of a body's longest lever arm: a radius of a thousandth of a link's length
+LEAST_MOMENTS = (
+    1e-6  # of mass times the square of a body's longest lever arm: a radius of a thousandth of a link's length
+)
 
 
 def is_delicate(model: Model) -> bool:

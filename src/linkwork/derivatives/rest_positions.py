@@ -1,0 +1,35 @@
+"""Gradients with respect to where the springs of joints are slack.
+
+The springs of a joint push with k r, r the displacement from rest: q - q₀ for products of screws. For an orientation r is
+the rotation vector of R_restᵀ R, and turning the rest by δ changes it by -Jl⁻¹(r) δ, whose transpose is -Jr⁻¹(r).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.derivatives.kinematic_sweeps import stretches
+from linkwork.derivatives.turning import right_jacobians, rotations, times
+from linkwork.model import layout
+from linkwork.model.model import Model
+
+FloatArray = NDArray[np.float64]
+
+
+def rest_gradient(model: Model, q: FloatArray, mu: FloatArray) -> FloatArray:
+    """Gradient of μ · k r with respect to the rest positions, along their tangents, shape (nv,)."""
+    tree, dof = model.arrays.tree, model.arrays.dof
+    pushed = dof[:, layout.STIFFNESS] * mu
+    out = -pushed
+    r = np.empty(model.nv)
+    stretches(tree, model.arrays.rest, q, r)
+    kinds = tree[:, layout.KIND]
+    for kind in (layout.SPHERICAL, layout.FREE):
+        first = tree[kinds == kind, layout.V]
+        if first.size:
+            turn = first[:, None] + np.arange(3)
+            out[turn] = -np.linalg.solve(right_jacobians(r[turn]), pushed[turn][:, :, None])[:, :, 0]
+            if kind == layout.FREE:  # x = Rᵀ (p - p_rest), and p_rest moves by R_rest δ
+                out[turn + 3] = -times(rotations(r[turn]), pushed[turn + 3])
+    return out
