@@ -28,8 +28,8 @@ DEEP = 0.97  # part of the centre line that counts as all of it
 
 
 class CatheterInsert(Task):
-    """Actions: speed of insertion, ±0.1 m/s, and how far the tip is bent. Reward: way of the tip along the vessel [m] times 10,
-    less 1e-3 |action|², and 5 at its end, where the episode ends.
+    """Actions: speed of insertion, ±0.1 m/s, and how far the tip is bent. Reward: way of the tip along the vessel [m] times
+    10, less 1e-3 |action|², and 5 at its end, where the episode ends.
 
     links: of the catheter. It moves in a plane, between walls.
     Observed: insertion, angles of the joints and their velocities, tip, how deep it is.
