@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork import gpu
+from linkwork import gpu, sensors
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -41,9 +41,10 @@ from linkwork.dynamics.quantities import (
     gravity_efforts,
     operational_inertia,
 )
-from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
+from linkwork.dynamics.reactions import hybrid_dynamics
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
+from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
 from linkwork.errors import (
     DeviceError,
@@ -56,9 +57,12 @@ from linkwork.errors import (
 )
 from linkwork.full.report import FullReport
 from linkwork.full.simulation import FullDynamics
+from linkwork.loops import gradients as _loop_gradients  # noqa: F401  (its rules are known from here on)
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
+from linkwork.loops.reactions import joint_reactions
 from linkwork.model import library
+from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
@@ -78,6 +82,12 @@ from linkwork.model.linkage import Body, Linkage, Obstacle
 from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
+from linkwork.model.rods.curve import BSpline
+from linkwork.model.rods.ends import Clamped, Pinned, RodOn
+from linkwork.model.rods.numbers import RodDamping
+from linkwork.model.rods.rod import Rod, rod
+from linkwork.model.rods.section import Material, Section, rectangle, round_section
+from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
 from linkwork.reaching.follow import Followed, follow
@@ -87,11 +97,16 @@ from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
+from linkwork.sensing.front import Sensors
+from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
+from linkwork.statics.buckling import Buckled, buckling
+from linkwork.statics.continuation import Branch, continuation
 from linkwork.statics.gradients import SettleGradients
 from linkwork.statics.loads import Loads
+from linkwork.statics.modes import Modes, modes
 from linkwork.statics.settle import Settled, SettleReport, settle
 
 if TYPE_CHECKING:
@@ -174,11 +189,17 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Actuator",
+    "Actuators",
     "AdaptiveDynamics",
     "AdaptiveReport",
+    "BSpline",
     "Body",
     "Box",
+    "Branch",
+    "Buckled",
     "Capsule",
+    "Clamped",
     "Closest",
     "Collisions",
     "Compound",
@@ -215,14 +236,17 @@ __all__ = [
     "Loop",
     "LoopClosure",
     "LoopSolution",
+    "Material",
     "Mesh",
     "Miss",
     "MissingExtraError",
     "Model",
     "ModelError",
+    "Modes",
     "Momentum",
     "Motion",
     "Obstacle",
+    "Pinned",
     "Planar",
     "Plane",
     "Pose",
@@ -236,11 +260,18 @@ __all__ = [
     "Rerooted",
     "Response",
     "Revolute",
+    "Rod",
+    "RodDamping",
+    "RodForces",
+    "RodOn",
     "RunGradients",
     "RunInterrupted",
     "RunReport",
     "Scene",
     "Screw",
+    "Section",
+    "Sensor",
+    "Sensors",
     "SettleGradients",
     "SettleReport",
     "Settled",
@@ -261,6 +292,7 @@ __all__ = [
     "body_jacobian",
     "body_poses",
     "body_twists",
+    "buckling",
     "center_of_mass",
     "centroidal_momentum_bias",
     "centroidal_momentum_matrix",
@@ -269,6 +301,7 @@ __all__ = [
     "closest",
     "com_jacobian",
     "constrained_dynamics",
+    "continuation",
     "energy",
     "follow",
     "forward_dynamics",
@@ -289,15 +322,21 @@ __all__ = [
     "load",
     "loop_gaps",
     "mass_matrix",
+    "modes",
     "molecules",
     "momentum",
     "operational_inertia",
     "reach",
     "reach_velocity",
+    "rectangle",
     "reroot",
     "resume_run",
+    "rod",
+    "rod_forces",
+    "round_section",
     "run_scene",
     "run_with_gradients",
+    "sensors",
     "settle",
     "view",
     "vjp",

@@ -159,17 +159,21 @@ def test_shapes_and_gravity(load):
 
 
 TWO_BODIES = (
-    f'<body name="a"><joint name="j" frictionloss="0.1"/>{BALL}<site name="s"/></body>',
+    f'<body name="a"><joint name="j" frictionloss="0.1"/>{BALL}<site name="a"/></body>',
     f'<body name="b" pos="1 0 0"><joint name="k"/>{BALL}</body>',
 )
 NOT_KEPT = {
     "equality": ('<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>', "1 connect constraint (a–b)"),
     "tendon": ('<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "1 tendon (t)"),
-    "actuator": ('<actuator><motor name="m" joint="j"/></actuator>', "1 actuator (m)"),
-    "sensor": ('<sensor><jointpos name="p" joint="j"/></sensor>', "1 sensor (p)"),
+    "actuator": (
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
+        '<actuator><motor name="m" tendon="t"/></actuator>',
+        "actuator 'm': not kept; it does not drive a joint",
+    ),
+    "sensor": ('<sensor><subtreecom name="p" body="a"/></sensor>', "sensor 'p' (subtreecom): not kept"),
     "keyframe": ('<keyframe><key name="home" qpos="0 0"/></keyframe>', "1 keyframe (home)"),
     "friction": ("", "frictionloss of 1 joint (j)"),
-    "site": ("", "1 site (s)"),
+    "site": ("", "site a: not kept; a body or frame has its name"),
     "medium": ('<option density="1.2"/>', "medium of density 1.2"),
 }
 

@@ -239,7 +239,7 @@ REPORTED = {
     "mimic": ({13: '<mimic joint="shoulder" multiplier="2"/>'}, 13, "'elbow': <mimic> of joint 'shoulder'"),
     "friction": ({13: '<dynamics friction="0.5"/>'}, 13, "'elbow': friction 0.5"),
     "unknown tag": ({13: '<safety_controller k_velocity="1"/>'}, 13, "<safety_controller> in <joint>"),
-    "transmission": ({2: '<link name="base"/><transmission name="t"/>'}, 2, "<transmission> in <robot>"),
+    "transmission": ({2: '<link name="base"/><transmission name="t"/>'}, 2, "<transmission> 't'"),
     "misspelt attribute": ({13: '<origin xzy="0 0 1"/>'}, 13, "attribute 'xzy' of <origin>"),
     "limits without room": ({15: LIMIT.replace("-1", "0").replace('upper="1"', 'upper="0"')}, 15, "limits (0, 0)"),
     "unknown shape": (

@@ -6,7 +6,7 @@ import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from linkwork.exporters.parts import Part, children_of, parts_of, refuse, save, written
+from linkwork.exporters.parts import Part, children_of, lost_drives, parts_of, refuse, save, written
 from linkwork.model.joints import Fixed, Free, Spherical
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
@@ -21,6 +21,7 @@ def write_mjcf(linkage: Linkage, path: str | Path) -> list[str]:
     lost = [
         f"velocity limits of joint '{body.joint_name}'" for body in linkage if body.joint.velocity_limit is not None
     ]
+    lost += lost_drives(linkage)
     root = ET.Element("mujoco", model=linkage.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
     ET.SubElement(root, "option", gravity=written(linkage.gravity))

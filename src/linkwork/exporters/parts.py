@@ -82,3 +82,9 @@ def children_of(linkage: Linkage) -> dict[str, list[Body]]:
 def save(root: ET.Element, path: str | Path, what: str) -> None:
     ET.indent(root)
     as_path(path, what).write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
+
+
+def lost_drives(linkage: Linkage) -> list[str]:
+    """Sensors and actuators, which are not written."""
+    found = [f"sensor '{sensor.name}'" for sensor in linkage.sensors]
+    return found + [f"actuator '{actuator.name}'" for actuator in linkage.actuators]

@@ -6,7 +6,7 @@ import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from linkwork.exporters.parts import Part, has_springs, parts_of, refuse, save, written
+from linkwork.exporters.parts import Part, has_springs, lost_drives, parts_of, refuse, save, written
 from linkwork.model.joints import Fixed, Free
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -21,6 +21,7 @@ def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
     refuse(linkage, "URDF", _faults(linkage))
     lost = [f"springs and armature of joint '{body.joint_name}'" for body in linkage if has_springs(body.joint)]
     lost += [f"obstacle '{obstacle.name}'" for obstacle in linkage.obstacles]
+    lost += lost_drives(linkage)
     root = ET.Element("robot", name=linkage.name)
     base = BASE
     while base in linkage:

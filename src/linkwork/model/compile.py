@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.model import layout
+from linkwork.model.actuators import Actuator, actuator_faults
 from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
 from linkwork.model.frames import frame_faults, placed_frames
 from linkwork.model.inertia import Inertia
@@ -22,6 +23,7 @@ from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.loops import loop_faults, placed_loops
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.order import depth_first_order
+from linkwork.model.sensors import sensor_faults
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, vector3
 
@@ -55,6 +57,10 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults += loop_faults(linkage._loops, index.__contains__)
     faults += obstacle_faults(linkage)
     faults += frame_faults(linkage.frames, index)
+    joints = _joint_freedoms(bodies)
+    places = {*index, *(frame.name for frame in linkage.frames)}
+    faults += sensor_faults(linkage.sensors, places.__contains__, joints)
+    faults += actuator_faults(linkage.actuators, joints)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -73,7 +79,10 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults = _absorb_massless(draft, order)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
-    model = _pack(linkage, draft)
+    model = _with_drives(_pack(linkage, draft), linkage.actuators)
+    whole = tuple(rod for rod in linkage.rods if all(name in model._body_index for name in rod.bodies))
+    if whole:
+        model = replace(model, rods=whole)
     if not linkage._loops and not linkage.frames:
         return model
 
@@ -231,7 +240,34 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         joint_parts=_joint_parts(draft, kept),
         obstacles=tuple((one.name, _placed(one.shape, one.pose, "")) for one in linkage.obstacles),
         ignore_contact=tuple((str(a), str(b)) for a, b in linkage.ignore_contact),
+        sensors=tuple(linkage.sensors),
     )
+
+
+def _joint_freedoms(bodies: list[Body]) -> dict[str, int]:
+    """Degrees of freedom of each joint by name; parts of a compound that a file wrote as "a+b+c" by themselves too."""
+    found = {body.joint_name: body.joint.nv for body in bodies}
+    for body in bodies:
+        names = body.joint_name.split("+")
+        if len(names) == body.joint.nv > 1:
+            found |= dict.fromkeys(names, 1)
+    return found
+
+
+def _with_drives(model: Model, actuators: list[Actuator]) -> Model:
+    """The model with what actuators add to its joints: rotors, and the most that drives can give."""
+    if not actuators:
+        return model
+    dof, strength = model.arrays.dof.copy(), model.effort_limit.copy()
+    for drive in actuators:
+        row = model.v_slice(drive.joint).start
+        dof[row, layout.ARMATURE] += drive.gear**2 * drive.armature
+        if drive.control != "effort":  # what an effort actuator gives is limited where it is given
+            strength[row] = min(strength[row], abs(drive.gear) * drive.effort_limit)
+    for array in (dof, strength):
+        array.setflags(write=False)
+    arrays = model.arrays._replace(dof=dof)
+    return replace(model, arrays=arrays, effort_limit=strength, actuators=tuple(actuators))
 
 
 def _joint_name(draft: _Draft, i: int) -> str:

@@ -11,11 +11,14 @@ from linkwork.core.checks import flag, shown
 from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
+from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn, merged_frames, new_frame
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
 from linkwork.model.motion import Motion
+from linkwork.model.rods.ends import RodOn
+from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import HeightField, Plane, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
@@ -73,6 +76,9 @@ class Linkage:
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
     motion: Motion | None = None  # what a motion-capture file recorded
     ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # pairs of bodies or obstacles that never touch
+    rods: list[RodOn] = field(default_factory=list)  # where its rods are
+    sensors: list[Sensor] = field(default_factory=list)  # of `lw.sensors`
+    actuators: list[Actuator] = field(default_factory=list)
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
@@ -274,6 +280,7 @@ class Linkage:
             for loop in self._loops
         ]
         self.ignore_contact = [(new if a == old else a, new if b == old else b) for a, b in self.ignore_contact]
+        self._follow_names({old: new}, {body.joint_name: joint_name})
         self._frames = {name: frame.renamed(old, new) for name, frame in self._frames.items()}
 
     def remove_body(self, name: str) -> list[Body]:
@@ -297,7 +304,18 @@ class Linkage:
             if frame.body in doomed:
                 doomed.add(frame.name)
                 del self._frames[frame.name]
+        joints = {body.joint_name for body in taken}
+        self.sensors = [sensor for sensor in self.sensors if sensor.on not in (joints if sensor.ON_JOINT else doomed)]
+        self.actuators = [actuator for actuator in self.actuators if actuator.joint not in joints]
         return taken
+
+    def _follow_names(self, bodies: dict[str, str], joints: dict[str, str]) -> None:
+        """Sensors and actuators on what was renamed, old name → new, sit on it under its new name."""
+        self.sensors = [
+            sensor.moved_to(sensor.name, (joints if sensor.ON_JOINT else bodies).get(sensor.on, sensor.on))
+            for sensor in self.sensors
+        ]
+        self.actuators = [x.moved_to(x.name, joints.get(x.joint, x.joint)) for x in self.actuators]
 
     def merge(
         self, other: Linkage, prefix: str = "", parent: str = WORLD, placement: Pose = _HERE, joint: Joint | None = None
@@ -341,6 +359,7 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        self.rods += [rod.renamed(prefix) for rod in list(other.rods)]
         for frame in merged_frames(other._frames, prefix, WORLD, parent, placement):
             self.add_frame(*frame)
         if parent == WORLD:
@@ -356,6 +375,10 @@ class Linkage:
             tuple(WORLD if name == WORLD else prefix + name for name in pair)  # type: ignore[misc]
             for pair in list(other.ignore_contact)
         ]
+        self.sensors += [
+            x.moved_to(prefix + x.name, parent if x.on == WORLD else prefix + x.on) for x in list(other.sensors)
+        ]
+        self.actuators += [x.moved_to(prefix + x.name, prefix + x.joint) for x in list(other.actuators)]
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
 
     def compile(self, *, merge_fixed: bool = True) -> Model:

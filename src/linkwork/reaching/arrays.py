@@ -36,8 +36,10 @@ FREEDOM_COLUMNS = 14
 
 # Columns of `Reaching.tree`'s dof table: METRIC takes the place of armature, posture's weight that of stiffness.
 METRIC = layout.ARMATURE
+CENTRING = 3  # 1 / (half range)² of a joint with limits, 0 without; the column that models leave free
 
 FREE_TO_MOVE, HELD = 0, 1
+SHORTEST_RANGE = 1e-6  # [rad or m] half range of a joint below which it cannot be drawn to its middle
 
 
 class Reaching(NamedTuple):
@@ -105,6 +107,8 @@ def make_reaching(model: Model, paths: Paths, nodes: IntArray, limits: bool, met
     size = paths.path.size
     dof = np.zeros((model.nv, layout.DOF_COLUMNS))
     dof[:, METRIC] = metric
+    if limits:
+        dof[:, CENTRING] = _centring(model)
     return Reaching(
         tree, body, screws, dof, rest.copy(), paths.path, paths.up,
         np.array(model.lower) if limits else np.full(model.nv, -np.inf),
@@ -114,6 +118,23 @@ def make_reaching(model: Model, paths: Paths, nodes: IntArray, limits: bool, met
         np.zeros((model.nv, FREEDOM_COLUMNS)), np.zeros(model.nv, dtype=np.int64), np.zeros(model.nv),
         np.zeros(model.nv),
     )  # fmt: skip
+
+
+def _centring(model: Model) -> FloatArray:
+    """1 / (half range)² of joints with limits on both sides, shape (nv,)."""
+    half = 0.5 * (np.array(model.upper) - np.array(model.lower))
+    return np.divide(1.0, half**2, out=np.zeros(model.nv), where=np.isfinite(half) & (half > SHORTEST_RANGE))
+
+
+def middles(model: Model) -> FloatArray:
+    """The coordinates of joints with limits on both sides in the middle of them, zero elsewhere, shape (nq,)."""
+    found = np.zeros(model.nq)
+    for i, joint in enumerate(model.joints):
+        if joint.kind in (layout.HELICAL, layout.COMPOUND):
+            q, v = model.q_slice(i), model.v_slice(i)
+            middle = 0.5 * (model.lower[v] + model.upper[v])
+            found[q] = np.where(np.isfinite(middle), middle, 0.0)
+    return found
 
 
 def table_of(reaching: Reaching) -> IntArray:

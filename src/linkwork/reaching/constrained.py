@@ -142,7 +142,7 @@ class ConstrainedSearch(Search):
 
     # --------------------------------------------------------------------------------------------------------- descent
 
-    def descend(self, flat: float) -> Ended:
+    def descend(self, flat: float, pull: float = 0.0) -> Ended:
         arrays, settings = self.arrays, self.settings
         iterations, factor, reason, largest = 0, de.FIRST, "iterations", math.inf
         closed = self.closed(arrays.q)

@@ -3,13 +3,21 @@
 The damping falls with the error, so that it ends quadratically where a target can be reached. A step is taken where it
 brings enough of the decrease it promised; else the damping grows. Joints that stand at a limit and are pulled beyond it are
 held; joints that a step would carry beyond are moved to the limit and the others are solved for again.
+
+Descents of joints with limits end in dead ends at these limits, about half of them. So they begin with a pull to the middle
+of the joints' ranges that fades:
+
+    cost + µ Σ ((q - middle) / half range)²,    µ = pull · cost,  pull ← 0.8 pull after every step                     (1)
+
+It vanishes with the cost and with the steps; where it ends is a minimum of the cost alone.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.reaching.arrays import (
     BIAS,
+    CENTRING,
     FREE_TO_MOVE,
     HELD,
     METRIC,
@@ -34,7 +42,7 @@ from linkwork.spatial.vectors import ZERO6
 REACHED, NEAREST, STALLED, OUT_OF_ITERATIONS = 0, 1, 2, 3
 
 # Entries of `rules` and of what is counted.
-R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, RULES = 0, 1, 2, 3, 4
+R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_PULL, RULES = 0, 1, 2, 3, 4, 5
 C_ITERATIONS, C_SWEEPS, C_COST, C_GRADIENT, C_UNSEEN, COUNTS = 0, 1, 2, 3, 4, 5
 
 LEAST_DAMPING = 1e-10  # of the second derivative of one target: below it, rounding makes up the pivots of joints
@@ -45,6 +53,7 @@ NOISE = 1e-14  # part of the cost that is rounding: a smaller decrease cannot be
 UNSEEN = 20  # steps taken on the word of the gradient alone
 ROUNDS = 8  # of holding joints at limits within one step
 AT_LIMIT = 1e-12  # [rad or m] a joint nearer to its limit stands at it
+FADE, GONE = 0.8, 0.02  # of the pull to the middle of ranges: part that a step leaves, and below which there is none
 
 
 @kernel
@@ -67,32 +76,64 @@ def descend_from_here(table, rules, counts):
     here, there = 0, size
     cost = place_root_to_leaf(table, s.q, here)
     factor = FIRST
+    pull = rules[R_PULL]
     counts[C_UNSEEN] = 0.0
     reason = OUT_OF_ITERATIONS
     for _ in range(int(rules[R_ITERATIONS])):
         if is_reached(s, rules):
             reason = REACHED
             break
+        set_pull(s, pull * cost)
         pull_bodies(table, here)
         screws_in_world(table, s.q, here)
-        gradient_leaf_to_root(table, s.q, False)
+        gradient_leaf_to_root(table, s.q, pull > 0.0)
         pushed = hold_pressed_joints(s)
         counts[C_GRADIENT] = pushed
         if not pushed > rules[R_GRADIENT] * cost**0.5:
+            if pull > 0.0:  # flat with the pull: go on without
+                pull = 0.0
+                continue
             reason = NEAREST
             break
         counts[C_ITERATIONS] += 1.0
-        factor, gained, cost = try_steps(table, counts, here, there, cost, factor, share)
+        factor, gained, cost = try_steps(table, counts, here, there, cost, factor, share, pull > 0.0)
         if not gained:
+            if pull > 0.0:
+                pull, factor = 0.0, FIRST
+                continue
             reason = STALLED
             break
+        pull = pull * FADE if pull > GONE else 0.0
         here, there = there, here
         keep_trial(s)
+    set_pull(s, 0.0)
     cost = place_root_to_leaf(table, s.q, 0)  # misses and poses as they are
     if is_reached(s, rules):
         reason = REACHED
     counts[C_COST] = cost
     return reason
+
+
+@inlined
+def set_pull(s, weight):
+    """The pull to the middle of ranges as stiffness of the joints: (1)."""
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            s.dof[j, STIFFNESS] = weight * s.dof[j, CENTRING]
+
+
+@inlined
+def pulled_cost(s, q):
+    """What the pull adds to the cost at q."""
+    total = 0.0
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        if s.tree[i, KIND] == HELICAL or s.tree[i, KIND] == COMPOUND:
+            for d in range(s.tree[i, DOF]):
+                away = q[s.tree[i, Q] + d] - s.rest[s.tree[i, Q] + d]
+                total += s.dof[s.tree[i, V] + d, STIFFNESS] * away * away
+    return total
 
 
 @inlined
@@ -143,16 +184,19 @@ def hold_pressed_joints(s):
 
 
 @routine
-def try_steps(table, counts, here, there, cost, factor, share):
+def try_steps(table, counts, here, there, cost, factor, share, is_pulled):
     """Steps of growing damping until one is good enough; returns the next factor, whether there was one, and its cost."""
     s = reaching_of(table)
+    pulled = pulled_cost(s, s.q) if is_pulled else 0.0
     while True:
         damping = max(factor * cost * share, LEAST_DAMPING)
-        step_within_limits(table, counts, damping, False, here)
+        step_within_limits(table, counts, damping, is_pulled, here)
         move(table, s.q, s.step, s.trial)
         new_cost = place_root_to_leaf(table, s.trial, there)
         promised = promised_decrease(s, damping)
         gained = cost - new_cost
+        if is_pulled:
+            gained += pulled - pulled_cost(s, s.trial)
         if promised > 0.0 and gained >= ENOUGH * promised:
             if gained > GOOD * promised:
                 factor = max(factor * LESS, LEAST)

@@ -99,7 +99,8 @@ def follow(
     search.arrays.q[:] = search.within_limits(q)
     goals = _goals(model, State(search.arrays.q, np.zeros(model.nv)), frame.body, lead, behind, points)
     out, numbers = np.zeros((len(points), model.nq)), np.zeros((len(points), 3))
-    rules = np.array([settings.tolerance, settings.tolerance, SOON if behind.size else FLAT, settings.max_iterations])
+    flat = SOON if behind.size else FLAT
+    rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations, 0.0])
     follow_goals(search.table, rules, search.counts, goals, turns, out, numbers)
     if not np.isfinite(numbers).all():
         raise StateError("follow overflowed: numbers in the state or the curve are too large.")

@@ -29,6 +29,8 @@ LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] si
 LONGEST_LEAN = 0.5  # [rad] of a joint in one step
 KEPT = 8  # searches kept per model and thread
 AT_LIMIT = 1e-9  # [rad or m]
+PULLS = (10.0, 1.0, 0.0)  # to the middle of ranges, descent by descent; the last of them for all further ones
+ANEW = 3  # further descents that begin anywhere, before others begin near the dead end
 BENDS = 0.3  # [rad] turn of the body that an escape turns most, where joints are many
 
 
@@ -147,14 +149,15 @@ class Search:
         for attempt in range(most):
             if start is not None:
                 arrays.q[:] = start
-                ended = self.descend(DEAD_END)
+                ended = self.descend(DEAD_END, PULLS[min(descents, len(PULLS) - 1)])
                 descents += 1
                 if best is None or ended.reason == "reached" or ended.cost < best.cost:
                     best = ended
             if attempt == most - 1 or (best is not None and best.reason == "reached"):
                 break
             rng = rng or np.random.default_rng(settings.seed)
-            anew = attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0  # near the dead end and anywhere, in turn
+            # At first anywhere, then near the dead end and anywhere in turn.
+            anew = attempt < ANEW or attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0
             start = self.admissible(self.random_start(q, rng) if anew else self.escape(ended.q, rng))
         assert best is not None
         if best.reason != "reached" or posture is not None:
@@ -164,10 +167,12 @@ class Search:
                 best = self.lean(best, posture)
         return best._replace(descents=descents, sweeps=int(self.counts[de.C_SWEEPS]))
 
-    def descend(self, flat: float) -> Ended:
-        """One descent from the coordinates in memory."""
+    def descend(self, flat: float, pull: float = 0.0) -> Ended:
+        """One descent from the coordinates in memory, drawn by `pull` to the middle of ranges at first."""
         settings, counts = self.settings, self.counts
-        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations])
+        if pull > 0.0:
+            self.arrays.rest[:] = self.middles
+        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations, pull])
         counts[de.C_ITERATIONS] = 0.0
         reason = REASONS[de.descend(self.table, rules, counts)]
         if not math.isfinite(counts[de.C_COST]):
@@ -241,6 +246,11 @@ class Search:
         rows = free[np.isfinite(arrays.lower[free]) | np.isfinite(arrays.upper[free])]
         joint = np.searchsorted(arrays.tree[:, layout.V], rows, side="right") - 1
         return rows, arrays.tree[joint, layout.Q] + rows - arrays.tree[joint, layout.V]
+
+    @cached_property
+    def middles(self) -> FloatArray:
+        """Coordinates in the middle of their ranges, shape (nq,)."""
+        return at.middles(self.model)
 
     def random_start(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Random coordinates of the joints of the paths, within limits; the others as they are in q."""

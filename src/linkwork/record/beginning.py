@@ -73,6 +73,7 @@ def write_beginning(folder: Path, model: Model, about: dict[str, Any]) -> dict[s
             "changes": 0,
             "keys": 0,
             "contacts": 0,
+            "samples": 0,
             "scalars": [],
             "reports": [],
             "checkpoint": None,

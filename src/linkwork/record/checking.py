@@ -11,6 +11,7 @@ from linkwork.errors import FormatError
 from linkwork.record.contacts import NAMES as CONTACTS
 from linkwork.record.efforts import NAME as EFFORTS
 from linkwork.record.layout import GROWING
+from linkwork.record.samples import NAME as SAMPLES
 
 if TYPE_CHECKING:
     from linkwork.record.recording import Recording
@@ -64,6 +65,8 @@ def check_recording(recording: Recording) -> RecordingCheck:
         _whole_rows(recording, EFFORTS, faults)
     for name in CONTACTS if recording.has_contacts else ():
         _whole_rows(recording, name, faults)
+    if SAMPLES in done["sums"]:
+        _whole_rows(recording, SAMPLES, faults)
     marks = [mark for mark in (done["checkpoint"], done.get("earlier")) if mark is not None]
     whole = [tried(lambda mark=mark: recording._files.checkpoint(mark)) for mark in marks]
     return RecordingCheck(

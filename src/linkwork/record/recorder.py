@@ -34,6 +34,7 @@ from linkwork.record.place import (
     remove_stale,
 )
 from linkwork.record.recording import Recording
+from linkwork.record.samples import SampleLines
 from linkwork.record.scalars import KINDS, Scalars, numbers_of
 from linkwork.record.store.bundles import write_bundle
 from linkwork.record.store.checksums import description_sum, description_sums
@@ -136,7 +137,9 @@ class Recorder(Uncopied):
         self._scalars = Scalars(group, folder, done, root.get("settings", {}))
         self._efforts = EffortLines(group, folder, done)
         self._contacts = ContactLines(group, folder, done)
-        later = (*self._scalars.arrays, *self._efforts.arrays, *self._contacts.described)
+        self._samples = SampleLines(group, folder, done)
+        described = (*self._contacts.described, *self._samples.described)
+        later = (*self._scalars.arrays, *self._efforts.arrays, *described)
         fixed = (*GROUPS, *GROWING, *root["contents"], *later)
         self._described = {name: root["descriptions"][name] for name in fixed}  # others will be made anew
         self._times: list[float] = []
@@ -159,7 +162,7 @@ class Recorder(Uncopied):
         """All arrays that grow, by path within the recording."""
         named = {"frames": self._frames, "changes": self._changes, "keys": self._keys}
         found = {f"{folder}/{name}": array for folder, arrays in named.items() for name, array in arrays.items()}
-        return found | self._scalars.arrays | self._efforts.arrays | self._contacts.arrays
+        return found | self._scalars.arrays | self._efforts.arrays | self._contacts.arrays | self._samples.arrays
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -176,6 +179,11 @@ class Recorder(Uncopied):
     def has_begun(self) -> bool:
         return self._root is not None
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of the simulation and its run, by name, once it has begun."""
+        return dict((self._root or {}).get("settings", {}))
+
     def append(
         self,
         time: float,
@@ -185,12 +193,13 @@ class Recorder(Uncopied):
         report: object | None = None,
         efforts: FloatArray | None = None,
         contacts: ContactRows | None = None,
+        samples: FloatArray | None = None,
     ) -> None:
         """One frame. Only coordinates and velocities that differ in any bit from the frame before are kept.
 
         scalars: numbers by name; report: a dataclass, whose numbers are kept. What is missing in a frame is NaN there.
         efforts: on joints by source, shape (nv, 5) [N·m or N]; contacts: of the last step. Both are kept where the first
-        frame has them.
+        frame has them. samples: readings of sensors since the frame before, as `lw.Sensors` gives them.
         """
         self._require_open()
         if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
@@ -203,6 +212,7 @@ class Recorder(Uncopied):
             self._scalars.prepare(numbers)
             self._efforts.append(len(self), efforts, self.model.nv)
             self._contacts.append(len(self), contacts)
+            self._samples.append(samples)
         x = self._spare
         np.concatenate([state.q, state.v], out=x)
         self._append_state(len(self), x)
@@ -213,7 +223,7 @@ class Recorder(Uncopied):
         self._scalars.append(numbers)
         self._last, self._spare = x, self._last
         large = (*self._changes.values(), self._keys["state"], *self._efforts.arrays.values())
-        large += tuple(self._contacts.arrays.values())
+        large += (*self._contacts.arrays.values(), *self._samples.arrays.values())
         waiting = sum(array.waiting_bytes for array in large)
         if waiting > FLUSH_BYTES or len(self._times) >= layout.FRAME_ROWS:
             self.flush()
@@ -276,6 +286,7 @@ class Recorder(Uncopied):
         files += self._scalars.write()
         files += self._efforts.write()
         files += self._contacts.write()
+        files += self._samples.write()
         for array in self._frames.values():
             files += array.write()
         for file in files:
@@ -287,13 +298,15 @@ class Recorder(Uncopied):
             "changes": self._changes["index"].length,
             "keys": self._keys["frame"].length,
             "contacts": self._contacts.count,
+            "samples": self._samples.count,
             **{kind: self._scalars.names(kind) for kind in KINDS},
         }
 
     def _commit(self, **more: Any) -> None:
         assert self._root is not None
         arrays = self._growing_arrays()
-        new = [name for name in (*arrays, *self._contacts.described) if name not in self._described]
+        described = (*self._contacts.described, *self._samples.described)
+        new = [name for name in (*arrays, *described) if name not in self._described]
         self._described |= description_sums(self._folder, new)
         sums = {name: array.sums.stored() for name, array in arrays.items()}
         done = {**self._root["committed"], **self._lengths(), "sums": sums, **more}
@@ -368,7 +381,8 @@ class Recorder(Uncopied):
             mark, recorder.saved, recorder.run = recording._files.last_whole_checkpoint()
         warn_of_other_kernels(folder, root.get("versions", {}))
         lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports", "tails")}
-        lengths["contacts"] = mark.get("contacts", 0)  # recordings made before contacts were kept have none
+        for name in ("contacts", "samples"):  # recordings made before they were kept have none
+            lengths[name] = mark.get(name, 0)
         earlier = root["committed"]["earlier"] if mark == root["committed"]["checkpoint"] else None
         done = {**root["committed"], **lengths, "checkpoint": mark, "earlier": earlier, "status": "running"}
         root = {**root, "committed": done}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from linkwork.contact.points import ContactPoint
     from linkwork.record.checking import RecordingCheck
     from linkwork.record.contacts import ContactEvent
+    from linkwork.record.samples import SensorRecord
 
 
 CONTACTS = "frames/contacts_end"  # there where contacts were recorded
@@ -234,6 +235,19 @@ class Recording:
         from linkwork.record.contacts import contact_events
 
         return contact_events(self)
+
+    @property
+    def sensors(self) -> tuple[str, ...]:
+        """Names of the sensors that were recorded."""
+        from linkwork.record.samples import sensor_names
+
+        return sensor_names(self)
+
+    def sensor(self, name: str) -> SensorRecord:
+        """All readings of a sensor: times they were taken at, values, names and units of the channels, latency."""
+        from linkwork.record.samples import sensor_record
+
+        return sensor_record(self, name)
 
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
         """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""

@@ -56,7 +56,9 @@ def run_scene(
         raise LinkworkError("settings belong to reading a scene: Scene.read(path, settings=...).")
     found = scene if isinstance(scene, Scene) else Scene.read(scene, settings)
     recorder = Recorder(out, every=found.every, force=force, metadata=found.metadata(), scene=found.text)
-    run_simulation(found.build(), found.h, found.steps, record=recorder, every=found.every, label=found.name, **how)
+    sim = found.build()
+    how |= {"every": found.every, "label": found.name, "sensors": found.sensors(sim)}
+    run_simulation(sim, found.h, found.steps, record=recorder, **how)
     return Recording(out)
 
 
@@ -69,10 +71,11 @@ def _resumed(given: str | Path | Scene | None, out: Path, settings: Settings, ho
     recorder = Recorder.resume(out)
     try:
         sim = scene.build()
+        sensors = scene.sensors(sim)
     except BaseException:
         recorder.close("interrupted")
         raise
-    resume_run(sim, recorder, steps=steps, label=scene.name, **how)
+    resume_run(sim, recorder, steps=steps, label=scene.name, sensors=sensors, **how)
     return Recording(out)
 
 

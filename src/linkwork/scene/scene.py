@@ -24,9 +24,11 @@ from linkwork.scene.methods import METHODS, Found
 from linkwork.scene.model import build_model
 from linkwork.scene.plain import plain
 from linkwork.scene.schema import MOST_STEPS, check_scene
+from linkwork.scene.sensors import find_sensors
 from linkwork.scene.settings import Settings, as_settings, override
 from linkwork.scene.state import build_state
 from linkwork.scene.targets import find_bodies, find_joints
+from linkwork.sensing.front import Sensors
 from linkwork.simulation.protocol import Callback, RunReport, Simulation
 from linkwork.simulation.run import run_simulation
 
@@ -160,15 +162,21 @@ class Scene:
         """A simulation at its start, with its loads; those that change with time follow it as it steps."""
         return METHODS[self.data["method"]["kind"]].build(self._found)
 
+    def sensors(self, sim: Simulation) -> Sensors | None:
+        """The sensors of the scene and of its model in a simulation that `build` made; None where there are none."""
+        return Sensors(sim, self._sensors, seed=self.data["record"]["sensor_seed"]) if self._sensors else None
+
     def run(self, *, callback: Callback | None = None, progress: bool | None = None) -> RunReport:
         """The whole run, nothing recorded; `lw.run_scene(scene, out)` records it.
 
         callback(sim, report): as often as a frame would be recorded; a true result stops the run.
         """
+        sim = self.build()
         return run_simulation(
-            self.build(),
+            sim,
             self.h,
             self.steps,
+            sensors=self.sensors(sim),
             every=self.every,
             callback=callback,
             progress=progress,
@@ -186,6 +194,7 @@ class Scene:
         begin = build_state(model, data["state"], folder, faults) if state is None else state
         options = method.check(data, model, begin, faults) if method else {}
         actions = find_actions(data, model, begin, faults)
+        self._sensors = find_sensors(data, model, faults)
         self._find_shown(model, faults)
         if begin is None or "h" not in data["run"]:
             return None

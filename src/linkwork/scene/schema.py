@@ -13,6 +13,7 @@ from linkwork.scene.keys import Key, Keys
 from linkwork.scene.lines import KeyPath
 from linkwork.scene.methods import METHODS
 from linkwork.scene.obstacles import CONTACT, OBSTACLE
+from linkwork.scene.sensors import SENSOR
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
 PICKS = ("only", "all", "first", "middle", "last")
@@ -93,6 +94,7 @@ RECORD: Keys = {
     "every_steps": Key(must_be.whole(1, MOST_STEPS), "steps between frames, instead"),
     "points": Key(must_be.anything, "points that plots follow: a list of { body, at }", default=[]),
     "joints": Key(must_be.texts, "joints that plots show: names or patterns", default=[]),
+    "sensor_seed": Key(must_be.whole(0), "of the noise of sensors", default=0),
 }
 
 
@@ -116,6 +118,7 @@ LISTS: Mapping[str, Keys] = {
     "joint": JOINT,
     "motor": MOTOR,
     "pin": PIN,
+    "sensor": SENSOR,
 }
 
 

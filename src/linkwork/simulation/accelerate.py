@@ -24,7 +24,7 @@ from linkwork.dynamics.aba import (
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.motor_law import motor_law
+from linkwork.simulation.motor_law import M_FRICTION, motor_law
 from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
@@ -102,12 +102,14 @@ def acts_otherwise(s, i, d, h, u):
     """Whether the motor of coordinate d of joint i, judged at the velocity u, acts otherwise than judged as it is."""
     j = s.tree[i, V] + d
     kind = s.tree[i, KIND]
-    if (kind != HELICAL and kind != COMPOUND) or (s.strength[j] == math.inf and s.top_speed[j] == math.inf):
+    free = s.strength[j] == math.inf and s.top_speed[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
+    if (kind != HELICAL and kind != COMPOUND) or free:
         return False
     effort, stiffness, damping = motor_at(s, i, d, h)
     other, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
     at_strength = k == 0.0 and c == 0.0 and other != effort
-    return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength
+    slips = s.motor[j, M_FRICTION] > 0.0 and abs(other - effort) > s.motor[j, M_FRICTION]  # the other way
+    return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength or slips
 
 
 @inlined

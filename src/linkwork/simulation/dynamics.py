@@ -19,6 +19,7 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment
+from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import AUTO, suitable_integrator
 from linkwork.simulation.momentum import total_momentum
 from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
@@ -34,13 +35,19 @@ if TYPE_CHECKING:
 
 
 def chosen_integrator(
-    model: Model, integrator: str, contact: Contact | None, limits: bool | None, implicit: bool, outside: bool
+    model: Model,
+    integrator: str,
+    contact: Contact | None,
+    limits: bool | None,
+    implicit: bool,
+    field: Field | None,
+    thermostat: Langevin | None,
 ) -> str:
-    """The integrator that was asked for, or for "auto" the one that suits. outside: a field or a thermostat acts."""
+    """The integrator that was asked for, or for "auto" the one that suits."""
     if integrator != AUTO:
         return integrator
     touching = contact is not None or (limits is not False and has_limits(model))
-    return suitable_integrator(model, touching, implicit, outside)
+    return suitable_integrator(model, touching, implicit, field is not None, thermostat is not None)
 
 
 class Dynamics(LinkageSimulation):

@@ -15,7 +15,7 @@ from linkwork.core.names import did_you_mean, matching
 from linkwork.core.turns import TakesTurns
 from linkwork.errors import StateError
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.simulation.motor_law import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY
+from linkwork.simulation.motor_law import M_DAMPING, M_FRICTION, M_POSITION, M_STIFFNESS, M_VELOCITY
 
 if TYPE_CHECKING:
     from linkwork.simulation.loaded import Loaded
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_COLUMNS = {"stiffness": M_STIFFNESS, "damping": M_DAMPING, "position": M_POSITION, "velocity": M_VELOCITY}
+_COLUMNS = {
+    "stiffness": M_STIFFNESS,
+    "damping": M_DAMPING,
+    "position": M_POSITION,
+    "velocity": M_VELOCITY,
+    "friction": M_FRICTION,
+}
 _NEEDS = {"position": "stiffness", "velocity": "damping"}
 
 
@@ -123,6 +129,16 @@ class Motors(TakesTurns):
     @damping.setter
     def damping(self, value: ArrayLike) -> None:
         self._set_gain("damping", value)
+
+    @property
+    def friction(self) -> FloatArray:
+        """Dry friction of the drive against any motion, ≥ 0 [N·m or N]; what sticks creeps at most by 1e-4 per s."""
+        return self._get("friction")
+
+    @friction.setter
+    def friction(self, value: ArrayLike) -> None:
+        self._inputs.has_friction = True
+        self._set_gain("friction", value)
 
     @property
     def position(self) -> FloatArray:

@@ -53,6 +53,7 @@ class RunReport:
     where nothing does work, None where nothing moved. lowest_energy, highest_energy: [J]. largest_speed: of a degree of
     freedom [rad/s or m/s], in `fastest_joint`. All are looked at before the run and at least every
     200 steps; None for simulations without energy or speeds.
+    sensors: what they knew at the end, by name; None without any.
 
     What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
     """
@@ -87,6 +88,7 @@ class RunReport:
     highest_energy: float | None = None
     largest_speed: float | None = None
     fastest_joint: str | None = None
+    sensors: dict[str, NDArray[np.float64]] | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Fields of the last report."""
@@ -138,6 +140,7 @@ class Simulation(Protocol):
         every: int = 0,
         callback: Callback | None = None,
         progress: bool | None = None,
+        sensors: Sensing | None = None,
     ) -> RunReport:
         """Many steps, shown and recorded as they go."""
         ...
@@ -157,6 +160,24 @@ class Simulation(Protocol):
     def restore(self, checkpoint: dict[str, Any], /) -> None:
         """Goes on from a checkpoint of a simulation made in the same way."""
         ...
+
+
+class Sensing(Protocol):
+    """Sensors as the run loop knows them (`linkwork.sensing`)."""
+
+    def steps_to_next(self) -> int: ...
+
+    def piece(self, h: float, n: int) -> Any: ...
+
+    def read(self) -> dict[str, NDArray[np.float64]]: ...
+
+    def description(self) -> dict[str, Any]: ...
+
+    def fresh(self) -> NDArray[np.float64]: ...
+
+    def checkpoint(self) -> dict[str, NDArray[np.float64]]: ...
+
+    def restore(self, saved: dict[str, Any], /) -> None: ...
 
 
 # Called with simulation and report; a true result stops the run. Callers may take narrower types than the protocol's.

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from linkwork.core.checks import flag, function, not_negative, positive, whole
+from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
 from linkwork.core.progress import progress_bar
 from linkwork.core.warning import warn_user
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.extremes import Extremes
-from linkwork.simulation.protocol import Callback, Report, RunReport, Simulation
+from linkwork.simulation.protocol import Callback, Report, RunReport, Sensing, Simulation
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
 LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
@@ -61,6 +61,7 @@ def run_simulation(
     force: bool = False,
     close: bool | None = None,
     label: str | None = None,
+    sensors: Sensing | None = None,
 ) -> RunReport:
     """Runs `steps` steps of h [s] and says what they did.
 
@@ -70,12 +71,14 @@ def run_simulation(
     on_step(sim): before every `on_step_every` steps, to set loads that change with time.
     force: replace an existing recording. close: whether to close the recording at the end, with the status that the run
     came to; by default where `record` is a path.
+    sensors: `lw.Sensors(sim)`, read on the way and recorded.
     Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted, unless that piece was the last; a second
     one interrupts at once.
     """
     h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
     every = whole(every, 0, "every")
     refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
+    _refuse_strange_sensors(sim, sensors)
     recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
     if every == 0 and recorder is not None:
         every = recorder.every
@@ -84,9 +87,16 @@ def run_simulation(
     run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
     close = not isinstance(record, Recorder) if close is None else close
     if recorder is not None:
-        _begin(sim, recorder, run, close)
-    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
+        _begin(sim, recorder, run, close, sensors)
+    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s, sensors)
     return loop.go(progress, label, close)
+
+
+def _refuse_strange_sensors(sim: Simulation, sensors: Sensing | None) -> None:
+    if sensors is not None and not hasattr(sensors, "steps_to_next"):
+        raise StateError(f"sensors is {shown(sensors)}; give lw.Sensors(sim, ...), or None.")
+    if sensors is not None and getattr(sensors, "sim", sim) is not sim:
+        raise StateError("these sensors belong to another simulation; make them with lw.Sensors(sim, ...).")
 
 
 def refuse_strange_options(
@@ -102,18 +112,28 @@ def refuse_strange_options(
             flag(value, what)
 
 
-def _begin(sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool) -> None:
+def _begin(
+    sim: Simulation, recorder: Recorder, run: dict[str, Any], close: bool, sensors: Sensing | None = None
+) -> None:
     """The first frame and the first checkpoint of a run."""
 
     def first(recorder: Recorder) -> None:
         if len(recorder) == 0:
             recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), **_acting(sim))
-        recorder.checkpoint(sim.checkpoint(), run)
+        recorder.checkpoint(sim.checkpoint(), {**run, **(sensors.checkpoint() if sensors is not None else {})})
 
     if not recorder.has_begun:
-        length = {"h": run["h"], "steps": run["target"] - run["start"], "every": run["every"]}
-        recorder.begin(sim.model, {**sim.settings(), **length}, first)
+        about: dict[str, Any] = {"h": run["h"], "steps": run["target"] - run["start"], "every": run["every"]}
+        if sensors is not None:
+            about["sensors"] = sensors.description()
+        recorder.begin(sim.model, {**sim.settings(), **about}, first)
         return
+    if sensors is not None and recorder.settings.get("sensors") != sensors.description():
+        if close:
+            recorder.close("failed")
+        raise StateError(
+            f"recording '{recorder.path}' has begun without these sensors; let the run begin it, or give it a path."
+        )
     if sim.steps_done < recorder.last_step:
         if close:
             recorder.close("failed")
@@ -141,6 +161,7 @@ def resume_run(
     on_step: OnStep | None = None,
     close: bool | None = None,
     label: str | None = None,
+    sensors: Sensing | None = None,
 ) -> RunReport:
     """Goes on with a run that was killed or interrupted, from its last checkpoint; says what this call did.
 
@@ -149,6 +170,7 @@ def resume_run(
     Other arguments as of `run_simulation`. Where nothing is left to do, the report counts no steps.
     """
     refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
+    _refuse_strange_sensors(sim, sensors)
     if steps is not None:
         whole(steps, 1, "the number of steps")
     recorder = record if isinstance(record, Recorder) else Recorder.resume(record)
@@ -158,13 +180,18 @@ def resume_run(
             raise StateError(
                 f"the checkpoint in '{recorder.path}' was not made by a run; restore(recorder.saved) by hand."
             )
+        if (sensors.description() if sensors is not None else {}) != recorder.settings.get("sensors", {}):
+            raise StateError(f"'{recorder.path}' was recorded with other sensors; give sensors= made in the same way.")
         sim.restore(recorder.saved)
+        if sensors is not None:
+            sensors.restore(run)
+            run = {name: value for name, value in run.items() if name not in sensors.checkpoint()}
         if steps is not None:
             run["target"] = run["start"] + steps  # type: ignore[operator]
     except BaseException:
         recorder.close("interrupted")
         raise
-    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s)
+    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s, sensors)
     return loop.go(progress, label, not isinstance(record, Recorder) if close is None else close)
 
 
@@ -180,18 +207,19 @@ class Runnable:
         every: int = 0,
         callback: Callback | None = None,
         progress: bool | None = None,
+        sensors: Sensing | None = None,
         **options: Any,
     ) -> RunReport:
         """Takes many steps of h [s]; shows progress, records frames and calls back between them.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
-        progress: show a bar; by default on a terminal and in a notebook. options: see `run_simulation`.
+        progress: show a bar; by default on a terminal and in a notebook. sensors: `lw.Sensors(sim)`, read on the way.
+        options: see `run_simulation`.
         Returns a RunReport: what was asked and done, and the first and last report of the steps.
         """
-        return run_simulation(
-            self, h, steps, record=record, every=every, callback=callback, progress=progress, **options
-        )
+        how = {"callback": callback, "progress": progress, "sensors": sensors, **options}
+        return run_simulation(self, h, steps, record=record, every=every, **how)
 
 
 class _Loop:
@@ -203,8 +231,9 @@ class _Loop:
         callback: Callback | None,
         on_step: OnStep | None,
         checkpoint_every_s: float,
+        sensors: Sensing | None = None,
     ):
-        self.sim, self.run, self.recorder = sim, run, recorder
+        self.sim, self.run, self.recorder, self.sensors = sim, run, recorder, sensors
         self.callback, self.on_step, self.checkpoint_every_s = callback, on_step, checkpoint_every_s
         self.first: Report | None = None
         self.last: Report | None = None
@@ -242,6 +271,7 @@ class _Loop:
             first=self.first,
             last=self.last,
             advice=self._advice(),
+            sensors=None if self.sensors is None else self.sensors.read(),
             **self.extremes.numbers(),
         )
 
@@ -261,7 +291,8 @@ class _Loop:
         while sim.steps_done < target:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
-            self.last = sim.step(self.run["h"], self._piece(sim.steps_done - start, target - start))
+            move = sim.step if self.sensors is None else self.sensors.piece
+            self.last = move(self.run["h"], self._piece(sim.steps_done - start, target - start))
             self.first = self.first or self.last
             self.extremes.look()
             self.run["work_per_step"] = sim.work_per_step
@@ -291,18 +322,24 @@ class _Loop:
         every, change = self.run["every"], self.run["on_step_every"]
         work = max(1, self.run.get("work_per_step", self.sim.work_per_step))
         piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // work))
+        if self.sensors is not None:
+            piece = min(piece, self.sensors.steps_to_next())
         return piece if self.on_step is None else min(piece, change - done % change)
 
     def _frame(self) -> bool:
         """Records, then asks the callback whether to stop."""
         sim = self.sim
         if self.recorder is not None:
-            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last, **_acting(sim))
+            more = _acting(sim)
+            if self.sensors is not None:
+                more["samples"] = self.sensors.fresh()
+            self.recorder.append(sim.time, sim.steps_done, sim.state, sim.scalars(), self.last, **more)
         return self.callback is not None and bool(self.callback(sim, self.last))
 
     def _save(self) -> None:
         assert self.recorder is not None
-        self.recorder.checkpoint(self.sim.checkpoint(), self.run)
+        more = self.sensors.checkpoint() if self.sensors is not None else {}
+        self.recorder.checkpoint(self.sim.checkpoint(), {**self.run, **more})
         self.saved_at = time.monotonic()
 
     @contextmanager

@@ -12,6 +12,7 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics import choice, gather, region
 from linkwork.adaptive.dynamics.cost import Cost
+from linkwork.adaptive.dynamics.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES, Reduced
 from linkwork.adaptive.dynamics.turns import HAS_TURN
@@ -59,6 +60,7 @@ class ActiveRegion:
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self.pins: dict[int, int] = {}
         self.cost = Cost()
+        self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
         if moving.contact is not None:
@@ -225,7 +227,9 @@ class ActiveRegion:
         self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
 
     def joints_changed(self, joints: IntArray) -> None:
-        self.moving.arrays.counts[mv.MOTORS] = len(self._joints.driven)
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
         self._note_few_changes()
         self.tree.joints_changed(joints)
 
@@ -238,10 +242,11 @@ class ActiveRegion:
     def _saved_arrays(self) -> dict[str, NDArray[Any]]:
         run = self.tree.run
         forces = {"force_bodies": run.loop_body, "forces": run.loop_wrench} if self._has_contact else {}
-        return {**{name: getattr(run, name) for name in OF_RUN}, **forces}
+        return {**{name: getattr(run, name) for name in OF_RUN}, "floor": self.floor, **forces}
 
     def schema(self) -> tuple[Entry, ...]:
-        ranges = {"counts": (0, np.inf), "metric_sums": (0, np.inf), "force_bodies": (-1, self.model.n_bodies - 1)}
+        ranges = dict.fromkeys(("counts", "metric_sums", "floor"), (0, np.inf))
+        ranges["force_bodies"] = (-1, self.model.n_bodies - 1)
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
         return (
             *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
@@ -288,7 +293,9 @@ class ActiveRegion:
         self._count_turns(saved["turns"])
         self.tree.holds_again(saved)
         run.counts[...] = saved["counts"]
-        self.moving.arrays.counts[mv.MOTORS] = len(self._joints.driven)
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
         self._open_volumes()
         self.perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
         write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
@@ -320,6 +327,7 @@ class ActiveRegion:
         """All that depends on history is forgotten, pins too, so that a region can begin anew."""
         run = self.tree.run
         self._release()
+        self.floor[:] = 0.0
         run.loop_body[2 * len(self.model.loops) :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
             array[...] = 0

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
+from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
@@ -108,6 +109,7 @@ class QuasiStatics(LinkageSimulation):
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
+        self._is_delicate = is_delicate(model)
         self._open = OpenNodes(self._tree, self._floor, self._measured_floor, self._check)
         self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY

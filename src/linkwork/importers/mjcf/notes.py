@@ -18,14 +18,11 @@ def note_what_is_not_kept(mujoco: Any, model: Any, report: Report) -> None:
 
     for count, kind, names, reason in (
         (model.ntendon, "tendon", _names(model.tendon, model.ntendon), "not kept, nor their springs and limits"),
-        (model.nu, "actuator", _names(model.actuator, model.nu), "not kept; give efforts to the dynamics instead"),
-        (model.nsensor, "sensor", _names(model.sensor, model.nsensor), "not kept"),
         (model.nkey, "keyframe", _names(model.key, model.nkey), "not kept"),
         (model.npair, "contact pair", "", "not kept, but its geoms are"),
         (model.nflex, "flex", "", "deformable bodies are not simulated"),
         (model.nskin, "skin", "", "only for display; not kept"),
         (model.nplugin, "plugin", "", "not kept"),
-        (model.nsite, "site", _names(model.site, model.nsite), "not kept"),
         (model.ncam, "camera", "", "only for display; not kept"),
         (model.nlight, "light", "", "only for display; not kept"),
     ):
@@ -66,7 +63,6 @@ def _note_equalities(mujoco: Any, model: Any, note: Any) -> None:
 
 def _note_joint_terms(model: Any, note: Any) -> None:
     per_joint = (
-        (model.dof_frictionloss, model.dof_jntid, "frictionloss", "dry friction is not simulated"),
         (model.dof_dampingpoly, model.dof_jntid, "nonlinear damping", "only the linear term is kept"),
         (model.jnt_stiffnesspoly, np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
     )

@@ -16,6 +16,7 @@ from typing import Any
 
 from linkwork.errors import FormatError, MissingExtraError
 from linkwork.importers.mjcf.assets import MissingMeshes, replace_missing_assets
+from linkwork.importers.mjcf.drives import add_drives
 from linkwork.importers.mjcf.endless import refuse_endless
 from linkwork.importers.mjcf.geoms import geom_shapes, ignored_pairs, obstacle_names
 from linkwork.importers.mjcf.joints import body_joint
@@ -73,6 +74,7 @@ def load_mjcf(path: str | Path) -> Linkage:
         linkage.add_obstacle(name, shape)
     linkage.ignore_contact += ignored_pairs(model, names)
     report.raise_faults()
+    add_drives(mujoco, model, names, linkage, report)
     note_what_is_not_kept(mujoco, model, report)
     linkage.warnings += report.warnings()
     return linkage

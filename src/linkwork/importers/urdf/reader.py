@@ -8,6 +8,7 @@ from linkwork.importers.attributes import AttributeReader
 from linkwork.importers.repair import repair_inertias
 from linkwork.importers.report import Report
 from linkwork.importers.unphysical import accept_unphysical_inertia, weld_what_weighs_nothing
+from linkwork.importers.urdf.drives import add_drives
 from linkwork.importers.urdf.joint import UrdfJoint, read_joint
 from linkwork.importers.urdf.link import Link, read_link
 from linkwork.importers.urdf.tree import check_joint_names, find_root, joints_by_child, unique_links
@@ -32,7 +33,7 @@ def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False,
     if robot.tag != "robot":
         report.fault(robot.line, f"the root element is <{robot.tag}>; a URDF begins with <robot>.")
         report.raise_faults()
-    read.unknown(robot, ("name", "version"), ("link", "joint"))
+    read.unknown(robot, ("name", "version"), ("link", "joint", "transmission", "gazebo"))
     _refuse_xacro(robot, report)
     links = unique_links([read_link(element, read) for element in robot.all("link")], report)
     joints = [read_joint(element, read) for element in robot.all("joint")]
@@ -52,6 +53,7 @@ def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False,
     taken = {joint.name for joint in joints}
     for name in parents_first:
         _add(linkage, links[name], above.get(name), names, floating, taken, report)
+    add_drives(robot, linkage, names, read)
     linkage.warnings += report.warnings()
     return linkage
 

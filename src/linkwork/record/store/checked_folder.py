@@ -16,7 +16,7 @@ from linkwork.record.store.bundles import read_checkpoint
 from linkwork.record.store.checksums import BlockSums, array_sum, check_description, damaged
 from linkwork.record.store.container import ROOT, read_checked, read_root, read_rows, zarr_library
 
-LENGTHS = {"changes": "changes", "keys": "keys", "contacts": "contacts"}  # arrays whose rows are not frames
+LENGTHS = {name: name for name in ("changes", "keys", "contacts", "samples")}  # arrays whose rows are not frames
 LARGEST_KEPT = 4 << 20  # bytes of an array that stay in memory after they were read
 
 

@@ -19,9 +19,12 @@ from linkwork.core.arrays import frozen
 from linkwork.errors import FormatError
 from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
+from linkwork.model.actuators import Actuator
 from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.sensors import KINDS as SENSOR_KINDS
+from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Shape
 from linkwork.record.store.checksums import array_sum
 from linkwork.record.store.container import read_rows, write_array
@@ -117,6 +120,8 @@ def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) ->
         rank=rank,
         obstacles=tuple((name, _shape(item)) for name, item in text.get("obstacles", ())),
         ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
+        sensors=tuple(_sensor(item) for item in text.get("sensors", ())),
+        actuators=tuple(Actuator(**_values(item)) for item in text.get("actuators", ())),
     )
 
 
@@ -136,6 +141,8 @@ def _description(model: Model) -> dict[str, Any]:
         "shapes": [[body, _shape_fields(shape)] for body, shape in model.shapes],
         "obstacles": [[name, _shape_fields(shape)] for name, shape in model.obstacles],
         "ignore_contact": model.ignore_contact,
+        "sensors": [{"kind": sensor.KIND, **_named(sensor)} for sensor in model.sensors],
+        "actuators": [_named(actuator) for actuator in model.actuators],
         "warnings": model.warnings,
         "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
@@ -186,6 +193,19 @@ def _joint(item: dict[str, Any]) -> Joint:
             value = tuple(Screw3(*screw) for screw in value)
         object.__setattr__(joint, name, value)
     return joint
+
+
+def _named(described: Sensor | Actuator) -> dict[str, Any]:
+    return {field.name: getattr(described, field.name) for field in fields(described)}
+
+
+def _values(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: _tuples(value) for name, value in item.items()}
+
+
+def _sensor(item: dict[str, Any]) -> Sensor:
+    values = _values(item)
+    return SENSOR_KINDS[values.pop("kind")](**values)
 
 
 def _pose_numbers(pose: Pose) -> list[Any]:

@@ -16,6 +16,7 @@ from linkwork.scene.plots.energy import energy_panels
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
 from linkwork.scene.plots.paths import path_panels
+from linkwork.scene.plots.sensors import sensor_panels
 from linkwork.scene.plots.work import work_panels
 
 SIZE = (4.6, 3.5)  # width and height of a panel [inch]
@@ -48,6 +49,7 @@ def save_plot(
         *joint_panels(recording, joints),
         *effort_panels(recording, efforts),
         *path_panels(recording, bodies),
+        *sensor_panels(recording),
     ]
     if not panels:
         raise LinkworkError(f"recording '{recording.path}' has nothing to draw: no scalars, and nothing moved.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.layout import V
 from linkwork.model.model import Model
-from linkwork.simulation.motor_law import M_DAMPING, MOTOR_COLUMNS
+from linkwork.simulation.motor_law import M_DAMPING, M_FRICTION, MOTOR_COLUMNS
 from linkwork.simulation.parts.part import Entry, Saved, write
 
 
@@ -24,8 +24,9 @@ class Listener(Protocol):
 class JointInputs:
     """Efforts and motors on the joints of a simulation.
 
-    effort (nv,): as given [N·m or N]. motor (nv, 4): columns of `motor_law`. driven: joints that have a motor.
+    effort (nv,): as given [N·m or N]. motor (nv, 5): columns of `motor_law`. driven: joints that have a motor.
     gains_version, engaged_version: count up where gains were set, and where motors were taken away.
+    has_friction: whether any motor ever had dry friction, which is judged at the end of steps as limits of motors are.
     """
 
     fault = "the checkpoint is damaged: it names motors of joints that do not exist."
@@ -37,6 +38,7 @@ class JointInputs:
         self.motor = np.zeros((model.nv, MOTOR_COLUMNS))
         self.driven: set[str] = set()
         self.engaged_version = self.gains_version = 0
+        self.has_friction = False
 
     @property
     def could_work(self) -> bool:
@@ -61,12 +63,12 @@ class JointInputs:
             self.changed(self.joints_of(rows))
 
     def set_motor(self, joint: str, values: FloatArray) -> bool:
-        """values: (d, 4). Returns whether gains are others than before."""
+        """values: (d, 5); friction stays. Returns whether gains are others than before."""
         i = self.model.joint(joint)
         rows = self.model.v_slice(i)
         other = not np.array_equal(self.motor[rows, : M_DAMPING + 1], values[:, : M_DAMPING + 1])
         self.gains_version += other
-        self.motor[rows] = values
+        self.motor[rows, :M_FRICTION] = values[:, :M_FRICTION]
         self.driven.add(joint)
         self.changed(np.array([i], dtype=np.int64))
         return other
@@ -115,6 +117,7 @@ class JointInputs:
         self.driven = {self.model.joint_names[i] for i in saved["driven"].tolist()}
         self.engaged_version += 1
         self.gains_version += 1
+        self.has_friction = self.has_friction or bool(self.motor[:, M_FRICTION].any())
 
     def reset(self) -> None:
         """No effort, no motor."""

@@ -1,0 +1,124 @@
+"""CatheterInsert: a catheter that is pushed and steered through a vessel with two bends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from linkwork.contact.settings import Contact
+from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.frames import frame_poses
+from linkwork.envs.task import Member, Task, Verdict, joint_readings
+from linkwork.model.actuators import Actuator
+from linkwork.model.inertia import Inertia
+from linkwork.model.joints import Prismatic, Revolute
+from linkwork.model.linkage import Linkage
+from linkwork.model.shapes import Box, Capsule
+from linkwork.model.state import State
+from linkwork.spatial.pose import Pose
+
+LINK, RADIUS, DENSITY = 0.02, 0.003, 2000.0  # of the catheter [m, m, kg/m³]
+STIFFNESS, DAMPING = 0.02, 2e-4  # of a joint [N·m/rad, N·m·s/rad]
+TIP = 5  # joints that are steered
+WIDE, WALL = 0.016, 0.004  # of the vessel, and its walls' thickness [m]
+CENTRE = ((0.0, 0.0), (0.2, 0.0), (0.33, 0.075), (0.48, 0.075))  # its centre line [m]
+SPEED, STEER = 0.1, 0.35  # [m/s] of insertion, [rad] per steered joint
+DEEP = 0.97  # part of the centre line that counts as all of it
+
+
+class CatheterInsert(Task):
+    """Actions: speed of insertion, ±0.1 m/s, and how far the tip is bent. Reward: way of the tip along the vessel [m] times
+    10, less 1e-3 |action|², and 5 at its end, where the episode ends.
+
+    links: of the catheter. It moves in a plane, between walls.
+    Observed: insertion, angles of the joints and their velocities, tip, how deep it is.
+    """
+
+    h, steps = 2e-3, 10
+
+    def __init__(self, links: int = 24):
+        linkage = Linkage("catheter", gravity=(0.0, 0.0, 0.0))
+        mass = DENSITY * math.pi * RADIUS**2 * LINK
+        link = Inertia.box(mass, (LINK, 2 * RADIUS, 2 * RADIUS)).at(Pose((0.5 * LINK, 0, 0)))
+        shape = Capsule(RADIUS, LINK, placement=Pose((0.5 * LINK, 0, 0), rpy=(0.0, 0.5 * math.pi, 0.0)))
+        for k in range(links):
+            hinge = (
+                Revolute((0, 0, 1), stiffness=STIFFNESS, damping=DAMPING) if k else Prismatic((1, 0, 0), damping=0.1)
+            )
+            place = Pose((LINK if k else -LINK * (links - 1), 0, 0))
+            linkage.add_body(f"link_{k}", f"link_{k - 1}" if k else "world", hinge, place, link, shapes=[shape])
+        linkage.add_frame("tip", f"link_{links - 1}", Pose((LINK, 0, 0)))
+        names = [f"link_{k}" for k in range(links)]
+        linkage.ignore_contact += [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+        linkage.actuators.append(Actuator("insert", "link_0", "velocity", damping=20.0, limits=(-SPEED, SPEED)))
+        steered = names[-TIP:]
+        linkage.actuators += [
+            Actuator(f"steer_{k}", name, "position", stiffness=0.1, damping=1e-3) for k, name in enumerate(steered)
+        ]
+        _add_vessel(linkage)
+        model = linkage.compile()
+        low = np.array([-SPEED, *[-STEER] * TIP])
+        super().__init__(model, low, -low, 2 * model.nv + 3)
+        self.actions = 2
+        self.contact = Contact(friction=0.1, self_contact=False)
+        self._line = np.array(CENTRE)
+
+    def give(self, member: Member, action: FloatArray) -> None:
+        pushed, steered = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        super().give(member, np.array([pushed, *[steered] * TIP]))
+
+    def begin(self, member: Member, rng: np.random.Generator) -> State:
+        q = np.zeros(self.model.nq)
+        q[0] = rng.uniform(0.0, 0.03)
+        state = self.model.state(q)
+        member.memory |= {"tip": self._tip(state), "depth": self._depth(self._tip(state))}
+        return state
+
+    def _tip(self, state: State) -> FloatArray:
+        return np.asarray(frame_poses(self.model, state, "tip")[:2, 3])
+
+    def _depth(self, tip: FloatArray) -> float:
+        """How far along the centre line its nearest point is [m]."""
+        best, depth, gone = math.inf, 0.0, 0.0
+        for a, b in zip(self._line[:-1], self._line[1:], strict=True):
+            way = b - a
+            length = float(np.linalg.norm(way))
+            share = float(np.clip((tip - a) @ way / length**2, 0.0, 1.0))
+            away = float(np.linalg.norm(tip - a - share * way))
+            if away < best:
+                best, depth = away, gone + share * length
+            gone += length
+        return depth
+
+    @property
+    def length(self) -> float:
+        """Of the vessel [m]."""
+        return float(np.linalg.norm(np.diff(self._line, axis=0), axis=1).sum())
+
+    def observe(self, member: Member) -> FloatArray:
+        joints = joint_readings(member, slice(0, self.model.nv))
+        return np.concatenate([joints, member.memory["tip"], [member.memory["depth"]]])
+
+    def judge(self, member: Member, action: FloatArray) -> Verdict:
+        tip = self._tip(member.sim.state)
+        depth = self._depth(tip)
+        way = depth - member.memory["depth"]
+        member.memory |= {"tip": tip, "depth": depth}
+        there = depth > DEEP * self.length
+        return Verdict(10.0 * way - 1e-3 * float(action @ action) + 5.0 * there, there, {"depth": depth})
+
+
+def _add_vessel(linkage: Linkage) -> None:
+    """Walls on both sides of the centre line."""
+    corners = np.array(CENTRE)
+    for k, (a, b) in enumerate(zip(corners[:-1], corners[1:], strict=True)):
+        way = b - a
+        length, angle = float(np.linalg.norm(way)), math.atan2(way[1], way[0])
+        across = np.array([-way[1], way[0]]) / length
+        for side in (-1, 1):
+            middle = 0.5 * (a + b) + side * 0.5 * (WIDE + WALL) * across
+            box = Box((length + WALL, WALL, 0.05))
+            linkage.add_obstacle(
+                f"wall_{k}_{'right' if side < 0 else 'left'}", box, Pose((*middle, 0.0), rpy=(0, 0, angle))
+            )

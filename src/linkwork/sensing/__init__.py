@@ -1,0 +1,1 @@
+"""Sensors in a simulation: what they read, how noisy, how late, and when."""

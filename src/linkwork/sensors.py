@@ -1,0 +1,29 @@
+"""Kinds of sensors: `lw.sensors.Imu("imu", "hand")`. `lw.Sensors` reads them in a simulation. See docs/sensors.md."""
+
+from linkwork.model.sensors import (
+    Effort,
+    Encoder,
+    ForceTorque,
+    Imu,
+    Orientation,
+    Position,
+    Range,
+    Sensor,
+    Touch,
+    Velocity,
+)
+from linkwork.sensing.front import Samples
+
+__all__ = [
+    "Effort",
+    "Encoder",
+    "ForceTorque",
+    "Imu",
+    "Orientation",
+    "Position",
+    "Range",
+    "Samples",
+    "Sensor",
+    "Touch",
+    "Velocity",
+]
