@@ -22,10 +22,12 @@ MOST_FILES, MOST_ARGUMENTS = 15, 10  # in a room; of a function
 # writes another form adds it here.
 ELIMINATIONS = (
     ("dynamics/aba.py", "inertias_leaf_to_root"),
+    ("dynamics/tree_factor.py", "factor_leaf_to_root"),
     ("statics/sweeps.py", "eliminate_leaf_to_root"),
     ("statics/sweeps.py", "solve_right_side"),
+    ("reaching/sweeps.py", "eliminate_leaf_to_root"),
     ("simulation/integrators/discrete_corrections.py", "eliminate_leaf_to_root"),
-    ("simulation/integrators/variational_tree.py", "velocities"),
+    ("simulation/integrators/variational_energy.py", "velocities"),
     ("simulation/responses.py", "response_matrix"),
     ("simulation/touching/answers.py", "answer"),
     ("simulation/stopping.py", "stop_joints"),
