@@ -1,4 +1,4 @@
-"""Hostile inputs over all borders: files, scenes, the Python interface, checkpoints, recordings, commands.
+"""Hostile inputs over all borders: files, scenes, the Python interface, checkpoints, recordings, commands, runs.
 
 Every case follows from seed, border and number. Batches run in processes of their own, so that a crash or a case that does
 not come back is counted and named; the number of a case is enough to try it again:
@@ -31,6 +31,8 @@ SHARES = {
     "sweeps": 0.05,
     "shapes": 0.05,
     "threads": 0.02,
+    "contact": 0.04,
+    "devices": 0.05,
 }
 BORDERS = tuple(SHARES)
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000

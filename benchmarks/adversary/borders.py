@@ -8,6 +8,7 @@ is a raw exception, which the caller counts.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import random
 import shutil
@@ -307,12 +308,23 @@ def molecules(rng: random.Random) -> str:
         path = folder() / f"case{suffix}"
         data = changed_text(molecule_calls.file_text(suffix, folder()), rng).encode("utf-8", "surrogatepass")
         path.write_bytes(changed_bytes(data, rng) if rng.random() < 0.2 else data)
+        if rng.random() < 0.1:
+            path = packed(path, rng)
         return judged(lambda: lw.molecules.load(path).reference)
     molecule_calls.file_text(".pdb", folder())
     calls = molecule_calls.calls() | molecule_calls.load_options(folder() / "sound.pdb")
     name = rng.choice(sorted(calls))
     value = molecule_calls.spoiled_state(rng) if rng.random() < 0.15 else odd_value(rng)
     return judged(lambda: calls[name](value))
+
+
+def packed(path: Path, rng: random.Random) -> Path:
+    """The same file, packed, perhaps damaged, perhaps one that grows without end when it is unpacked."""
+    other = path.with_name(f"{path.name}.gz")
+    data = path.read_bytes() + (bytes(4_000_000) if rng.random() < 0.2 else b"")
+    data = gzip.compress(data * (40 if rng.random() < 0.2 else 1))
+    other.write_bytes(changed_bytes(data, rng) if rng.random() < 0.5 else data)
+    return other
 
 
 def sweeps(rng: random.Random) -> str:
@@ -334,9 +346,26 @@ def shapes(rng: random.Random) -> str:
 
 def threads(rng: random.Random) -> str:
     """Objects that several threads share."""
-    from . import more_borders
+    from . import shared
 
-    return TAKEN if more_borders.shared_by_threads(rng) else DIFFERENT
+    return TAKEN if shared.by_threads(rng) else DIFFERENT
+
+
+def contact(rng: random.Random) -> str:
+    """Whole runs with contact."""
+    from . import contact_runs
+
+    try:
+        return contact_runs.whole_run(rng)
+    except lw.LinkworkError:
+        return REFUSED
+
+
+def devices(rng: random.Random) -> str:
+    """Devices of hands, on the network, and DeviceModels."""
+    from . import device_runs
+
+    return judged(lambda: device_runs.odd_device(rng))
 
 
 BORDERS: dict[str, Callable[[random.Random], str]] = {
@@ -350,6 +379,8 @@ BORDERS: dict[str, Callable[[random.Random], str]] = {
     "sweeps": sweeps,
     "shapes": shapes,
     "threads": threads,
+    "contact": contact,
+    "devices": devices,
 }
 
 

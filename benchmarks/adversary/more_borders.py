@@ -1,11 +1,10 @@
-"""Folders of sweeps, meshes and shapes, and objects that threads share: made hostile from a seed, as the other borders."""
+"""Folders of sweeps, and meshes and shapes: made hostile from a seed, as the other borders."""
 
 from __future__ import annotations
 
 import json
 import random
 import shutil
-import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from linkwork.record.checksums import document_sum
 
 from .values import changed_bytes, changed_text, odd_value
 
-MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 SHAPES = {
     "Box": {"size": (1.0, 1.0, 1.0)},
     "Sphere": {"radius": 1.0},
@@ -29,7 +27,15 @@ SHAPES = {
     "Plane": {},
 }
 SURFACE = ("placement", "friction", "restitution", "group", "mask", "visual_only", "owner")
-THREADS = 3
+
+
+RUNS = 3  # of the sweep
+# Files of meshes by suffix: a tetrahedron.
+CORNERS = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
+ROBOT = """<robot name="r"><link name="a"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><mesh filename="FILE" scale="1 1 1"/></geometry></collision></link></robot>"""
 
 
 def twice(x: float) -> float:
@@ -46,6 +52,11 @@ def swept(folder: Path) -> Path:
 def table_of(folder: Path) -> str:
     table = lw.SweepTable(folder)
     return repr([len(lw.Sweep.of(folder)), table.columns, *table.rows(), table.timings()])
+
+
+def results_of(folder: Path) -> str:
+    """Parameters and results of all runs, and how they ended."""
+    return repr(list(lw.SweepTable(folder).rows()))
 
 
 def sweep_folder(rng: random.Random, folder: Path) -> bool:
@@ -68,22 +79,21 @@ def sweep_folder(rng: random.Random, folder: Path) -> bool:
         return True  # whatever it says was written so
     else:
         file.write_bytes(changed_bytes(file.read_bytes(), rng))
+    if rng.random() < 0.3:  # going on with it: what is missing is run, and nothing else is believed
+        lw.Sweep(twice, {"x": [0.5, 1.5, 2.5]}).run(path, workers=0, progress=False, resume=True)
+        return len(lw.SweepTable(path)) == RUNS and results_of(path) == results_of(swept(folder))
     found = table_of(path)
-    lost = name == JOURNAL and len(lw.SweepTable(path)) < 3  # runs that are not in it count as not done
+    lost = name == JOURNAL and len(lw.SweepTable(path)) < RUNS  # runs that are not in it count as not done
     return lost or found == table_of(swept(folder))
 
 
 def mesh_or_shape(rng: random.Random, folder: Path) -> Any:
     """A shape with an odd argument, or a mesh whose file was changed, on a body or in the world: its distance."""
     on_body = rng.random() < 0.5
-    if rng.random() < 0.4:
-        path = folder / "case.obj"
-        text = changed_text(MESH, rng)
-        if rng.random() < 0.5:  # near a plane or a line
-            points = np.array([[rng.gauss(0, 1) * 10.0 ** rng.uniform(-18, 0) for _ in range(3)] for _ in range(8)])
-            corners = [f"f {rng.randint(1, 8)} {rng.randint(1, 8)} {rng.randint(1, 8)}" for _ in range(12)]
-            text = "\n".join([*(f"v {x} {y} {z}" for x, y, z in points.tolist()), *corners])
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    if rng.random() < 0.5:
+        path = mesh_file(rng, folder)
+        if rng.random() < 0.2:
+            return robot_with(path, rng)
         shape: Any = lw.Mesh(str(path))
     else:
         kind = rng.choice(sorted(SHAPES))
@@ -101,42 +111,57 @@ def mesh_or_shape(rng: random.Random, folder: Path) -> Any:
     return None if found is None else found.distance
 
 
-@cache
-def shared_model() -> lw.Model:
-    return lw.library.random_tree(20, seed=5).compile()
+def mesh_file(rng: random.Random, folder: Path) -> Path:
+    """A changed mesh in one of the formats, or one near a plane or a line, or what is not a file of that kind."""
+    suffix = rng.choice((".obj", ".obj", ".stl", ".stl", ".ply", ".off", ".dae", ".glb", ".3mf", ".gz"))
+    path = folder / f"case{suffix}"
+    if rng.random() < 0.3:
+        points = np.array([[rng.gauss(0, 1) * 10.0 ** rng.uniform(-18, 0) for _ in range(3)] for _ in range(8)])
+        faces = [tuple(rng.randrange(8) for _ in range(3)) for _ in range(12)]
+        data = mesh_bytes(suffix, points.tolist(), faces)
+    else:
+        data = mesh_bytes(suffix, CORNERS, FACES)
+        if b"\0" not in data and rng.random() < 0.7:
+            data = changed_text(data.decode(), rng).encode("utf-8", "surrogatepass")
+        else:
+            data = changed_bytes(data, rng)
+    path.write_bytes(data)
+    return path
 
 
-def shared_by_threads(rng: random.Random) -> bool:
-    """Several threads step, load and ask one object; whether it ends as it must."""
-    model = shared_model()
-    response = lw.Response(model, model.random_state(1))
-    sim = lw.FullDynamics(model, model.random_state(2, speed=0.1))
-    alone = response.block(3, 17).tobytes()
-    faults: list[object] = []
-    choices = [[rng.randrange(5) for _ in range(6)] for _ in range(THREADS)]
+def mesh_bytes(suffix: str, points: Any, faces: Any) -> bytes:
+    """A mesh as a file of some format; of those that are not written here, text that is none."""
+    rows = [" ".join(map(repr, p)) for p in points]
+    if suffix == ".stl":
+        if len(points) == 4:
+            corners = np.array([[points[k] for k in face] for face in faces], dtype="<f4")
+            body = b"".join(bytes(12) + triangle.tobytes() + bytes(2) for triangle in corners)
+            return bytes(80) + len(faces).to_bytes(4, "little") + body
+        loops = "\n".join(
+            "facet normal 0 0 0\nouter loop\n" + "\n".join(f"vertex {rows[k]}" for k in f) + "\nendloop\nendfacet"
+            for f in faces
+        )
+        return f"solid x\n{loops}\nendsolid x\n".encode()
+    if suffix == ".off":
+        return "\n".join(
+            ["OFF", f"{len(rows)} {len(faces)} 0", *rows, *(f"3 {a} {b} {c}" for a, b, c in faces), ""]
+        ).encode()
+    if suffix == ".ply":
+        head = (
+            f"ply\nformat ascii 1.0\nelement vertex {len(rows)}\nproperty float x\nproperty float y\nproperty float z\n"
+        )
+        head += f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header"
+        return "\n".join([head, *rows, *(f"3 {a} {b} {c}" for a, b, c in faces), ""]).encode()
+    lines = [*(f"v {row}" for row in rows), *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces), ""]
+    return "\n".join(lines).encode()
 
-    def work(k: int) -> None:
-        try:
-            for what in choices[k]:
-                if what == 0:
-                    sim.step(1e-4, 2)
-                elif what == 1:
-                    sim.clear(sim.apply_wrench(k, force=(0.0, 0.0, 1e-3)))
-                elif what == 2:
-                    sim.checkpoint()
-                elif what == 3 and response.block(3, 17).tobytes() != alone:
-                    faults.append("another block")
-                elif what == 4 and not np.isfinite(sim.state.q).all():
-                    faults.append("a state that is not finite")
-        except Exception as error:
-            faults.append(error)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for fault in faults:
-        if isinstance(fault, Exception):
-            raise fault
-    return not faults and not sim.loads
+def robot_with(mesh: Path, rng: random.Random) -> Any:
+    """A robot whose file names a mesh, or one that is not there."""
+    path = mesh.with_suffix(".urdf")
+    name = rng.choice((mesh.name, mesh.name, "none.stl", "package://nowhere/x.stl", "/dev/zero", "..", ""))
+    path.write_text(ROBOT.replace("FILE", name))
+    missing = rng.choice(("skip", "capsule", "error", "warn", odd_value(rng)))
+    model = lw.load(path, missing_meshes=missing).compile()
+    found = lw.clearance(model, model.neutral())
+    return None if found is None else found.distance

@@ -64,7 +64,7 @@ class MujocoTwin:
             return twin
         name = model.joint_names[i]
         twin.add_joint(name=name, type=mj.mjtJoint.mjJNT_HINGE, axis=joint.axis, damping=joint.damping or 0.0)
-        motor = self.scene.sim._motor[model.v_slice(name)][0]
+        motor = self.scene.sim.view.joints.motor[model.v_slice(name)][0]
         if motor[:2].any():
             drive = spec.add_actuator(name=name, target=name, trntype=mj.mjtTrn.mjTRN_JOINT)
             drive.gaintype, drive.biastype = mj.mjtGain.mjGAIN_FIXED, mj.mjtBias.mjBIAS_AFFINE
@@ -101,7 +101,7 @@ class MujocoTwin:
         sim = self.scene.sim
         for k in range(self.model.nu):
             name = self.model.actuator(k).name
-            self.data.ctrl[k] = sim._motor[sim.model.v_slice(name).start, 2]
+            self.data.ctrl[k] = sim.view.joints.motor[sim.model.v_slice(name).start, 2]
         self.data.xfrc_applied[:] = 0.0
         for acting in self.pulls:
             body = self.model.body(acting.action.body).id

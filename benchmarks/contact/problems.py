@@ -130,7 +130,7 @@ def judged(run: Callable[[], Runner], begin: int, between: int, number: int) -> 
         names = list(SOLVERS) if k % 2 else list(reversed(SOLVERS))
         for name in names:
             sim = copy.deepcopy(runner.sim)
-            sim._touching.touch.counts[ta.FEWEST_BY_SWEEPS] = SOLVERS[name]
+            sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = SOLVERS[name]
             report = sim.step(runner.h)
             sweeps[name].append(report.contact.sweeps)
             missed[name] += report.contact.not_converged

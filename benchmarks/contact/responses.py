@@ -50,11 +50,11 @@ def laid_down(times: int) -> lw.AdaptiveDynamics:
 
 def time_of(sim: lw.AdaptiveDynamics, contacts: int) -> float:
     """Processor time of Λ [s]: the least of some rounds, since other programs can only add to it."""
-    pose_again(sim._moving_table, contacts, 1)
+    pose_again(sim.view.table, contacts, 1)
     found = []
     for _ in range(ROUNDS):
         start = time.thread_time()
-        pose_again(sim._moving_table, contacts, REPEATS)
+        pose_again(sim.view.table, contacts, REPEATS)
         found.append((time.thread_time() - start) / REPEATS)
     return float(np.min(found))
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from .report import Requirement, TableReport
+from .stored import store
 
 
 def fill_in(path: Path, report: TableReport) -> None:
@@ -25,6 +26,8 @@ def fill_in(path: Path, report: TableReport) -> None:
         body = "\n\n".join(blocks) + "\n"
         text = marks.sub(partial(_between_marks, body), text)
     path.write_text(text, encoding="utf-8")
+    if path.name.startswith("benchmarks_"):
+        store(path)
 
 
 def _between_marks(body: str, match: re.Match[str]) -> str:

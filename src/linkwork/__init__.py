@@ -15,7 +15,8 @@ from linkwork.derivatives.front import jvp, vjp
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
 from linkwork.derivatives.runs import GradientRun, RunGradients, run_with_gradients
-from linkwork.derivatives.steps import Linearized, linearize
+from linkwork.derivatives.step_gradients import Linearized
+from linkwork.derivatives.steps import linearize
 from linkwork.dynamics.efforts import Efforts
 from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
 from linkwork.dynamics.front import (
@@ -98,6 +99,7 @@ from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
 from linkwork.statics.buckling import Buckled, buckling
 from linkwork.statics.continuation import Branch, continuation
+from linkwork.statics.gradients import SettleGradients
 from linkwork.statics.loads import Loads
 from linkwork.statics.modes import Modes, modes
 from linkwork.statics.settle import Settled, SettleReport, settle
@@ -261,6 +263,7 @@ __all__ = [
     "Scene",
     "Screw",
     "Section",
+    "SettleGradients",
     "SettleReport",
     "Settled",
     "Shape",

@@ -19,7 +19,7 @@ def wrenches_of(sim: LinkageSimulation) -> np.ndarray:
             if load.is_fixed:
                 at, f, torque = load.at[k], load.axes[k] @ load.force[k], load.axes[k] @ load.torque[k]
             else:
-                row = sim._loads.table[load.rows[k]]
+                row = sim.view.loads.table[load.rows[k]]
                 at, force, turn, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
                 pull = row[LOAD_STIFFNESS] * (target - p - R @ at) if row[LOAD_STIFFNESS] else np.zeros(3)
                 f, torque = R.T @ (force + pull), R.T @ turn
@@ -29,8 +29,8 @@ def wrenches_of(sim: LinkageSimulation) -> np.ndarray:
 
 def efforts_of(sim: LinkageSimulation) -> np.ndarray:
     """Given efforts and those of motors at the present state, shape (nv,)."""
-    model, state, motor = sim.model, sim.state, sim._motor
-    effort = sim._effort.copy()
+    model, state, motor = sim.model, sim.state, sim.view.joints.motor
+    effort = sim.view.joints.effort.copy()
     for i in range(model.n_bodies):
         rows, columns = model.v_slice(i), model.q_slice(i)
         if motor[rows].any():

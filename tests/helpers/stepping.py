@@ -53,10 +53,10 @@ def take_step(
     sim = lw.FullDynamics(
         model, state, integrator=integrator, implicit_joints=False, keep_momentum=False, rtol=rtol, atol=atol
     )
-    moving = sim._moving
+    moving = sim.view.moving
     moving.numbers[mv.SUBSTEP_WISH] = substep
     go_on = go_on_of(INTEGRATORS[integrator])
-    status, evaluations = go_on(sim._table, h, BEGIN, mv.OK, True), 0
+    status, evaluations = go_on(sim.view.table, h, BEGIN, mv.OK, True), 0
     while status == EVALUATE:
         evaluations += 1
         try:
@@ -64,9 +64,9 @@ def take_step(
             found = mv.OK
         except LinkworkError:  # there are none
             found = mv.OVERFLOW
-        status = go_on(sim._table, h, EVALUATE, found, True)
+        status = go_on(sim.view.table, h, EVALUATE, found, True)
     if status != mv.OK:
-        raise explain_step(model, "a step", status, moving, sim._loads.wrench)
+        raise explain_step(model, "a step", status, moving, sim.view.loads.wrench)
     return Step(sim.state, int(moving.counts[mv.SUBSTEPS]), evaluations)
 
 
@@ -76,7 +76,7 @@ def end_after(model: lw.Model, state: lw.State, duration: float, count: int, int
     explicit = {} if integrator == "variational" else {"implicit_joints": False}
     sim = lw.FullDynamics(model, state, integrator=integrator, keep_momentum=False, rtol=1e9, atol=1e9, **explicit)
     for _ in range(count):
-        sim._moving.numbers[mv.SUBSTEP_WISH] = h
+        sim.view.moving.numbers[mv.SUBSTEP_WISH] = h
         assert sim.step(h).steps_taken == 1
     return sim.state
 
@@ -89,7 +89,7 @@ def _rates(table, out):
 def rates_of_chart(model: lw.Model, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """u̇ of all joints for coordinates u around the start of a step and velocities v, shape (nv,)."""
     sim = lw.FullDynamics(model, model.neutral())
-    moving, out = sim._moving, np.zeros(model.nv)
+    moving, out = sim.view.moving, np.zeros(model.nv)
     moving.u[:], moving.v[:] = u, v
     _rates(describe(moving), out)
     return out
@@ -106,7 +106,7 @@ def _sizes(table, row, out):
 def sizes_of_coordinates(model: lw.Model, q: np.ndarray) -> np.ndarray:
     """What error control compares errors of coordinates with, shape (nv,)."""
     sim, out = lw.FullDynamics(model, model.neutral()), np.zeros(model.nv)
-    _sizes(sim._table, q, out)
+    _sizes(sim.view.table, q, out)
     return out
 
 

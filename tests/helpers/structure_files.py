@@ -40,3 +40,16 @@ def write(path, lines, header=()):
 def peptide_lines(sequence="GASKDE", chain="A", shift=(0.0, 0.0, 0.0), leave_out=()):
     rows = [row for row in heavy_atoms(sequence, shift) if row[1] not in leave_out]
     return [line(k + 1, name, residue, number, x, chain=chain) for k, (residue, number, name, x) in enumerate(rows)]
+
+
+# φ and ψ [°] of eight glycines whose last C and first N are bonded as all others are, to 5e-4 nm; by least squares.
+RING = (107.6, 101.6, -3.0, -168.6, 89.9, -104.7, -157.5, -41.6, -126.4, -164.3, 90.1, 67.3, 24.5, -26.7, -179.3, 158.5)
+
+
+def ring_lines():
+    """Heavy atoms of a cyclic peptide."""
+    from linkwork.molecules.structure import peptides
+
+    made = peptides.backbone("G" * 8, list(zip(RING[::2], RING[1::2], strict=True)), False)
+    rows = [(number + 1, name, x) for number, (_, atoms) in enumerate(made) for name, x in atoms]
+    return [line(k + 1, name, "GLY", number, x) for k, (number, name, x) in enumerate(rows)]

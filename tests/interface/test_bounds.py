@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -227,12 +228,20 @@ def test_long_compilation_is_reported_once(seconds, times):
     assert "kept for later runs" in done.stderr
 
 
-def test_short_compilation_is_not_reported():
+def test_long_compilation_is_reported_once_and_a_short_one_is_not(monkeypatch, capsys):
     from linkwork.core import notice
 
+    assert notice.PATIENCE == 2.0  # [s] as promised in the docs
+    monkeypatch.setattr(notice, "_reported", threading.Event())
+    monkeypatch.setattr(notice, "PATIENCE", 1e6)  # any compilation is shorter
     with notice.notice_of_compiling():
         pass
-    assert notice.PATIENCE == 2.0  # [s] as promised in the docs
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(notice, "PATIENCE", 0.0)  # any compilation is longer
+    for _ in range(2):
+        with notice.notice_of_compiling():
+            assert notice._reported.wait(timeout=60.0)
+    assert capsys.readouterr().err == notice.TEXT + "\n"
 
 
 def test_quick_compilation_is_silent(tmp_path):

@@ -275,12 +275,12 @@ def test_a_new_target_costs_the_same_however_many_motors_there_are():
     for k in range(200):
         sim.set_motor(f"link_{k}", position=0.0, stiffness=1.0)
     sim.step(1e-3)
-    table, rows = sim._table, sim._motor
+    table, rows = sim.view.table, sim.view.joints.motor
     before = rows.copy()
     sim.set_motor("link_7", position=0.1, stiffness=2.0)
     sim.step(1e-3)
-    assert sim._table is table
-    assert sim._motor is rows
+    assert sim.view.table is table
+    assert sim.view.joints.motor is rows
     changed = np.flatnonzero((rows != before).any(axis=1))
     assert changed.tolist() == [model.v_slice("link_7").start]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.gpu import DeviceModel, cuda, host
+from linkwork.gpu import DeviceModel, host
 from linkwork.gpu.schedule import choose_schedule, choose_threads
 from linkwork.gpu.workspace import Sizes, refuse_if_too_large
 
@@ -230,10 +230,18 @@ def test_the_schedule_follows_the_shape():
     assert choose_threads(widest=1, batch=1_024) == 1
 
 
-def test_kernels_of_both_precisions_are_kept_apart():
-    assert host.REAL == {"float64": "double", "float32": "float"}
-    assert cuda.part_of("bodies") == 3
-    assert cuda.part_of("assemble") == 1
+def test_kernels_of_both_precisions_are_kept_apart(model, device_backend, rng):
+    """Code of one precision is not taken for the other, whichever was compiled first."""
+    state = model.random_state(rng)
+    exact = lw.forward_dynamics(model, state)
+    scale = np.abs(exact).max()
+    errors = {}
+    for dtype in ("float32", "float64", "float32"):
+        found = DeviceModel(model, dtype, backend=device_backend).forward_dynamics(state.q, state.v)
+        assert found.dtype == dtype
+        errors[dtype] = np.abs(np.asarray(found, dtype=float) - exact).max() / scale
+    assert errors["float64"] < 1e-9  # 1e-15 times the condition of such trees, and a margin
+    assert errors["float64"] < errors["float32"] < 1e-2  # single precision is worse, and not nonsense
 
 
 # ------------------------------------------------------------------------------------------ arrays of other libraries
@@ -270,3 +278,42 @@ def test_arrays_of_other_libraries_pass_through(library, model, device_backend, 
     if doubles is not None:
         with pytest.raises(lw.StateError, match=r"q holds float64; this DeviceModel computes in float32"):
             device.forward_dynamics(doubles, there[1])
+
+
+# ------------------------------------------------------------------------------------------------- what is not finite
+
+
+def test_a_number_that_is_not_finite_is_named_with_its_joint_and_sample(device_backend):
+    model = lw.library.chain(5).compile()
+    device = DeviceModel(model, backend=device_backend)
+    q, v = np.zeros((3, model.nq)), np.zeros((3, model.nv))
+    v[2, 3] = np.nan
+    with np.errstate(all="ignore"), pytest.raises(lw.StateError, match=r"state\.v\[3\] is nan \(joint 'link_3'\)"):
+        device.forward_dynamics(q, v, check=True)
+    wrenches = np.zeros((3, model.n_bodies, 6))
+    wrenches[1, 2, 0] = np.inf
+    with np.errstate(all="ignore"), pytest.raises(lw.StateError, match=r"wrenches\[2\] is .*body 'link_2'"):
+        device.forward_dynamics(q, 0.0 * q, None, wrenches, check=True)
+    device.forward_dynamics(q, 0.0 * q, check=True)  # wrenches of the call before are forgotten
+
+
+def test_too_fast_a_state_is_blamed_on_its_fastest_joint(device_backend):
+    """Not on inertia that is missing."""
+    model = lw.library.chain(5).compile()
+    device = DeviceModel(model, backend=device_backend)
+    q, v = np.zeros((2, model.nq)), np.zeros((2, model.nv))
+    v[1, 4] = 1e200
+    with np.errstate(all="ignore"):
+        device.forward_dynamics(q, v)
+        with pytest.raises(
+            lw.StateError, match=r"gpu in sample 1 overflowed.*fastest joint, 'link_4', moves at 1e\+200"
+        ):
+            device.check()
+        device.set_state(q[0], 0.1 * np.arange(5.0))
+        device.step(1e6, 20)
+        said = r"a step on the gpu overflowed: the velocity of joint 'link_.*smaller steps"
+        with pytest.raises(lw.StateError, match=said):
+            device.check()
+        device.inverse_dynamics(q, v, np.zeros_like(v))
+        with pytest.raises(lw.StateError, match=r"gpu in sample 1 overflowed.*fastest joint, 'link_4'"):
+            device.check()

@@ -29,20 +29,6 @@ def test_simulations_without_gradients(chain, options, message, call):
         call(sim, 1e-3)
 
 
-def test_free_joints_and_bases_that_keep_their_momentum():
-    def model(joint):
-        linkage = lw.Linkage("one")
-        linkage.add_body("b", "world", joint, inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
-        return linkage.compile()
-
-    free, planar = model(lw.Free()), model(lw.Planar())
-    with pytest.raises(lw.StateError, match="joint 'b' is free"):
-        lw.linearize(lw.FullDynamics(free, free.neutral(), keep_momentum=False, **EULER), 1e-3)
-    with pytest.raises(lw.StateError, match="keep_momentum=False"):
-        lw.linearize(lw.FullDynamics(planar, planar.neutral(), **EULER), 1e-3)
-    lw.linearize(lw.FullDynamics(planar, planar.neutral(), keep_momentum=False, **EULER), 1e-3)
-
-
 def test_loops_and_other_things(chain):
     bars = lw.library.four_bar().compile()
     closed = lw.FullDynamics(bars, lw.close_loops(bars, bars.neutral()), **EULER)
@@ -51,16 +37,6 @@ def test_loops_and_other_things(chain):
     for wrong in (lw.AdaptiveDynamics(chain, chain.neutral()), None, chain):
         with pytest.raises(lw.StateError, match=r"those of lw\.FullDynamics"):
             lw.run_with_gradients(wrong, 1e-3, 3)
-
-
-def test_motors_with_limits():
-    joint = lw.Revolute((0, 1, 0), effort_limit=1.0)
-    model = lw.library.chain(3, joint=joint).compile()
-    sim = lw.FullDynamics(model, model.neutral(), **EULER)
-    lw.linearize(sim, 1e-3)
-    sim.set_motor(model.joint_names[1], position=0.1, stiffness=1.0)
-    with pytest.raises(lw.StateError, match=rf"motor of joint '{model.joint_names[1]}' has limits"):
-        lw.linearize(sim, 1e-3)
 
 
 def test_bad_numbers(chain):
@@ -84,7 +60,7 @@ def test_changed_simulations_are_refused(chain):
     sim = lw.FullDynamics(chain, chain.neutral(), **EULER)
     run = lw.run_with_gradients(sim, 1e-3, 3)
     load = sim.apply_wrench(2, force=(1, 0, 0))
-    with pytest.raises(lw.StateError, match="other motors, loads or settings"):
+    with pytest.raises(lw.StateError, match=r"other motors, loads or settings .*\(load_bodies|load_table"):
         run.backward(q=np.ones(4))
     sim.clear(load)
     run.backward(q=np.ones(4))

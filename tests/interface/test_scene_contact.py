@@ -142,6 +142,6 @@ def test_targets_go_to_the_simulation_that_a_scene_has():
     for acting in built._acting:
         acting.is_on, acting.load = False, None
         acting.set(other, acting.value)
-    before = other._motor.copy()
+    before = other.view.joints.motor.copy()
     built.set_loads(0.1)
-    assert (other._motor != before).any()
+    assert (other.view.joints.motor != before).any()

@@ -82,7 +82,7 @@ def test_weights(key):
     column = "velocity_weight" if key == "velocity_weights" else "weight"
 
     def weights(value):
-        return getattr(scene({"kind": kind, key: value}).build().sim._mechanism, column)
+        return getattr(scene({"kind": kind, key: value}).build().sim.view.tree.mechanism, column)
 
     assert weights(2.5).tolist() == [2.5] * 10
     by_joint = weights({"link_3": [3.0, 4.0], "link_[1-3]": 2.0, "link_4": 5})

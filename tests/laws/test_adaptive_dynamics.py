@@ -186,7 +186,7 @@ def test_a_hybrid_step_has_the_accelerations_of_prescribed_joints(model, rng):
             if name not in active and joint.nv
         }
         truth, _ = lw.hybrid_dynamics(model, state, prescribed, efforts_of(sim), wrenches_of(sim))
-        assert accelerations_now(sim._moving_table) == OK
+        assert accelerations_now(sim.view.table) == OK
         same = rounding(condition=1e4, scale=1.0 + np.abs(truth).max())  # of the mass matrices of these linkages
         assert sim.acceleration == pytest.approx(truth, rel=0, abs=same)
         inactive = np.ones(model.nv, dtype=bool)
@@ -280,10 +280,10 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
     other.step(1e-3, 11)  # somewhere else
     other.pin_active(model.joint_names[-3])
     for load, mine in zip(other.loads, sim.loads, strict=True):  # the loads are the caller's to apply again
-        if load.is_fixed or not other._loads.table[load.rows, LOAD_STIFFNESS].any():
+        if load.is_fixed or not other.view.loads.table[load.rows, LOAD_STIFFNESS].any():
             other.change_wrench(load, force=mine.force, torque=mine.torque)
         else:
-            other.move_target(load, sim._loads.table[mine.rows[0], LOAD_TARGET : LOAD_TARGET + 3])
+            other.move_target(load, sim.view.loads.table[mine.rows[0], LOAD_TARGET : LOAD_TARGET + 3])
     other.restore(saved)
     assert other.report == sim.report
     assert other.active_joints == sim.active_joints

@@ -45,7 +45,9 @@ def test_restored_simulation_takes_the_same_course(name, when):
 
 def differing_nodes(a, b, name, first):
     """Nodes whose part of a table of coefficients differs in any bit. first: where each node's part begins."""
-    different = np.flatnonzero(bits(getattr(a._coefficients, name)) != bits(getattr(b._coefficients, name)))
+    different = np.flatnonzero(
+        bits(getattr(a.view.tree.coefficients, name)) != bits(getattr(b.view.tree.coefficients, name))
+    )
     order = np.argsort(first, kind="stable")
     return np.unique(order[np.searchsorted(first[order], different, side="right") - 1])
 
@@ -61,17 +63,21 @@ def test_coefficients_are_formed_again_in_the_same_bits(name):
             second = Loaded(name)
             second.sim.restore(first.sim.checkpoint())
             a, b = first.sim, second.sim
-            closed = a._run.flag == 0
+            closed = a.view.tree.run.flag == 0
             assert closed.any()
-            for table, begins in (("kept", a._plan.block), ("handed_up", a._plan.slot), ("factor", a._plan.factor_at)):
+            for table, begins in (
+                ("kept", a.view.tree.plan.block),
+                ("handed_up", a.view.tree.plan.slot),
+                ("factor", a.view.tree.plan.factor_at),
+            ):
                 assert not closed[differing_nodes(a, b, table, begins)].any(), (k, table)
-            assert (a._coefficients.rows[closed] == b._coefficients.rows[closed]).all()
-            assert same_bits(a._coefficients.composite[closed], b._coefficients.composite[closed])
+            assert (a.view.tree.coefficients.rows[closed] == b.view.tree.coefficients.rows[closed]).all()
+            assert same_bits(a.view.tree.coefficients.composite[closed], b.view.tree.coefficients.composite[closed])
             assert same_bits(
-                a._coefficients.joint_data[:, :H_C], b._coefficients.joint_data[:, :H_C]
+                a.view.tree.coefficients.joint_data[:, :H_C], b.view.tree.coefficients.joint_data[:, :H_C]
             )  # poses of all joints
-            assert same_bits(a._coefficients.effort_sum, b._coefficients.effort_sum)
-            assert same_bits(a._coefficients.S, b._coefficients.S)
+            assert same_bits(a.view.tree.coefficients.effort_sum, b.view.tree.coefficients.effort_sum)
+            assert same_bits(a.view.tree.coefficients.S, b.view.tree.coefficients.S)
 
 
 def test_open_region_moved_while_it_was_watched():

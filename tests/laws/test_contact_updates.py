@@ -24,8 +24,8 @@ class Watched:
     def __init__(self):
         model = chain(8).compile()
         self.sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, contact=lw.Contact(), update_every=15)
-        self.contacts, self.touch = self.sim._touching.contacts, self.sim._touching.touch
-        self.sim._touching.watch(PATIENCE)
+        self.contacts, self.touch = self.sim.view.contact.contacts, self.sim.view.contact.touch
+        self.sim.view.contact.watch(PATIENCE)
         self.table_shape = 8
 
     def step(self, *pressing):
@@ -42,7 +42,7 @@ class Watched:
 
     def settle(self):
         """The update that was asked for; steps pass until the next may be."""
-        self.sim._touching.watch(PATIENCE)
+        self.sim.view.contact.watch(PATIENCE)
 
 
 @pytest.fixture
@@ -152,8 +152,8 @@ def test_a_checkpoint_between_contacts_goes_on_in_the_same_bits(at):
     assert second.state.q.tobytes() == whole.state.q.tobytes()
     assert second.state.v.tobytes() == whole.state.v.tobytes()
     assert second._cost.updates + first._cost.updates == whole._cost.updates
-    assert whole._touching.all_energy_lost > 0.0  # it has landed
-    known, again = whole._touching.saved(), second._touching.saved()
+    assert whole.view.contact.all_energy_lost > 0.0  # it has landed
+    known, again = whole.view.contact.saved(), second.view.contact.saved()
     for name in ("known_contacts", "known_places", "contact_counts"):
         assert known[name].tobytes() == again[name].tobytes()
 

@@ -233,3 +233,19 @@ def test_full_matrices_of_every_width(bodies, make_tree, rng):
         assert close(found.effort @ lw.mass_matrix(model, state), np.eye(model.nv), rel=10 * SAME)
         widths.add(model.nv % 8)
     assert widths
+
+
+def test_small_models_take_one_call(make_tree, rng):
+    """The same bits as by way of many calls, and the same errors."""
+    model = make_tree(seed=8, bodies=9, branching=0.5, kinds=("revolute", "prismatic", "universal", "screw"))
+    state, effort = model.random_state(rng), rng.normal(size=model.nv)
+    quick = lw.jacobians(lw.forward_dynamics, model, state, effort)
+    slow = lw.jacobians(lw.forward_dynamics, model, state, effort=effort)
+    for one, other in zip(quick, slow, strict=True):
+        assert np.array_equal(one, other)
+    bad = effort.copy()
+    bad[2] = np.nan
+    with pytest.raises(lw.StateError, match=r"effort\[2\] is nan"):
+        lw.jacobians(lw.forward_dynamics, model, state, bad)
+    with pytest.raises(lw.StateError, match=r"effort has shape"):
+        lw.jacobians(lw.forward_dynamics, model, state, effort[1:])

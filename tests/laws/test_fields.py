@@ -215,11 +215,11 @@ def test_noise_has_the_covariance_of_a_temperature():
     model = chain()
     state, kT = start_of(model), 0.7
     for sim in simulations(model, state, thermostat=lw.Langevin(kT, boltzmann=1.0)):
-        table = sim._table if isinstance(sim, lw.FullDynamics) else sim._moving_table
+        table = sim.view.table
         n, nv = model.n_bodies, model.nv
         if isinstance(sim, lw.AdaptiveDynamics):
             sim.update_region(0.1)
-        thermostat, W = sim._thermostat, np.zeros((6 * n + nv, nv))
+        thermostat, W = sim.view.forces.thermostat, np.zeros((6 * n + nv, nv))
 
         class Unit:
             k = 0
@@ -231,9 +231,9 @@ def test_noise_has_the_covariance_of_a_temperature():
         thermostat.rng = Unit()
         for k in range(6 * n + nv):
             thermostat.rng.k = k
-            sim._moving.v[:nv] = 0.0
+            sim.view.moving.v[:nv] = 0.0
             assert thermostat.relax(table, n, nv, 1e9) == mv.OK  # after a long time nothing of v is left
-            W[k] = sim._moving.v[:nv]
+            W[k] = sim.view.moving.v[:nv]
         expected = kT * np.linalg.inv(lw.mass_matrix(model, state))
         assert np.abs(W.T @ W - expected).max() <= 1e-11 * np.abs(expected).max()  # conditions of some 1e3
 

@@ -31,14 +31,18 @@ def plain_difference(sim: lw.QuasiStatics) -> np.ndarray:
     model = sim.model
     rate = sim.efforts
     exact = lw.forward_dynamics(
-        model, sim.state, rate.given + rate.motors, algorithm="aba", wrenches=sim._coefficients.joint_data[:, 18:24]
+        model,
+        sim.state,
+        rate.given + rate.motors,
+        algorithm="aba",
+        wrenches=sim.view.tree.coefficients.joint_data[:, 18:24],
     )
-    weight = np.sqrt(sim._mechanism.weight)
+    weight = np.sqrt(sim.view.tree.mechanism.weight)
     error = weight * np.abs(sim.acceleration - exact)
     computed = np.zeros(model.nv, dtype=bool)
     for name in sim.computed_joints:
         computed[model.v_slice(name)] = True
-    linkage, joint = (bound_of(MEASURES[m], sim._run) for m in ("absolute_linkage", "absolute_joint"))
+    linkage, joint = (bound_of(MEASURES[m], sim.view.tree.run) for m in ("absolute_linkage", "absolute_joint"))
     total = np.linalg.norm(error[computed]) + max(0.0, np.linalg.norm(error[~computed]) - linkage)
     largest = max(error[computed].max(), error[~computed].max(initial=0.0) - joint)
     return np.array([total, largest]) + 2.0**-53 * (weight * np.abs(exact)).max()
@@ -69,7 +73,7 @@ def test_a_comparison_says_how_far_a_wrong_solve_is_from_aba(rng, floating):
     found = Comparison()
     for wrong in (1.0, 1e-3):
         open_dofs = np.flatnonzero(sim.acceleration)
-        sim._run.qdd[open_dofs] += wrong * rng.standard_normal(open_dofs.size)
+        sim.view.tree.run.qdd[open_dofs] += wrong * rng.standard_normal(open_dofs.size)
         found.begin(sim, 1, 1.0, 1.0)
         found.finish()
         assert found.difference() == pytest.approx(plain_difference(sim), rel=rounding(condition=1e6))

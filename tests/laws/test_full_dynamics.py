@@ -90,7 +90,7 @@ def test_each_figure_has_its_own_momentum(make_tree, rng, derivative):
     state = model.random_state(rng)
     effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
     sim = lw.FullDynamics(model, state, implicit_joints=False)
-    assert [model.body_names[base] for base in sim._moving.base] == ["free"]
+    assert [model.body_names[base] for base in sim.view.moving.base] == ["free"]
     for i, name in enumerate(model.joint_names):
         sim.set_effort(name, effort[model.v_slice(i)])
     sim.apply_wrenches(model.body_names, wrenches, frame="body")
@@ -104,7 +104,7 @@ def test_each_figure_has_its_own_momentum(make_tree, rng, derivative):
     before = tree_momentum(model, state, "free")
     rate = derivative(momentum, 2e-4)
     sim.step(h)
-    kept = sim._moving.kept[0].copy()
+    kept = sim.view.moving.kept[0].copy()
     largest = np.abs(rate).max()  # of order 100
     assert kept - before == pytest.approx(h * rate, abs=1e-8 * h * largest)
     assert tree_momentum(model, sim.state, "free") == pytest.approx(

@@ -56,13 +56,13 @@ def true_accelerations(sim):
 
 def joint_parts(sim, qdd):
     """Weighted squared acceleration of each joint, shape (n,)."""
-    weighted = sim._mechanism.weight * qdd**2
+    weighted = sim.view.tree.mechanism.weight * qdd**2
     return np.array([weighted[sim.model.v_slice(i)].sum() for i in range(sim.model.n_bodies)])
 
 
 def frontier_parts(sim, parts):
     """The same summed over each rigid cluster right below the active region."""
-    nodes, flag = sim._plan.nodes, sim._run.flag
+    nodes, flag = sim.view.tree.plan.nodes, sim.view.tree.run.flag
     sums = []
     for node in range(len(nodes)):
         up = nodes[node, 4]
@@ -304,16 +304,16 @@ def test_a_step_reads_nothing_outside_the_region(rng):
     """Everything but the linkage that moves is poisoned, the assembly tree included; a hundred steps do not notice."""
     sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
     sim.update_every = twin.update_every = 10**6
-    run, c = sim._run, sim._coefficients
-    used = {k: int(sim._moving_table[ENTRIES * k + ROWS]) for k in range(len(sim._moving))}
-    assert used[sim._moving._fields.index("body")] == 20 < 0.1 * sim.model.n_bodies
-    for k, array in enumerate(sim._moving):
+    run, c = sim.view.tree.run, sim.view.tree.coefficients
+    used = {k: int(sim.view.table[ENTRIES * k + ROWS]) for k in range(len(sim.view.moving))}
+    assert used[sim.view.moving._fields.index("body")] == 20 < 0.1 * sim.model.n_bodies
+    for k, array in enumerate(sim.view.moving):
         if array.dtype == float and array.flags.writeable:  # not the model's own
             array[used[k] :] = math.nan
     ours = {name: getattr(c, name) for name in c._fields} | {
         name: getattr(run, name) for name in run._fields if name != "metric_sums"
     }
-    ours |= {"pose": sim._reduced.pose, "last_pose": sim._reduced.last_pose}
+    ours |= {"pose": sim.view.region.reduced.pose, "last_pose": sim.view.region.reduced.last_pose}
     for array in ours.values():
         if array.dtype == float:
             array[...] = math.nan
@@ -330,8 +330,8 @@ def test_a_step_reads_nothing_outside_the_region(rng):
 def test_many_updates_and_steps_write_nothing_far_away(rng):
     """Ten updates with a load that stays: what they touch is the neighbourhood of the region, however large the rest."""
     sim = big(rng, 20)
-    run, c, plan = sim._run, sim._coefficients, sim._plan
-    rows = (c.composite, run.twist, run.relative, run.world, run.value, run.speed, sim._reduced.pose)
+    run, c, plan = sim.view.tree.run, sim.view.tree.coefficients, sim.view.tree.plan
+    rows = (c.composite, run.twist, run.relative, run.world, run.value, run.speed, sim.view.region.reduced.pose)
     before = [array.copy() for array in rows]
     flat = (c.columns, c.factor, c.kept, c.handed_up)
     flat_before = [array.copy() for array in flat]
@@ -355,21 +355,21 @@ def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
     for _ in range(30):
         sim.max_active = int(rng.integers(0, 12))
         sim.step(1e-3, 4)
-        nodes, run = sim._plan.nodes, sim._run
+        nodes, run = sim.view.tree.plan.nodes, sim.view.tree.run
         active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())
         assert all(nodes[n, 4] < 0 or nodes[n, 4] in active for n in active)
         children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
         kinds |= {int(nodes[n, NODE_KIND]) for n in active | children}
         bodies = sim.active_bodies.tolist()
-        assert sim._reduced.joint[: sim._reduced.counts[PIECES]].tolist() == bodies
+        assert sim.view.region.reduced.joint[: sim.view.region.reduced.counts[PIECES]].tolist() == bodies
         piece = np.full(model.n_bodies + 1, -1)  # of each body; the world's at the end
         for i in range(model.n_bodies):
             piece[i] = bodies.index(i) if i in bodies else piece[model.parent[i]]
         masses = np.zeros(len(bodies) + 1)
         np.add.at(masses, piece[:-1], model.mass)
         for r, i in enumerate(bodies):
-            assert sim._moving.tree[r, PARENT] == piece[model.parent[i]]
-            assert sim._moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
+            assert sim.view.moving.tree[r, PARENT] == piece[model.parent[i]]
+            assert sim.view.moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
     assert kinds >= {BODY, JOIN, HANG}
     assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches
 

@@ -17,14 +17,15 @@ CLOSE = 1e-7
 
 
 def simulation(model, state, h=H, loaded=True, **options):
-    sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler", keep_momentum=False, limits=False, **options)
+    options = {"integrator": "semi_implicit_euler", "limits": False, **options}
+    sim = lw.FullDynamics(model, state, **options)
     if loaded:
         last = model.n_bodies - 1
         sim.apply_wrench(last, force=(0.3, -0.2, 0.1), torque=(0.1, 0.0, 0.05), frame="body", at=(0.1, 0.2, 0.0))
         sim.apply_wrench(last, force=(0.2, 0.5, -0.3), torque=(0.0, 0.1, 0.2), at=(0.05, 0.0, 0.1))
         sim.apply_spring(last // 2, target=(0.3, 0.2, 0.1), stiffness=3.0, at=(0.0, 0.1, 0.0))
-        hinge = next(k for k, joint in enumerate(model.joints) if isinstance(joint, lw.Revolute))
-        sim.set_motor(model.joint_names[hinge], position=0.4, velocity=0.1, stiffness=5.0, damping=0.4)
+        for hinge in [k for k, joint in enumerate(model.joints) if isinstance(joint, lw.Revolute)][:1]:
+            sim.set_motor(model.joint_names[hinge], position=0.4, velocity=0.1, stiffness=5.0, damping=0.4)
     return sim
 
 
@@ -33,14 +34,26 @@ def linear_loss(model, start, end, by_q, by_v):
     return by_q @ model.difference(start.q, end.q) + by_v @ end.v
 
 
-@pytest.fixture(params=["chain", "tree", "bush"])
+KINDS = ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "fixed", "compound")
+
+
+@pytest.fixture(params=["chain", "tree", "bush", "floating", "held", "planar", "forest"])
 def calm(request, make_tree):
-    """Trees of all joint kinds but free ones; slow enough that thirty steps stay smooth."""
-    branching = {"chain": 0.0, "tree": 0.5, "bush": 1.0}[request.param]
-    base = lw.Spherical() if request.param == "tree" else None
-    kinds = ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "fixed", "compound")
-    options = {"damping": True, "stiffness": True, "armature": True}
-    return make_tree(seed=5, bodies=11, branching=branching, base=base, kinds=kinds, **options)
+    """Trees of all joint kinds; slow enough that thirty steps stay smooth.
+
+    The momentum of "floating", "planar" and "forest" is kept; "held" has a free base with armature, which nothing keeps.
+    """
+    options = {"seed": 5, "bodies": 11, "branching": 0.5, "kinds": KINDS, "damping": True, "stiffness": True}
+    shapes = {
+        "chain": {"branching": 0.0, "armature": True},
+        "tree": {"base": lw.Spherical(), "armature": True},
+        "bush": {"branching": 1.0, "armature": True},
+        "floating": {"base": lw.Free(stiffness=2.0, damping=0.3)},
+        "held": {"base": lw.Free(), "armature": True},
+        "planar": {"base": lw.Planar(stiffness=2.0, damping=0.3)},
+        "forest": {"roots": 4, "branching": 0.7, "kinds": (*KINDS, "free"), "damping": False, "stiffness": False},
+    }
+    return make_tree(**{**options, **shapes[request.param]})
 
 
 @pytest.mark.parametrize("options", [{}, {"implicit_joints": False}], ids=["implicit", "explicit"])
@@ -63,15 +76,18 @@ def test_runs_against_differences(calm, rng, derivative, options):
 
     def changed(column, d):
         dof = model.arrays.dof.copy()
-        dof[:, column] += d
+        dof[:, column] += d * (model.arrays.dof[:, column] > 0.0)
         return replace(model, arrays=model.arrays._replace(dof=dof))
+
+    def present(gradient, column):
+        return gradient[model.arrays.dof[:, column] > 0.0].sum()
 
     def heavier(d):
         body = model.arrays.body.copy()
         body[:, layout.INERTIA] += d * masses
         return replace(model, arrays=model.arrays._replace(body=body))
 
-    masses, kicks = rng.normal(size=model.n_bodies), rng.normal(size=efforts.shape)
+    masses, kicks = 0.02 * model.mass * rng.normal(size=model.n_bodies), rng.normal(size=efforts.shape)
     pairs = {
         "q": (found.q @ direction, lambda d: loss(q=model.integrate(first.q, direction, d))),
         "v": (found.v @ direction, lambda d: loss(v=first.v + d * direction)),
@@ -83,9 +99,9 @@ def test_runs_against_differences(calm, rng, derivative, options):
                 replace(model, arrays=model.arrays._replace(gravity=model.arrays.gravity + d * direction[:3]))
             ),
         ),
-        "damping": (found.damping.sum(), lambda d: loss(changed(layout.DAMPING, d))),
-        "stiffness": (found.stiffness.sum(), lambda d: loss(changed(layout.STIFFNESS, d))),
-        "armature": (found.armature.sum(), lambda d: loss(changed(layout.ARMATURE, d))),
+        "damping": (present(found.damping, layout.DAMPING), lambda d: loss(changed(layout.DAMPING, d))),
+        "stiffness": (present(found.stiffness, layout.STIFFNESS), lambda d: loss(changed(layout.STIFFNESS, d))),
+        "armature": (present(found.armature, layout.ARMATURE), lambda d: loss(changed(layout.ARMATURE, d))),
     }
     for name, (ours, function) in pairs.items():
         expected = derivative(function)
@@ -167,3 +183,60 @@ def test_a_step_of_a_turning_body(rng, derivative):
     faster = derivative(lambda d: loss(first.q, first.v + d * direction))
     assert found.q @ direction == pytest.approx(turned, rel=CLOSE, abs=CLOSE)
     assert found.v @ direction == pytest.approx(faster, rel=CLOSE, abs=CLOSE)
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["by its spin", "by its velocity"])
+def test_a_step_of_a_free_body_that_turns_far(keep, rng, derivative):
+    linkage = lw.Linkage("box")
+    inertia = lw.Inertia.box(1.0, (0.1, 0.2, 0.3)).at(lw.Pose((0.05, 0.02, 0.1)))
+    linkage.add_body("box", "world", lw.Free(), lw.Pose((0.1, 0.2, 0.3), rpy=(0.3, 0.2, 0.1)), inertia)
+    model = linkage.compile()
+    first, direction = model.random_state(rng, speed=3.0), rng.normal(size=6)
+    by_q, by_v = rng.normal(size=(2, 6))
+    run = lw.run_with_gradients(simulation(model, first, loaded=False, keep_momentum=keep), 0.3, 1)
+    end, found = run.state, run.backward(q=by_q, v=by_v)
+    assert np.linalg.norm(model.difference(first.q, end.q)[:3]) > 0.5
+
+    def loss(q, v):
+        sim = simulation(model, lw.State(q, v), loaded=False, keep_momentum=keep)
+        sim.advance(0.3)
+        return linear_loss(model, end, sim.state, by_q, by_v)
+
+    turned = derivative(lambda d: loss(model.integrate(first.q, direction, d), first.v))
+    faster = derivative(lambda d: loss(first.q, first.v + d * direction))
+    assert found.q @ direction == pytest.approx(turned, rel=CLOSE, abs=CLOSE)
+    assert found.v @ direction == pytest.approx(faster, rel=CLOSE, abs=CLOSE)
+
+
+@pytest.mark.parametrize("options", [{}, {"implicit_joints": False}], ids=["implicit", "explicit"])
+def test_motors_at_their_limits_stay_there(options, rng, derivative):
+    """One motor gives all it can, one is slowed down near its largest speed, with and without all it can, one is free."""
+    joint = lw.Revolute((0, 1, 0), effort_limit=2.0, velocity_limit=1.5, damping=0.05, stiffness=0.1)
+    model = lw.library.chain(4, joint=joint).compile()
+    first = lw.State(0.3 * rng.normal(size=4), np.array([0.1, 1.4, -1.42, 0.2]))
+    wishes = ((3.0, 5.0), (3.0, 0.3), (-30.0, 5.0), (0.1, 0.4))
+
+    def simulated(state, effort):
+        sim = simulation(model, state, loaded=False, **options)
+        for name, (position, stiffness) in zip(model.joint_names, wishes, strict=True):
+            sim.set_motor(name, position=position, stiffness=stiffness, damping=0.01)
+        sim.set_efforts(effort)
+        return sim
+
+    by_q, by_v, direction = rng.normal(size=(3, 4))
+    still = np.zeros(4)
+    run = lw.run_with_gradients(simulated(first, still), 1e-3, 1)
+    end, found = run.state, run.backward(q=by_q, v=by_v)
+
+    def loss(q=first.q, v=first.v, effort=still):
+        sim = simulated(lw.State(q, v), effort)
+        sim.advance(1e-3)
+        return linear_loss(model, end, sim.state, by_q, by_v)
+
+    # Steps solve for the slope of a motor near its largest speed to one part in a thousand.
+    near = {"rel": 1e-4, "abs": 1e-6}
+    assert found.q @ direction == pytest.approx(derivative(lambda d: loss(q=first.q + d * direction)), **near)
+    assert found.v @ direction == pytest.approx(derivative(lambda d: loss(v=first.v + d * direction)), **near)
+    assert found.effort @ direction == pytest.approx(derivative(lambda d: loss(effort=d * direction)), **near)
+    free = np.abs(simulated(first, still).efforts.motors) < 1.999
+    assert 0 < free.sum() < 4

@@ -76,7 +76,7 @@ def test_fast_ends_that_are_eliminated_again_solve_the_same_equations():
     report = sim.step(h)
     assert report.halvings == 0
     assert np.abs(sim.state.q - before.q).max() > 0.2
-    assert sim._moving.counts[9] > 2  # corrections were needed
+    assert sim.view.moving.counts[9] > 2  # corrections were needed
     plain = plain_variational_step(model, before, h)
     # As above; the lightest torsions have 1e-5 of the inertia of the whole, ten times less than the chains there. The
     # equations know rotations only: the plain solver may find a hinge a whole turn further.
@@ -143,7 +143,7 @@ def test_a_run_is_its_own_mirror_image_in_time():
     turned = there.state
     back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator="variational")
     back.step(2e-3, 200)
-    assert there._moving.counts[14] == back._moving.counts[14] == 0  # nothing was halved
+    assert there.view.moving.counts[14] == back.view.moving.counts[14] == 0  # nothing was halved
     # Solved to 5e-8 of the displacements (some 1e-2 per step), in 400 steps: 3.2e-9 seen, a margin of 60. Velocities err by
     # that times the chain's rates (10 per second): 2.7e-8 seen, a margin of 70.
     allowed = 5e-8 * 1e-2 * 400
@@ -182,7 +182,7 @@ def test_adaptive_runs_take_the_same_steps():
 
 def remembers(sim):
     """Whether the last step ended on the present version of the linkage."""
-    return sim._moving.numbers[END_LINKAGE] == sim._moving.numbers[LINKAGE] + 1.0
+    return sim.view.moving.numbers[END_LINKAGE] == sim.view.moving.numbers[LINKAGE] + 1.0
 
 
 def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
@@ -191,18 +191,18 @@ def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
     sim = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
     changes = 0
     for k in range(40):
-        before, version = sim.active_bodies.tolist(), sim._moving.numbers[LINKAGE]
+        before, version = sim.active_bodies.tolist(), sim.view.moving.numbers[LINKAGE]
         pull = sim.apply_wrench((7 * k) % 20, force=(0.0, 30.0, 30.0), frame="body")  # the linkage is gathered anew
         sim.step(2e-3)
         sim.clear(pull)
         differs = sim.active_bodies.tolist() != before
         changes += differs
-        assert sim._moving.numbers[LINKAGE] == version + differs
+        assert sim.view.moving.numbers[LINKAGE] == version + differs
         assert remembers(sim)  # where the step ended
     assert 3 <= changes <= 30  # both were seen
     other = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
     other.restore(sim.checkpoint())
-    assert other._moving.numbers[LINKAGE] == sim._moving.numbers[LINKAGE]
+    assert other.view.moving.numbers[LINKAGE] == sim.view.moving.numbers[LINKAGE]
     assert remembers(other)
     sim.set_state(sim.state)
     assert not remembers(sim)

@@ -81,17 +81,17 @@ class Player:
         if isinstance(self.model.joints[i], lw.Revolute | lw.Prismatic | lw.Screw | lw.Universal | lw.Compound):
             if self.rng.integers(2):
                 self.sim.set_motor(self.model.joint_names[i], position=0.3, stiffness=2.0, damping=0.1)
-            elif self.model.joint_names[i] in self.sim._driven:
+            elif self.model.joint_names[i] in self.sim.view.joints.driven:
                 self.sim.clear_motor(self.model.joint_names[i])
 
     def pin(self):
         i = int(self.rng.integers(self.model.n_bodies))
-        if i not in self.sim._pins:
+        if i not in self.sim.view.region.pins:
             (self.sim.pin_active, self.sim.pin_inactive)[self.rng.integers(2)](self.model.joint_names[i])
 
     def unpin(self):
-        if self.sim._pins:
-            self.sim.unpin(self.model.joint_names[next(iter(self.sim._pins))])
+        if self.sim.view.region.pins:
+            self.sim.unpin(self.model.joint_names[next(iter(self.sim.view.region.pins))])
 
     def ask(self):
         self.sim.update_region(1e-2)
@@ -119,8 +119,8 @@ class Player:
 
 def assert_same_coefficients(one, other):
     """Bit for bit: places, columns and roots of closed nodes, joints, loads, and the linkage that moves."""
-    plan, a, b = one._plan, one._coefficients, other._coefficients
-    run, twin = one._run, other._run
+    plan, a, b = one.view.tree.plan, one.view.tree.coefficients, other.view.tree.coefficients
+    run, twin = one.view.tree.run, other.view.tree.run
     count = run.counts[ACTIVE_COUNT]
     assert (run.active[:count] == twin.active[: twin.counts[ACTIVE_COUNT]]).all()
     for node in np.flatnonzero(run.flag & (OPEN | STALE) == 0).tolist():
@@ -140,17 +140,17 @@ def assert_same_coefficients(one, other):
     assert (a.effort_sum[at_rest] == b.effort_sum[at_rest]).all()
     loads = run.counts[LOAD_COUNT]
     assert (run.load[:loads] == twin.load[:loads]).all()
-    rows, others = (x._moving_table[ROWS::ENTRIES] for x in (one, other))
+    rows, others = (x.view.table[ROWS::ENTRIES] for x in (one, other))
     for name in LINKAGE:  # the linkage that moves
-        k = one._moving._fields.index(name)
+        k = one.view.moving._fields.index(name)
         assert rows[k] == others[k], name
-        assert (one._moving[k][: rows[k]] == other._moving[k][: rows[k]]).all(), name
-    k = one._moving._fields.index("wrench")  # no rows where there never was a wrench fixed in a body
-    mine, its = (x._moving.wrench[: y[k]] for x, y in ((one, rows), (other, others)))
+        assert (one.view.moving[k][: rows[k]] == other.view.moving[k][: rows[k]]).all(), name
+    k = one.view.moving._fields.index("wrench")  # no rows where there never was a wrench fixed in a body
+    mine, its = (x.view.moving.wrench[: y[k]] for x, y in ((one, rows), (other, others)))
     assert (mine == its).all() if rows[k] == others[k] else not (mine.any() or its.any())
-    used = slice(0, one._moving.counts[LOADS])
-    assert (one._moving.load[used] == other._moving.load[used]).all()
-    assert (one._moving.load_body[used] == other._moving.load_body[used]).all()
+    used = slice(0, one.view.moving.counts[LOADS])
+    assert (one.view.moving.load[used] == other.view.moving.load[used]).all()
+    assert (one.view.moving.load_body[used] == other.view.moving.load_body[used]).all()
 
 
 def assert_goes_on_alike(one, other):
@@ -192,7 +192,7 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     for _ in range(ACTS):
         player.act()
     sim.update_region(1e-2)
-    state, run = sim.state, sim._run
+    state, run = sim.state, sim.view.tree.run
     energy, momentum = lw.energy(model, state), lw.momentum(model, state)
     assert sim.energy.total == pytest.approx(energy.total, rel=1e-10, abs=1e-10)
     assert sim.momentum.angular == pytest.approx(momentum.angular, rel=1e-9, abs=1e-9)
@@ -219,12 +219,12 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
         if joint.nv and name not in active
     }
     truth, _ = lw.hybrid_dynamics(model, state, prescribed, effort, wrenches)
-    assert accelerations_now(sim._moving_table) == OK
+    assert accelerations_now(sim.view.table) == OK
     same = rounding(condition=1e5, scale=1.0 + np.abs(truth).max())  # of the mass matrices of these linkages
     assert sim.acceleration == pytest.approx(truth, rel=0, abs=same)
-    for i, pin in sim._pins.items():
+    for i, pin in sim.view.region.pins.items():
         if model.joints[i].nv:
             assert (model.joint_names[i] in active) == (pin > 0)
-    assert sim._run.load[: sim._loads.count, LOAD_STIFFNESS].sum() == 2.0 * sum(
+    assert sim.view.tree.run.load[: sim.view.loads.count, LOAD_STIFFNESS].sum() == 2.0 * sum(
         g[1] == "apply_spring" for g in player.given
     )

@@ -13,7 +13,7 @@ import linkwork as lw
 
 SEED = 1
 CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120,
-         "sweeps": 150, "shapes": 250, "threads": 40}  # fmt: skip
+         "sweeps": 150, "shapes": 250, "threads": 40, "contact": 12, "devices": 120}  # fmt: skip
 
 
 @pytest.mark.parametrize("border", CASES)

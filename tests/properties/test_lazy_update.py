@@ -114,9 +114,9 @@ class Ledger:
 
 def from_scratch(ledger):
     """A new simulation at the same state; every coefficient is computed with the loads of the ledger in place."""
-    sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim._mechanism.weight)
-    sim._run.wrench[:] = ledger.wrenches()
-    sim._run.effort[:] = ledger.effort
+    sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim.view.tree.mechanism.weight)
+    sim.view.tree.run.wrench[:] = ledger.wrenches()
+    sim.view.tree.run.effort[:] = ledger.effort
     sim._assemble_everything()
     return sim
 
@@ -128,7 +128,7 @@ def same(ours, theirs):
 
 def gram(sim, node):
     """RᵀR of a node: what no orthogonal reduction changes."""
-    plan, c = sim._plan, sim._coefficients
+    plan, c = sim.view.tree.plan, sim.view.tree.coefficients
     wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
     width = AT_REST.row_2 if wide else AT_REST.row_1
     at = plan.factor_at[node]
@@ -140,10 +140,10 @@ def check_coefficients(ledger):
     ledger.sim.solve()
     sim, fresh = ledger.sim, from_scratch(ledger)
     for name in ("joint_data", "S", "effort_sum", "dof_rows", "composite", "handed_up", "kept"):
-        assert same(getattr(sim._coefficients, name), getattr(fresh._coefficients, name)), name
-    assert (sim._coefficients.rows == fresh._coefficients.rows).all()
-    closed = np.flatnonzero(sim._run.flag & OPEN == 0)
-    assert not (sim._run.flag[closed] & (STALE | DIRTY)).any()
+        assert same(getattr(sim.view.tree.coefficients, name), getattr(fresh.view.tree.coefficients, name)), name
+    assert (sim.view.tree.coefficients.rows == fresh.view.tree.coefficients.rows).all()
+    closed = np.flatnonzero(sim.view.tree.run.flag & OPEN == 0)
+    assert not (sim.view.tree.run.flag[closed] & (STALE | DIRTY)).any()
     for node in closed.tolist():
         assert same(gram(sim, node), gram(fresh, node)), node
     return closed.size
@@ -265,10 +265,10 @@ def test_a_cleared_load_leaves_no_trace(make_tree, rng):
         sim.clear(handles[k])
     sim.set_effort(joint, np.zeros(model.joints[7].nv))
     sim.solve()
-    assert (sim._coefficients.joint_data == plain._coefficients.joint_data).all()
-    assert (sim._coefficients.effort_sum == plain._coefficients.effort_sum).all()
+    assert (sim.view.tree.coefficients.joint_data == plain.view.tree.coefficients.joint_data).all()
+    assert (sim.view.tree.coefficients.effort_sum == plain.view.tree.coefficients.effort_sum).all()
     assert close(sim.acceleration, plain.acceleration)
-    assert (sim._run.held_open == plain._run.held_open).all()
+    assert (sim.view.tree.run.held_open == plain.view.tree.run.held_open).all()
 
 
 def test_clearing_all_loads_leaves_efforts(make_tree, rng):

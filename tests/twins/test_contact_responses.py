@@ -39,7 +39,7 @@ def test_responses_are_those_of_the_dense_form(seed, floating):
     state = model.neutral()
     sim = lw.FullDynamics(model, state, contact=lw.Contact(margin=0.5, self_contact=False, continuous=False))
     sim.advance(1e-9)
-    touching = sim._touching
+    touching = sim.view.contact
     m, limits = int(touching.touch.counts[ta.SLOTS]), int(touching.touch.counts[ta.LIMITS])
     assert limits > 0
     touched = touching.touch.reached[:m]
@@ -76,7 +76,7 @@ def tree_on_floor(seed):
 
 def responses_of_contacts(sim):
     """Λ of the bodies that carry contacts, the bodies of the model that touch, and the points that responses are of."""
-    touching = sim._touching
+    touching = sim.view.contact
     touch = touching.touch
     m, limits = int(touch.counts[ta.SLOTS]), int(touch.counts[ta.LIMITS])
     s = 6 * m + limits
@@ -94,7 +94,7 @@ def moving_velocities(sim):
     """Places in the model of the velocities that move: all, or those of active joints and of floating bases."""
     if isinstance(sim, lw.FullDynamics):
         return np.arange(sim.model.nv)
-    return sim._touching.touch.whole[: sim._reduced.counts[VELOCITIES]]
+    return sim.view.contact.touch.whole[: sim.view.region.reduced.counts[VELOCITIES]]
 
 
 def dense_responses(model, state, bodies, origins, moving):

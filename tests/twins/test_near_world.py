@@ -53,7 +53,7 @@ class LookEverywhere:
 
 
 def found(sim):
-    contacts = sim._touching.contacts
+    contacts = sim.view.contact.contacts
     ids = contacts.ids[: int(contacts.number[cl.COUNT])]
     return {(int(row[cl.BODY_A]), int(row[cl.SHAPE_B])) for row in ids}
 
@@ -87,7 +87,7 @@ def test_rigid_parts_find_all_that_touches(active, seed):
         before = sim.state
         sim.advance(2e-3)
         # the region in which the step was made: an update, if due, comes with the next one
-        starts = sim._reduced.joint[: int(sim._reduced.counts[0])]
+        starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[0])]
         listed = found(sim)
         pairs = everywhere.pairs(before)
         assert listed <= pairs, f"step {k}"

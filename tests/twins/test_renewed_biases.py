@@ -18,7 +18,7 @@ SAME = 1e-9
 
 def biases(sim):
     """Handed-up biases and gaps of all nodes, one row of numbers."""
-    plan, c = sim._plan, sim._coefficients
+    plan, c = sim.view.tree.plan, sim.view.tree.coefficients
     found = []
     for node, row in enumerate(plan.nodes):
         kind, slot, block = row[NODE_KIND], plan.slot[node], plan.block[node]
@@ -33,7 +33,7 @@ def biases(sim):
 
 def matrices(sim):
     """Everything in the handed-up coefficients but the biases and the unused lane."""
-    plan, c = sim._plan, sim._coefficients
+    plan, c = sim.view.tree.plan, sim.view.tree.coefficients
     found = []
     for node, row in enumerate(plan.nodes):
         second = row[NODE_KIND] == JOIN and row[ROLE] != TOP
@@ -54,10 +54,10 @@ def test_biases_alone_are_those_of_a_whole_assembly(make_tree, seed):
     for i in range(model.n_bodies):
         sim.apply_wrench(model.body_names[i], force=rng.normal(size=3), torque=rng.normal(size=3))
     region.perform(*_refresh(sim))
-    assert {BODY, JOIN} <= set(sim._plan.nodes[:, NODE_KIND].tolist())
-    assert sim._run.counts[OPEN_COUNT] == len(sim._plan.nodes)
+    assert {BODY, JOIN} <= set(sim.view.tree.plan.nodes[:, NODE_KIND].tolist())
+    assert sim.view.tree.run.counts[OPEN_COUNT] == len(sim.view.tree.plan.nodes)
     renewed, stood = biases(sim), matrices(sim)
-    sim._run.flag[:] |= REBUILD
+    sim.view.tree.run.flag[:] |= REBUILD
     region.perform(*_refresh(sim))
     whole = biases(sim)
     assert np.abs(whole).max() > 0.0
@@ -67,4 +67,4 @@ def test_biases_alone_are_those_of_a_whole_assembly(make_tree, seed):
 
 def _refresh(sim):
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8)
-    return sim._table, sim._moving_table, region.REFRESH, -1, *nothing, np.zeros(5)
+    return sim.view.tree.table, sim.view.table, region.REFRESH, -1, *nothing, np.zeros(5)

@@ -20,7 +20,7 @@ SAME = 1e-10
 
 def by_factor(sim, node, f1, f2):
     """‖R (f1, 1, f2)‖² from the rows a simulation keeps, and the same over absolute values."""
-    plan, c = sim._plan, sim._coefficients
+    plan, c = sim.view.tree.plan, sim.view.tree.coefficients
     kind, role = plan.nodes[node, NODE_KIND], plan.nodes[node, ROLE]
     wide = kind == JOIN and role != TOP
     width = AT_REST.row_2 if wide else AT_REST.row_1
@@ -75,10 +75,10 @@ def test_every_factor_gives_the_sum_over_its_joints(case, rng):
     sim = loaded(*case)
     dca = PlainDca(model, state, effort, wrenches)
     kinds = set()
-    for node, row in enumerate(sim._plan.nodes):
+    for node, row in enumerate(sim.view.tree.plan.nodes):
         kinds.add(int(row[NODE_KIND]))
         for _ in range(2):
-            f1, f2 = inputs_of(sim._plan.nodes, node, rng)
+            f1, f2 = inputs_of(sim.view.tree.plan.nodes, node, rng)
             ours, scale = by_factor(sim, node, f1, f2)
             assert ours == pytest.approx(by_sum(dca, weights, node, f1, f2), rel=0, abs=SAME * (1e-6 + scale))
     assert kinds >= {BODY, JOIN, HANG}
@@ -100,7 +100,7 @@ def test_every_published_form_gives_the_sum_over_its_joints(case, rng):
 
 def test_rows_are_never_more_than_columns_or_freedoms(case):
     sim = loaded(*case)
-    plan, rows = sim._plan, sim._coefficients.rows
+    plan, rows = sim.view.tree.plan, sim.view.tree.coefficients.rows
     freedoms = np.array([joint.nv for joint in sim.model.joints])
     inside = np.zeros(len(plan.nodes), dtype=int)
     for node, row in enumerate(plan.nodes):
@@ -118,7 +118,7 @@ def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
     model, state, _, _, weights = case
     sim = lw.QuasiStatics(model, state, tolerance=0.3, weights=weights)
     sim.solve()
-    run = sim._run
+    run = sim.view.tree.run
     dca = PlainDca(model, state)
     frontier = run.heap[: run.counts[HEAP_COUNT]]
     inputs = run.inputs.reshape(-1, INPUT_COLUMNS)

@@ -58,15 +58,15 @@ class Motion:
 
 def column_bias(sim, node, V, second=False):
     """Classical bias from the columns a simulation keeps, and the same over absolute values."""
-    at = sim._plan.columns_at[node] + (48 if second else 0)
-    rows = sim._coefficients.columns[at : at + 48].reshape(6, 8)[:, :7]
+    at = sim.view.tree.plan.columns_at[node] + (48 if second else 0)
+    rows = sim.view.tree.coefficients.columns[at : at + 48].reshape(6, 8)[:, :7]
     m = np.append(products(V[:3]), 1.0)
     return rows @ m, np.abs(rows) @ np.abs(m)
 
 
 def assert_columns_fit(sim, dca, motion, node):
     """Biases of one node; spatial ones of the judge, classical ones of ours."""
-    row, V = sim._plan.nodes[node], motion.first(node)
+    row, V = sim.view.tree.plan.nodes[node], motion.first(node)
     ours, scale = column_bias(sim, node, V)
     judge = dca.nodes[node]
     if row[NODE_KIND] in (HANG, SUM):
@@ -83,15 +83,15 @@ def assert_columns_fit(sim, dca, motion, node):
 
 def assert_factor_fits(sim, dca, motion, node, rng):
     """A(C) of one node for random inputs: wrenches on its handles, or a spatial acceleration of its carrier."""
-    row, V = sim._plan.nodes[node], motion.first(node)
+    row, V = sim.view.tree.plan.nodes[node], motion.first(node)
     wide = row[NODE_KIND] == JOIN and row[ROLE] != TOP
     branch = row[NODE_KIND] in (HANG, SUM)
     width = IN_MOTION.row_2 if wide else IN_MOTION.row_1
     f1 = rng.normal(size=6)
     f2 = rng.normal(size=6) if wide else np.zeros(6)
-    truth = by_sum(dca, sim._mechanism.weight, node, f1, f2)
-    at = sim._plan.factor_at[node]
-    R = sim._coefficients.factor[at : at + sim._coefficients.rows[node] * width].reshape(-1, width)
+    truth = by_sum(dca, sim.view.tree.mechanism.weight, node, f1, f2)
+    at = sim.view.tree.plan.factor_at[node]
+    R = sim.view.tree.coefficients.factor[at : at + sim.view.tree.coefficients.rows[node] * width].reshape(-1, width)
     x = np.zeros(width)
     x[:6], x[6], x[IN_MOTION.of_m : IN_MOTION.of_m + 6] = (
         f1 + (classical_part(V) if branch else 0.0),
@@ -131,12 +131,12 @@ def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
         sim.apply_wrench(i, force=wrenches[i, 3:], torque=wrenches[i, :3], frame="body")
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
-    sim._prepare()  # columns and factors of all nodes with these loads
+    sim.view.region.prepare()  # columns and factors of all nodes with these loads
     dca = PlainDca(model, state, effort, wrenches, assembly=DcaSolver(model, merges_welds=False).assembly)
-    assert (dca.assembly.nodes == sim._plan.nodes).all()
-    motion = Motion(model, state, sim._plan.nodes)
+    assert (dca.assembly.nodes == sim.view.tree.plan.nodes).all()
+    motion = Motion(model, state, sim.view.tree.plan.nodes)
     rigid = np.flatnonzero(motion.rigid)
-    assert set(sim._plan.nodes[rigid, NODE_KIND]) >= {BODY, JOIN}
+    assert set(sim.view.tree.plan.nodes[rigid, NODE_KIND]) >= {BODY, JOIN}
     assert max(np.abs(motion.first(node)[:3]).max() for node in rigid) > 0.3  # they do turn
     for node in rigid.tolist():
         assert_columns_fit(sim, dca, motion, node)
@@ -165,9 +165,9 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
     sim.update_region(1e-2)
     state = sim.state
     dca = PlainDca(model, state, effort, wrenches, assembly=DcaSolver(model, merges_welds=False).assembly)
-    motion = Motion(model, state, sim._plan.nodes)
-    closed = np.flatnonzero(sim._run.flag & (OPEN | STALE) == 0)
-    assert closed.size > 0.2 * len(sim._plan.nodes)
+    motion = Motion(model, state, sim.view.tree.plan.nodes)
+    closed = np.flatnonzero(sim.view.tree.run.flag & (OPEN | STALE) == 0)
+    assert closed.size > 0.2 * len(sim.view.tree.plan.nodes)
     assert motion.rigid[closed].all()
     for node in closed.tolist():
         assert_columns_fit(sim, dca, motion, node)

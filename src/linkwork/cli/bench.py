@@ -1,6 +1,6 @@
 """Runs a benchmark: checks that the answer is right, then times it against its peers.
 
-linkwork bench
+linkwork bench --list
 linkwork bench dynamics --quick
 linkwork bench dynamics --json results.json
 """
@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import linkwork
 from linkwork.cli.exit_codes import DONE, MISSED
 from linkwork.cli.screen import console, table
+from linkwork.cli.shipped import shipped_folder
 from linkwork.errors import LinkworkError
 
 NAME = "bench"
@@ -29,6 +29,7 @@ PACKAGE = "linkwork_benchmarks"  # the name the folder of benchmarks is imported
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("benchmark", metavar="NAME", nargs="?", help="which benchmark; without it: list them")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks and run none")
     parser.add_argument(
         "options", nargs=argparse.REMAINDER, metavar="...", help="its options; see `linkwork bench NAME --help`"
     )
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     folder = benchmark_folder()
     names = benchmark_names(folder)
-    if arguments.benchmark is None:
+    if arguments.list or arguments.benchmark is None:
         rows = [(name, _headline(benchmark_file(folder, name))) for name in names]
         console().print(table("benchmarks", ("name", "what it times"), rows, left=2))
         return DONE
@@ -71,14 +72,7 @@ def _option_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
 
 def benchmark_folder() -> Path:
     """Benchmarks of the source checkout when there is one, or those the wheel brought."""
-    package = Path(linkwork.__file__).parent
-    checkout = package.parents[1]
-    if (checkout / "pyproject.toml").is_file() and (checkout / "benchmarks").is_dir():
-        return checkout / "benchmarks"
-    installed = package / "_benchmarks"
-    if installed.is_dir():
-        return installed
-    raise LinkworkError("this installation has no benchmarks; run from a source checkout or install a wheel.")
+    return shipped_folder("benchmarks")
 
 
 def benchmark_names(folder: Path) -> list[str]:

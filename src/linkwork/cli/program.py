@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, export, haptics, info, mocap, plot, run, sweep, view, walk, warm
+from linkwork.cli import bench, demo, examples, export, haptics, info, mocap, plot, run, sweep, view, walk, warm
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 
@@ -23,6 +23,7 @@ COMMANDS = (
     demo,
     walk,
     haptics,
+    examples,
     bench,
     warm,
 )  # each has NAME, SUMMARY, configure(parser) and run(arguments)

@@ -21,6 +21,11 @@ INSTALLED = ("site-packages", "dist-packages")
 SUFFIXES = (".nbi", ".nbc")  # Numba's index files, and code
 
 
+def _numba_class(name: str) -> Any:
+    """A class of Numba's cache; before 0.62 their names began with an underscore."""
+    return getattr(caching, name, None) or getattr(caching, f"_{name}")
+
+
 def is_installed() -> bool:
     """Whether the package lies where pip puts packages."""
     return any(part in INSTALLED for part in PACKAGE.parts)
@@ -35,7 +40,7 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "linkwork" / "kernels"
 
 
-class InUserFolder(caching.UserWideCacheLocator):
+class InUserFolder(_numba_class("UserWideCacheLocator")):  # type: ignore[misc]
     """Keeps the code of kernels in `user_folder`, one folder per folder of sources."""
 
     def __init__(self, py_func: Any, py_file: str):
@@ -48,7 +53,8 @@ def locators() -> list[Any]:
     known: list[Any] = caching.CompileResultCacheImpl._locator_classes
     if not is_installed():
         return known
-    return [InUserFolder if one is caching.InTreeCacheLocator else one for one in known]
+    in_tree = _numba_class("InTreeCacheLocator")
+    return [InUserFolder if one is in_tree else one for one in known]
 
 
 def kernel_files() -> Iterator[Path]:
@@ -56,7 +62,7 @@ def kernel_files() -> Iterator[Path]:
     chosen = getattr(config, "CACHE_DIR", "")
     if chosen:
         base, folders = Path(chosen), {path.parent for path in PACKAGE.rglob("*.py")}
-        names = {caching._CacheLocator.get_suitable_cache_subpath(str(folder / "x.py")) for folder in folders}
+        names = {_numba_class("CacheLocator").get_suitable_cache_subpath(str(folder / "x.py")) for folder in folders}
         places = [base / name for name in sorted(names)]
     else:
         places = [*PACKAGE.rglob("__pycache__"), *user_folder().glob("*")]
@@ -74,6 +80,7 @@ def clear_kernels() -> tuple[int, int]:
             count, size = count + 1, size + held
         with suppress(OSError):
             file.parent.rmdir()  # where nothing else is in it
-    with suppress(OSError):
-        user_folder().rmdir()
+    for folder in (user_folder(), user_folder().parent):
+        with suppress(OSError):
+            folder.rmdir()
     return count, size

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.bundles import describe
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.jit import kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.arrays import COLUMN_COLUMNS, WORLD_COLUMNS, Dense, dense_of, primal_of
+from linkwork.derivatives.arrays import dense_of, primal_of
 from linkwork.derivatives.inputs import finite_gradients
-from linkwork.derivatives.many_sides import ROW, fill_lifts, solve_sides
+from linkwork.derivatives.many_sides import fill_lifts, solve_sides
 from linkwork.derivatives.path_jacobians import fill_pairs, fill_world
 from linkwork.derivatives.workspace import Workspace, spare
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
+from linkwork.dynamics.aba import aba
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.spatial.simd import LANES
 
 FloatArray = NDArray[np.float64]
 
+FEW = 50  # freedoms of models for which everything is done in one call
+FLOAT = np.dtype(np.float64)
 ALWAYS_FIT = 1000  # freedoms whose matrices need no look at the memory that is left
 
 
@@ -93,6 +95,60 @@ def inverse_matrices(primal, dense):
     restore_mode(mode)
 
 
+@kernel
+def forward_matrices_at(primal, dense, q, v, effort, found):
+    """Everything in one call, for small models, where calls from Python take the time: `aba` at (q, v) and all matrices.
+
+    found: (3, nv, nv). Returns whether all went well; otherwise the way of many calls tells why not.
+    """
+    s = primal_of(primal)
+    nv = v.shape[0]
+    for k in range(q.shape[0]):
+        s.q[k] = q[k]
+    total = 0.0
+    for k in range(nv):
+        s.v[k] = v[k]
+        total += v[k] + effort[k]
+    for k in range(q.shape[0]):
+        total += q[k]
+    if not math.isfinite(total):
+        return False
+    for k in range(3):
+        dense[ENTRIES * k] = found.ctypes.data + 8 * k * nv * nv
+        for i in range(nv):
+            for j in range(nv):
+                found[k, i, j] = 0.0
+    status, bad = aba(
+        s.tree, s.body, s.screws, s.dof, s.rest, s.gravity, s.q, s.v, effort, s.wrenches, s.work, s.dof_work, s.qdd
+    )  # fmt: skip
+    if bad >= 0 or status != 0:
+        return False
+    forward_matrices(primal, dense)
+    for k in range(3):
+        for i in range(nv):
+            for j in range(nv):
+                total += found[k, i, j]
+    return math.isfinite(total)
+
+
+def _quick(model: Model, state: Any, effort: Any) -> ForwardJacobians | None:
+    """Full matrices by one call; None for whatever is not plainly right, or does not go well."""
+    if type(state) is not State or type(effort) is not np.ndarray or model.loops or model.quaternions.size:
+        return None
+    q, v = state
+    nv = model.nv
+    for x, size in ((q, model.nq), (v, nv), (effort, nv)):
+        if type(x) is not np.ndarray or x.shape != (size,) or x.dtype != FLOAT or not x.flags.c_contiguous:
+            return None
+    work = spare(model, True)[-1]
+    if work.primal.wrenches.size or not nv:
+        return None
+    found = np.empty((3, nv, nv))
+    if not forward_matrices_at(work.primal_table, work.dense_table(model), q, v, effort, found):
+        return None
+    return ForwardJacobians(*found)
+
+
 def jacobians(
     function: Callable[..., Any], model: Model, state: State, *arguments: Any, **options: Any
 ) -> ForwardJacobians | InverseJacobians:
@@ -102,6 +158,10 @@ def jacobians(
     Cost: O(nv · depth) for inverse dynamics, O(nv²) for forward dynamics. For one product with a vector, `lw.vjp` and
     `lw.jvp` take O(n) and no matrix.
     """
+    if function is dynamics.forward_dynamics and type(model) is Model and model.nv <= FEW:
+        quick = _quick(model, state, *arguments) if len(arguments) == 1 and not options else None
+        if quick is not None:
+            return quick
     as_model(model, "jacobians")
     advice = "lw.vjp and lw.jvp need no matrix"
     if model.nv > ALWAYS_FIT:
@@ -137,15 +197,7 @@ def _inverse(
 
 
 def _matrices(model: Model, work: Workspace, sweep: Callable[..., None]) -> FloatArray:
-    if work.dense is None:
-        n, nv = model.n_bodies, model.nv
-        q, v, drive = (np.empty(nv**2) for _ in range(3))
-        bundle = Dense(
-            q, v, drive, np.empty((n, WORLD_COLUMNS)), np.empty((nv, COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
-            np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
-        )  # fmt: skip
-        work.dense = bundle, describe(bundle)
-    _, table = work.dense
+    table = work.dense_table(model)
     found = np.zeros((3, model.nv, model.nv))
     start = found.ctypes.data
     for k in range(3):

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import html_table, table_of_attributes
+from linkwork.core.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
-from linkwork.derivatives.steps import EulerStep
+from linkwork.derivatives.steps import step_of
 from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -20,6 +21,11 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 MEMORY = 500e6  # [bytes] for states that are kept, by default
+# Entries of a checkpoint that change as a simulation goes: what is kept of it. All others must be the same on the way back.
+COURSE = (
+    *("q", "v", "time", "steps_done", "energy_debt", "substep"),
+    *("kept_momentum", "loop_coordinates", "past", "momenta"),
+)
 
 
 class RunGradients(NamedTuple):
@@ -50,18 +56,19 @@ class GradientRun:
     """
 
     def __init__(self, sim: Any, h: float, steps: int, efforts: FloatArray | None, memory: float):
-        self._step = EulerStep(sim, h)
+        self._step = step_of(sim, h)
         self.model: Model = sim.model
         self.h, self.steps = self._step.h, steps
         self._sim, self._efforts = sim, efforts
         self._given = np.array(sim.checkpoint()["effort"], dtype=float)
-        row = 8 * (self.model.nq + self.model.nv)
-        self._every = _interval(steps, row, memory)
-        self._settings = _settings(sim)
-        self._kept = [_copied(sim.state)]
-        for first in range(0, steps, self._every):
-            self._forward(first, min(self._every, steps - first))
-            self._kept.append(_copied(sim.state))
+        first = sim.checkpoint()
+        self._settings = _settings(first)
+        row, kept = 8 * (self.model.nq + self.model.nv), sum(np.asarray(x).nbytes for x in _course(first).values())
+        self._every = _interval(steps, row, kept, memory)
+        self._kept = [_course(first)]
+        for k in range(0, steps, self._every):
+            self._forward(k, min(self._every, steps - k))
+            self._kept.append(_course(sim.checkpoint()))
         self._restore_efforts()
 
     def __repr__(self) -> str:
@@ -74,39 +81,37 @@ class GradientRun:
     @property
     def state(self) -> State:
         """The last state; a copy."""
-        return _copied(self._kept[-1])
+        return _state_of(self._kept[-1])
 
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
-        rows = [np.concatenate(self._kept[0])]
+        rows = [np.concatenate(_state_of(self._kept[0]))]
         for k in range(len(self._kept) - 1):
             rows += [np.concatenate(state) for state in self._between(k)[1:]]
         return np.array(rows)
 
-    def backward(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> RunGradients:
+    def backward(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, progress: bool | None = None
+    ) -> RunGradients:
         """Gradients of a loss from its own gradients with respect to the states.
 
         q, v: with respect to coordinates (along the tangent of `Model.integrate`) and velocities, shape (nv,) for a loss of
         the last state, (steps + 1, nv) for one of all states from the first on; none is zero.
+        progress: None shows a bar on a terminal and in a notebook.
         The simulation may have moved on meanwhile; its motors, loads and settings must be those of the run.
         """
         by_q, by_v = self._weights(q, "q"), self._weights(v, "v")
-        if _settings(self._sim) != self._settings:
-            raise StateError(
-                "the simulation has other motors, loads or settings than when the run was made; give it those back, or "
-                "make the run again."
-            )
+        self._refuse_changed()
         nv = self.model.nv
         now_q, now_v = by_q(self.steps), by_v(self.steps)
         efforts = np.zeros(nv if self._efforts is None else (self.steps, nv))
         sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
-        saved = self._sim.checkpoint()
-        try:
+        with progress_bar(self.steps, "backward", progress) as move:
             for segment in range(len(self._kept) - 2, -1, -1):
                 states = self._between(segment)
                 for i in range(len(states) - 2, -1, -1):
                     k = segment * self._every + i
-                    found = self._step.back(states[i], self._effort(k), now_q, now_v)
+                    found = self._step.back(states[i], states[i + 1], self._effort(k), now_q, now_v)
                     now_q, now_v = found.q + by_q(k), found.v + by_v(k)
                     if self._efforts is None:
                         efforts += found.effort
@@ -114,9 +119,23 @@ class GradientRun:
                         efforts[k] = found.effort
                     for total, part in zip(sums, found[3:], strict=True):
                         total += part
-        finally:
-            self._sim.restore(saved)
+                move(self.steps - segment * self._every, "")
         return RunGradients(now_q, now_v, efforts, *sums)
+
+    def _refuse_changed(self) -> None:
+        """The way back needs the model, the motors, the loads and the settings of the run."""
+        if self._sim.model is not self.model:
+            raise StateError(
+                f"the simulation has another model ('{self._sim.model.name}') than when the run was made; make the run "
+                "again."
+            )
+        now = _settings(self._sim.checkpoint())
+        if now != self._settings:
+            other = sorted(name for name in {*now, *self._settings} if now.get(name) != self._settings.get(name))
+            raise StateError(
+                f"the simulation has other motors, loads or settings than when the run was made ({', '.join(other)}); give "
+                "it those back, or make the run again."
+            )
 
     # ----------------------------------------------------------------------------------------------------------- the run
 
@@ -140,16 +159,15 @@ class GradientRun:
         sim, first = self._sim, segment * self._every
         saved = sim.checkpoint()
         try:
-            sim.set_state(self._kept[segment])
-            sim.set_efforts(self._given)
-            states = [self._kept[segment]]
+            sim.restore({**saved, "effort": self._given, **self._kept[segment]})
+            states = [_state_of(self._kept[segment])]
             for k in range(first, min(first + self._every, self.steps)):
                 self._forward(k, 1)
                 states.append(_copied(sim.state))
         finally:
             sim.restore(saved)
         end = self._kept[segment + 1]
-        if not (np.array_equal(states[-1].q, end.q) and np.array_equal(states[-1].v, end.v)):
+        if not (np.array_equal(states[-1].q, end["q"]) and np.array_equal(states[-1].v, end["v"])):
             raise StateError("the steps made again did not end in the same bits; make the run again.")
         return states
 
@@ -175,39 +193,50 @@ def run_with_gradients(
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
-    For semi-implicit Euler (`integrator="semi_implicit_euler"`, no free joints), with springs, dampers, motors without
-    limits and loads. The simulation is at the end of the run afterwards.
+    For semi-implicit Euler (`integrator="semi_implicit_euler"`), with springs, dampers, motors and loads. A motor at a
+    limit of effort or speed stays there: gradients are one-sided where it begins or ends to be limited. The simulation
+    is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")
     positive(memory, "memory")
     step = positive(h, "h")
     table = None
     if efforts is not None:
-        EulerStep(sim, step)  # refuses what is not a simulation, or not one with gradients
+        step_of(sim, step)  # refuses what is not a simulation, or not one with gradients
         table = as_finite(efforts, (count, sim.model.nv), "efforts", sim.model).copy()
     return GradientRun(sim, step, count, table, float(memory))
 
 
-def _interval(steps: int, row: int, memory: float) -> int:
-    """Steps between kept states: √steps, or more where memory is short; refuses what cannot be held."""
+def _interval(steps: int, row: int, kept: int, memory: float) -> int:
+    """Steps between kept states: √steps, or more where memory is short; refuses what cannot be held.
+
+    row, kept: bytes of a state between kept ones, and of a kept one.
+    """
     every = max(1, math.isqrt(steps))
-    while (steps / every + every) * row > memory and every < steps:
+    while steps / every * kept + every * row > memory and every < steps:
         every = min(2 * every, steps)
-    if (steps / every + every) * row > memory:
+    if steps / every * kept + every * row > memory:
         least = 2 * math.isqrt(steps) * row
         raise StateError(f"memory is {memory:.3g} bytes; a run of {steps:,} steps keeps {least:.3g} at least.")
     return every
 
 
-def _settings(sim: Any) -> dict[str, Any]:
+def _course(saved: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint has of the course of a simulation."""
+    return {name: saved[name] for name in COURSE if name in saved}
+
+
+def _settings(saved: dict[str, Any]) -> dict[str, Any]:
     """What must not change between a run and its way back, as plain values."""
-    saved = sim.checkpoint()
-    left_out = ("q", "v", "effort", "time", "steps_done", "energy_debt", "substep")
-    return {name: _plain(value) for name, value in saved.items() if name not in left_out}
+    return {name: _plain(value) for name, value in saved.items() if name not in (*COURSE, "effort")}
 
 
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _state_of(course: dict[str, Any]) -> State:
+    return State(np.array(course["q"]), np.array(course["v"]))
 
 
 def _copied(state: State) -> State:

@@ -10,12 +10,23 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
-from linkwork.derivatives.arrays import CHAIN_COLUMNS, SWEEP_COLUMNS, Adjoint, Primal, Tangent
+from linkwork.derivatives.arrays import (
+    CHAIN_COLUMNS,
+    COLUMN_COLUMNS,
+    SWEEP_COLUMNS,
+    WORLD_COLUMNS,
+    Adjoint,
+    Dense,
+    Primal,
+    Tangent,
+)
 from linkwork.derivatives.inputs import DOF_COLUMNS, dof_rows
+from linkwork.derivatives.many_sides import ROW
 from linkwork.dynamics import aba, rnea
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.model import Model
+from linkwork.spatial.simd import LANES
 
 FloatArray = NDArray[np.float64]
 
@@ -49,6 +60,18 @@ class Workspace:
         if wrenches.size or self.primal.wrenches.size:
             self.primal = self.primal._replace(wrenches=wrenches.copy())
             _point(self.primal_table, Primal, "wrenches", self.primal.wrenches)
+
+    def dense_table(self, model: Model) -> NDArray[np.int64]:
+        """Table for full matrices; the first three of its arrays are yet to be pointed to."""
+        if self.dense is None:
+            n, nv = model.n_bodies, model.nv
+            q, v, drive = (np.empty(nv**2) for _ in range(3))
+            bundle = Dense(
+                q, v, drive, np.empty((n, WORLD_COLUMNS)), np.empty((nv, COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
+                np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
+            )  # fmt: skip
+            self.dense = bundle, describe(bundle)
+        return self.dense[1]
 
     def outputs(self, model: Model, asked: frozenset[str], drive: str) -> tuple[Any, FloatArray, dict[str, FloatArray]]:
         """Table for an adjoint sweep with fresh outputs, all in one piece of memory; that piece; the gradients by name.

@@ -8,7 +8,7 @@ spring adds K (target - point) to f. With weights W on F, c = W_v + W_ω x r and
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +19,40 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET, LOAD_STIFFNESS = 0, 3, 6, 9, 12  # columns of a simulation's loads
 
 
-class WorldLoads:
-    """The loads of a simulation. loads: as it lists them; saved: its checkpoint."""
+class LoadGradients(NamedTuple):
+    """Of a number with respect to loads held by the world, one row each: forces, torques and targets of springs in the
+    axes of the world (m, 3), stiffness of springs (m,)."""
 
-    def __init__(self, model: Model, loads: Any, saved: dict[str, Any]):
-        self.model = model
-        self.fixed = np.zeros((model.n_bodies, 6)) if any(load.is_fixed for load in loads) else None
+    force: FloatArray
+    torque: FloatArray
+    target: FloatArray
+    stiffness: FloatArray
+
+
+class WorldLoads:
+    """Loads on a model. fixed: in the bodies, (n, 6) or None; body (m,), table (m, 16): of those held by the world."""
+
+    def __init__(self, model: Model, fixed: FloatArray | None, body: IntArray, table: FloatArray):
+        self.model, self.fixed, self.body, self.table = model, fixed, body, table
+        self.count = body.size
+
+    @classmethod
+    def of_simulation(cls, model: Model, loads: Any, saved: dict[str, Any]) -> WorldLoads:
+        """loads: as a simulation lists them; saved: its checkpoint."""
+        fixed = np.zeros((model.n_bodies, 6)) if any(load.is_fixed for load in loads) else None
         for load in loads:
-            if load.is_fixed and self.fixed is not None:
-                np.add.at(self.fixed, load.bodies, load.wrenches)
+            if load.is_fixed and fixed is not None:
+                np.add.at(fixed, load.bodies, load.wrenches)
         held = [load for load in loads if not load.is_fixed]
-        self.body = np.concatenate([load.bodies for load in held]) if held else np.zeros(0, dtype=np.int64)
+        body = np.concatenate([load.bodies for load in held]) if held else np.zeros(0, dtype=np.int64)
         rows = np.concatenate([load.rows for load in held]) if held else np.zeros(0, dtype=np.int64)
-        self.table = np.asarray(saved["load_table"], dtype=float)[rows] if held else np.zeros((0, 16))
-        self.count = self.body.size
+        table = np.asarray(saved["load_table"], dtype=float)[rows] if held else np.zeros((0, 16))
+        return cls(model, fixed, body, table)
 
     def _columns(self, first: int, last: int | None = None) -> FloatArray:
         return self.table[:, first : first + 3 if last is None else last]
@@ -71,3 +87,14 @@ class WorldLoads:
         np.add.at(G, self.body, np.hstack([turning, -K * c]))
         by_q, _ = Moving(self.model, state).back(G, None)
         return by_q
+
+    def own(self, state: State, weights: FloatArray) -> LoadGradients:
+        """Gradients of weights · wrenches with respect to the loads themselves."""
+        T = body_poses(self.model, state)[self.body]
+        R, at, W = T[:, :3, :3], self._columns(LOAD_AT), weights[self.body]
+        point = np.einsum("nij,nj->ni", R, at) + T[:, :3, 3]
+        force = np.einsum("nij,nj->ni", R, W[:, 3:] + np.cross(W[:, :3], at))
+        torque = np.einsum("nij,nj->ni", R, W[:, :3])
+        stretch = self._columns(LOAD_TARGET) - point
+        stiffness = self.table[:, LOAD_STIFFNESS]
+        return LoadGradients(force, torque, stiffness[:, None] * force, np.sum(stretch * force, axis=1))

@@ -17,8 +17,8 @@ from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
 from linkwork.simulation.integrators import euler
-from linkwork.simulation.loaded import Loaded
 from linkwork.simulation.moving import OK, OVERFLOW
+from linkwork.simulation.view import View
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6
 from linkwork.spatial.vectors import ZERO6, add6, cross_motion, scale6, sub6, twist_to_child
@@ -64,19 +64,20 @@ class ImplicitEuler:
         self._motion, self._pushes = np.zeros((model.n_bodies, 12)), np.zeros((model.n_bodies, 6))
         self._bodies, self._S = np.arange(model.n_bodies), np.zeros((model.nv, 6))
 
-    def step(self, q: FloatArray, v: FloatArray, h: float, loads: Loaded, laws: FloatArray) -> int:
+    def step(self, q: FloatArray, v: FloatArray, h: float, acting: View, laws: FloatArray) -> int:
         """Moves q and v on by h [s], or leaves them; OK, OVERFLOW, or a body whose joint has a zero pivot.
 
+        acting: loads on bodies and efforts on joints.
         laws (nv, 3): effort of each motor at (q, v), its stiffness and its damping, within its limits.
         """
         arrays = self.model.arrays
-        table = loads._loads
-        effort, diagonal = self._joint_forces(v, h, loads, laws)
-        acting = Acting(effort, table.wrench, table.table[: table.count], table.body[: table.count])
+        table = acting.loads
+        effort, diagonal = self._joint_forces(v, h, acting.joints.effort, laws)
+        loads = Acting(effort, table.wrench, table.table[: table.count], table.body[: table.count])
         place_bodies(arrays, q, self._work.still, self._place)
-        unbalanced_efforts(arrays, acting, self._place, self._work, self._r)
+        unbalanced_efforts(arrays, loads, self._place, self._work, self._r)
         _, _, singular = eliminate_leaf_to_root(
-            arrays, acting, self._place, self._work, 0.0, 1.0 / (h * h), 0.0, diagonal
+            arrays, loads, self._place, self._work, 0.0, 1.0 / (h * h), 0.0, diagonal
         )
         if singular >= 0:
             return int(singular)
@@ -89,7 +90,9 @@ class ImplicitEuler:
         v[:] = self._x / h
         return OK
 
-    def _joint_forces(self, v: FloatArray, h: float, loads: Loaded, laws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _joint_forces(
+        self, v: FloatArray, h: float, given: FloatArray, laws: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Efforts at q, and what dampers and motors add to the diagonal: they are taken where the step ends."""
         pull, stiffness, damping = laws.T
-        return loads._effort + pull + damping * v, (self.model.arrays.dof[:, DAMPING] + damping) / h + stiffness
+        return given + pull + damping * v, (self.model.arrays.dof[:, DAMPING] + damping) / h + stiffness

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.checks import shown
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 
@@ -46,8 +47,8 @@ class Reader:
         else:
             try:
                 host = np.asarray(value, dtype=self.dtype)
-            except (TypeError, ValueError):
-                raise StateError(f"{what} must be an array of numbers, not {value!r}.") from None
+            except (TypeError, ValueError, OverflowError):
+                raise StateError(f"{what} must be an array of numbers, not {shown(value)}.") from None
             return self.backend.upload(host)
         if array.dtype != self.dtype:
             raise StateError(

@@ -12,10 +12,11 @@ from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.turns import TakesTurns
-from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure, refuse_loops
+from linkwork.dynamics.inputs import refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.gpu.arrays import Reader, like
 from linkwork.gpu.cuda import CudaBackend
+from linkwork.gpu.failures import failure_of
 from linkwork.gpu.schedule import SCHEDULES, choose_schedule, choose_threads, first_singular
 from linkwork.gpu.source import REAL
 from linkwork.gpu.tables import body_tables, depth_tables, slot_tables
@@ -99,6 +100,7 @@ class DeviceModel(TakesTurns):
         self._work: Workspace | None = None
         self._simulated: Workspace | None = None
         self._last: Workspace | None = None
+        self._last_call = ""  # its name
 
     # --------------------------------------------------------------------------------------------------------- dynamics
 
@@ -119,8 +121,8 @@ class DeviceModel(TakesTurns):
         for each.
         inertias: of each sample, (batch, n, 10): mass [kg], mass times centre [kg·m], moments about the body origin [kg·m²]
         xx xy xz yy yz zz; those of the model by default.
-        check: waits for the result and raises StateError where a joint could not be solved; otherwise the answer holds NaN
-        or infinity there, and `check()` says so when asked.
+        check: waits for the result and raises StateError where a joint could not be solved or a number is not finite;
+        otherwise the answer holds NaN or infinity there, and `check()` says so when asked.
         """
         work, out = self._load(q, v, effort, wrenches, gravity, inertias)
         self._run(work, "forward", lambda sweeps, schedule: self._forward(work, sweeps, schedule))
@@ -206,10 +208,15 @@ class DeviceModel(TakesTurns):
         return self._present("v")
 
     def check(self) -> None:
-        """Waits for the last call and raises StateError if a joint could not be solved in it (or in a step since then)."""
-        body = self.failed_body()
-        if body >= 0:
-            raise explain_failure(self.model, "gpu", body, {}, NO_WRENCHES)
+        """Waits for the last call and raises StateError if a joint could not be solved in it (or in a step since then),
+
+        or where a number of its result is not finite: the message names the sample, the joint and why.
+        """
+        if self._last is None or not self.model.n_bodies:
+            return
+        failure = failure_of(self.model, self._last_call, self.failed_body(), self._last)
+        if failure is not None:
+            raise failure
 
     def failed_body(self) -> int:
         """The body whose joint could not be solved in the last call, or -1; waits for it."""
@@ -317,7 +324,7 @@ class DeviceModel(TakesTurns):
         times: int = 1,
     ) -> None:
         """Does `act` on a workspace, `times` over: launch by launch at first, then as a recorded graph."""
-        self._last = work
+        self._last, self._last_call = work, name
         if not self.model.n_bodies:
             return
         chosen = schedule or self._schedule(work.batch)

@@ -51,7 +51,7 @@ class Constraints:
 
     def __init__(self, sim: LinkageSimulation, source: Source):
         self._source = source
-        self._touching = getattr(sim, "_touching", None)
+        self._touching = sim.view.contact
         self._model = sim.model
         self._loops: LoopPlan | None = loop_plan(sim.model) if sim.model.loops else None
 

@@ -101,7 +101,8 @@ class TreeSource(PathSource):
 
     def __init__(self, sim: AdaptiveDynamics | QuasiStatics):
         self._sim = sim
-        plan, mechanism, c = sim._plan, sim._mechanism, sim._coefficients
+        tree = sim.view.tree
+        plan, mechanism, c = tree.plan, tree.mechanism, tree.coefficients
         super().__init__(
             sim.model,
             path_data(
@@ -120,18 +121,19 @@ class TreeSource(PathSource):
         return self._sim.state
 
     def refresh(self) -> None:
-        self._sim._bring_up_to_date()
+        self._sim.view.refresh()
 
     def leaf_of(self, bodies: IntArray) -> IntArray:
-        return self._sim._plan.leaf[bodies]
+        return np.asarray(self._sim.view.tree.plan.leaf[bodies])
 
     def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        leaf, run = self._sim._plan.leaf[bodies], self._sim._run
+        tree = self._sim.view.tree
+        leaf, run = tree.plan.leaf[bodies], tree.run
         pose[:] = run.world[leaf]
         twist[:] = run.twist[leaf] if run.twist.size else 0.0
 
     def contained_forces(self) -> tuple[IntArray, FloatArray]:
-        run, first = self._sim._run, 2 * len(self._sim.model.loops)  # behind those of loops
+        run, first = self._sim.view.tree.run, 2 * len(self._sim.model.loops)  # behind those of loops
         used = first + np.flatnonzero(run.loop_body[first:] >= 0)
         return run.loop_body[used], run.loop_wrench[used]
 
@@ -149,10 +151,11 @@ class FullSource(PathSource):
         return self._sim.state
 
     def refresh(self) -> None:
-        sim, moving = self._sim, self._sim._moving
-        sim._refresh()  # a field acts where the bodies are now
-        all_wrenches(sim._table, self._wrenches)
-        all_efforts(sim._table, self._effort)
+        sim, view = self._sim, self._sim.view
+        view.refresh()  # a field acts where the bodies are now
+        moving = view.moving
+        all_wrenches(view.table, self._wrenches)
+        all_efforts(view.table, self._effort)
         self._solver.prepare(moving.q, moving.v, self._effort, self._wrenches)
         bad = self._solver.assemble()
         if bad >= 0:
@@ -162,7 +165,7 @@ class FullSource(PathSource):
         return self._solver.assembly.leaf[bodies]
 
     def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        moving = self._sim._moving
+        moving = self._sim.view.moving
         if self._sim.algorithm == "aba":
             pose[:] = moving.world[bodies]
             twist[:] = moving.work[bodies, TWIST : TWIST + 6]

@@ -14,7 +14,7 @@ from linkwork.model.layout import DOF, PARENT, V
 if TYPE_CHECKING:
     from linkwork.haptics.sources import Source
     from linkwork.model.model import Model
-    from linkwork.simulation.touching.front import Touching
+    from linkwork.simulation.touching.front import ContactState
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -44,7 +44,7 @@ def no_rows() -> Rows:
     return Rows(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, 6)), np.zeros(0), none, np.zeros((0, 6)))
 
 
-def rows_of_touching(model: Model, touching: Touching, source: Source) -> Rows:
+def rows_of_touching(model: Model, touching: ContactState, source: Source) -> Rows:
     """Of the contacts that pressed and the limits that held in the last step."""
     from linkwork.simulation.touching.arrays import STEP
 
@@ -54,7 +54,7 @@ def rows_of_touching(model: Model, touching: Touching, source: Source) -> Rows:
     return rows_of_contacts(touching, source, h).joined(rows_of_limits(model, touching, source, h))
 
 
-def rows_of_contacts(touching: Touching, source: Source, h: float) -> Rows:
+def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
     from linkwork.contact import contact_list as cl
     from linkwork.contact.solver.problem import STICK
 
@@ -107,7 +107,7 @@ def _tangents(normal: FloatArray) -> FloatArray:
     return np.array([first, np.cross(normal, first)])
 
 
-def rows_of_limits(model: Model, touching: Touching, source: Source, h: float) -> Rows:
+def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
     held = touching.touch.held
     places, sides = np.nonzero(held > 0.0)

@@ -9,10 +9,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import shown
+from linkwork.errors import ModelError
 from linkwork.model.inertia import NEGATIVE_TOLERANCE, SHORTEST, TOO_LARGE, TRIANGLE_TOLERANCE, Inertia
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Shape
-from linkwork.spatial.pose import Pose
+from linkwork.spatial.pose import Pose, vector3
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -69,8 +71,12 @@ def parent_faults(bodies: list[Body], parent: list[int]) -> list[str]:
 
 def value_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
     faults: list[str] = []
-    if not np.isfinite(linkage.gravity).all():
-        faults.append(f"gravity is {linkage.gravity}; it must be three finite numbers [m/s²]")
+    try:
+        gravity = vector3(linkage.gravity, "gravity")  # it may have been set since
+    except ModelError:
+        gravity = (math.nan,) * 3
+    if not np.isfinite(gravity).all():
+        faults.append(f"gravity is {shown(linkage.gravity)}; it must be three finite numbers [m/s²]")
     seen: dict[int, list[str]] = {}  # joints shared by many bodies are checked once
     for body in bodies:
         found = seen.get(id(body.joint))

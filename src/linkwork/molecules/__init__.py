@@ -70,6 +70,8 @@ def load(
     force_field: str | Sequence[str] = "amber14",
     omega: bool = False,
     hydrogens: bool = False,
+    drop: str | Iterable[str] = (),
+    replace: str | Iterable[str] = (),
 ) -> Molecule:
     """A molecule from a PDB or mmCIF file (also .gz).
 
@@ -78,10 +80,12 @@ def load(
     waters, ions: kept or dropped; ligands without parameters are dropped. ph: decides on hydrogens.
     gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
     omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
+    drop: names of residues to leave out ("SAH"). replace: names of modified residues ("PTR") that become standard ones;
+    those that lose no atom by it (MSE) do so anyway.
     Every change is listed in the molecule's `report`.
     """
     from linkwork.molecules.forces.force_fields import load_force_field
-    from linkwork.molecules.structure import completing, reading
+    from linkwork.molecules.structure import choosing, completing, reading
     from linkwork.molecules.structure.atoms import table_from_topology
 
     path = checks.path_of(path, "path")
@@ -93,14 +97,19 @@ def load(
     force_field = checks.force_field_of(force_field)
     wanted = None if chains is None else checks.chain_names(chains)
     span = None if residues is None else checks.residue_range(residues)
+    unwanted, replaced = checks.words(drop, "drop"), checks.words(replace, "replace")
     report = PreparationReport(str(path))
     fixing = extras.need("pdbfixer.pdbfixer", "reading a structure")
     known = {*load_force_field(force_field)._templates, *fixing.proteinResidues}
     structure = reading.read_structure(path, model, report)
-    reading.choose_chains(structure, wanted, str(path))
-    reading.choose_residues(structure, span, str(path))
-    reading.choose_locations(structure, report)
-    pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, report)
+    choosing.choose_chains(structure, wanted, str(path))
+    choosing.choose_residues(structure, span, str(path))
+    if unwanted:
+        choosing.drop_residues(structure, unwanted, report)
+    choosing.choose_alternatives(structure, report)
+    choosing.choose_locations(structure, report)
+    pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, replaced, report)
+    choosing.note_cut_links(structure, pieces, report)
     clashes = reading.clash_faults(pieces)
     if clashes:
         raise FormatError(f"{path}: {len(clashes)} clash{'es' if len(clashes) > 1 else ''}", clashes)

@@ -24,9 +24,9 @@ from linkwork.molecules.checks import optional_word, residue_range, several, wor
 from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
 from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
-from linkwork.molecules.structure.atoms import AtomTable, Residue
+from linkwork.molecules.structure.atoms import SULFUR, AtomTable, Residue
 from linkwork.molecules.structure.report import PreparationReport
-from linkwork.molecules.torsions.bond_graph import Bond, disulfides, turning_bonds
+from linkwork.molecules.torsions.bond_graph import Bond, disulfides, ring_closures, turning_bonds
 from linkwork.molecules.torsions.names import torsion_atoms
 from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 
@@ -80,14 +80,13 @@ class Molecule:
         self.atoms, self.topology, self.report, self.name = atoms, topology, report, name
         self.force_field, self.system = force_field, system
         self.reference = x
-        cut = disulfides(atoms)
+        cut = (*disulfides(atoms), *ring_closures(atoms))
         if turning is None:
             turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
         self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name)
         for a, b in cut:
-            report.note(
-                "cut", "", f"disulfide {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field"
-            )
+            what = "disulfide" if atoms.elements[a] == SULFUR else "bond that closes the chain,"
+            report.note("cut", "", f"{what} {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field")
         for body in self.tree.straight:
             report.note(
                 "thin", "", f"'{self.model.body_names[body]}' is straight: it got a little inertia about its line"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
@@ -25,7 +26,8 @@ FloatArray = NDArray[np.float64]
 STYLES = ("cartoon", "stick")
 RANGES = {".pdb": (-99.9, 999.9)}  # [nm] what coordinates a file can hold: eight characters of Å in a PDB file
 OTHER_RANGE = (-1e6, 1e6)  # [nm] single precision, and integers of 1e-3 nm in XTC
-EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD and XTC know one spacing
+EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD files know one spacing
+XTC_MAGIC, XTC_FEW = 1995, 9  # what a frame begins with; atoms up to which coordinates are not packed
 
 
 def write_states(molecule: Molecule, path: str | Path, states: Any, times: ArrayLike | None) -> None:
@@ -37,10 +39,9 @@ def write_states(molecule: Molecule, path: str | Path, states: Any, times: Array
         raise StateError(f"'{file.name}' ends in '{file.suffix}'; molecules are written as {', '.join(writers)}.")
     if molecule.topology is None:
         raise StateError(f"molecule '{molecule.name}' has no topology to write.")
-    spacing = _spacing(when)
     for state in frames:  # all of them before the file is begun
         _refuse_far_atoms(molecule, molecule.positions(state), file.suffix.lower())
-    writer(molecule, file, (molecule.positions(state) for state in frames), spacing)
+    writer(molecule, file, (molecule.positions(state) for state in frames), when)
 
 
 def _refuse_far_atoms(molecule: Molecule, positions: FloatArray, suffix: str) -> None:
@@ -79,27 +80,50 @@ def _spacing(times: FloatArray) -> float:
         return 1.0
     steps = np.diff(times)
     if not (steps > 0.0).all() or np.ptp(steps) > EVEN * steps.mean() * len(steps):
-        raise StateError("frames of a trajectory are evenly spaced in time; these are not. Choose every k-th frame.")
+        raise StateError(
+            "frames of a DCD trajectory are evenly spaced in time; these are not. Choose every k-th frame, or write XTC."
+        )
     return float(steps.mean())
 
 
-def _write_dcd(molecule: Molecule, file: Path, frames: Iterable[FloatArray], spacing: float) -> None:
+def _write_dcd(molecule: Molecule, file: Path, frames: Iterable[FloatArray], times: FloatArray) -> None:
     app, unit = extras.app("writing DCD"), extras.need("openmm.unit", "writing DCD")
+    spacing = _spacing(times)
     with file.open("wb") as stream:
-        dcd = app.DCDFile(stream, molecule.topology, spacing * unit.picosecond)
+        dcd = app.DCDFile(stream, molecule.topology, spacing * unit.picosecond, round(times[0] / spacing))
         for positions in frames:
             dcd.writeModel(positions * unit.nanometer)
 
 
-def _write_xtc(molecule: Molecule, file: Path, frames: Iterable[FloatArray], spacing: float) -> None:
+def _write_xtc(molecule: Molecule, file: Path, frames: Iterable[FloatArray], times: FloatArray) -> None:
     app, unit = extras.app("writing XTC"), extras.need("openmm.unit", "writing XTC")
+    if not (np.diff(times) > 0.0).all():
+        raise StateError("times of a trajectory grow from frame to frame; these do not.")
     file.unlink(missing_ok=True)
-    xtc = app.XTCFile(str(file), molecule.topology, spacing * unit.picosecond)
+    xtc = app.XTCFile(str(file), molecule.topology, 1.0 * unit.picosecond)
     for positions in frames:
         xtc.writeModel(positions * unit.nanometer)
+    _set_xtc_times(file, times)
 
 
-def _write_models(molecule: Molecule, file: Path, frames: Iterable[FloatArray], spacing: float) -> None:
+def _set_xtc_times(file: Path, times: FloatArray) -> None:
+    """Writes the time [ps] of each frame into its header: OpenMM's writer knows even spacing from zero alone."""
+    with file.open("r+b") as stream:
+        for time in times:
+            start = stream.tell()
+            magic, atoms = struct.unpack(">ii", stream.read(8))
+            if magic != XTC_MAGIC:
+                raise StateError(f"'{file.name}': OpenMM wrote frames of an unknown kind ({magic}); use .dcd instead.")
+            stream.seek(start + 12)
+            stream.write(struct.pack(">f", time))
+            size = start + 56 + 12 * atoms  # header, box, number of atoms, coordinates
+            if atoms > XTC_FEW:  # precision, range, and a packed block of its own length, in fours of bytes
+                stream.seek(start + 88)
+                size = start + 92 + -(-struct.unpack(">i", stream.read(4))[0] // 4) * 4
+            stream.seek(size)
+
+
+def _write_models(molecule: Molecule, file: Path, frames: Iterable[FloatArray], times: FloatArray) -> None:
     app = extras.app("writing a structure")
     with file.open("w", encoding="utf-8") as stream:
         _stream_models(molecule, app.PDBFile if file.suffix.lower() == ".pdb" else app.PDBxFile, stream, list(frames))

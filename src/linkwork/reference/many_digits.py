@@ -1,4 +1,4 @@
-"""Accelerations of a linkage at rest in sixty decimal digits: composite rigid bodies and Cholesky, in decimal numbers.
+"""Accelerations of a linkage in sixty decimal digits: composite rigid bodies and Cholesky, in decimal numbers.
 
 For judging how many digits fast algorithms have left. Every number of a model and of its coordinates is taken as it stands,
 so nothing is lost between a model and its answer but 60 - log10(condition) digits. O(n · depth + nv³); some 10 ms for 20
@@ -35,12 +35,23 @@ def accelerations_at_rest(
 
     q (nq,); effort (nv,) [N·m or N]; wrenches (n, 6) [n; f], in the bodies' frames.
     """
+    return accelerations(model, q, np.zeros(model.nv), effort, wrenches)
+
+
+def accelerations(
+    model: Model,
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+    effort: NDArray[np.float64],
+    wrenches: NDArray[np.float64],
+) -> Exact:
+    """The same in motion: v (nv,) [rad/s or m/s]. Dampers act."""
     # Decimal's default range would do; traps for inexact numbers are off by default.
     with localcontext(Context(prec=DIGITS)):
-        return _solved(model, exact(q), exact(effort), exact(wrenches))
+        return _solved(model, exact(q), exact(v), exact(effort), exact(wrenches))
 
 
-def _solved(model: Model, q: Exact, effort: Exact, wrenches: Exact) -> Exact:
+def _solved(model: Model, q: Exact, v: Exact, effort: Exact, wrenches: Exact) -> Exact:
     tree, body, screws, dof, rest, gravity = model.arrays
     n = model.n_bodies
     springs, rests, table = exact(dof[:, layout.STIFFNESS]), exact(rest), exact(screws)
@@ -48,20 +59,26 @@ def _solved(model: Model, q: Exact, effort: Exact, wrenches: Exact) -> Exact:
     S: list[Exact] = []
     inertia: list[Exact] = []
     force: list[Exact] = []
+    velocity: list[Exact] = []
     acceleration: list[Exact] = []
-    lift = exact(np.concatenate([np.zeros(3), -gravity]))
+    lift, still = exact(np.concatenate([np.zeros(3), -gravity])), exact(np.zeros(6))
     for i in range(n):
-        R, p, columns = _joint(tree[i], exact(body[i]), table, q)
-        zero = exact(body[i, layout.ROTATION : layout.ROTATION + 9]).reshape(3, 3)
-        R, p = zero.dot(R), zero.dot(p) + exact(body[i, layout.POSITION : layout.POSITION + 3])
-        X.append(_motion_matrix(R, p))
-        S.append(columns)
-        inertia.append(_rigid_matrix(exact(body[i, layout.INERTIA : layout.INERTIA + 10])))
         parent = tree[i, layout.PARENT]
-        acceleration.append(X[i].dot(acceleration[parent] if parent >= 0 else lift))
-        force.append(inertia[i].dot(acceleration[i]) - wrenches[i])
+        row = exact(body[i])
+        zero = _motion_matrix(
+            row[layout.ROTATION : layout.ROTATION + 9].reshape(3, 3), row[layout.POSITION : layout.POSITION + 3]
+        )
+        carried = zero.dot(velocity[parent] if parent >= 0 else still)
+        own, columns, moved, bias = _joint(tree[i], row, table, q, v, carried)
+        X.append(own.dot(zero))
+        S.append(columns)
+        velocity.append(moved)
+        inertia.append(_rigid_matrix(exact(body[i, layout.INERTIA : layout.INERTIA + 10])))
+        acceleration.append(X[i].dot(acceleration[parent] if parent >= 0 else lift) + bias)
+        momentum = inertia[i].dot(moved)
+        force.append(inertia[i].dot(acceleration[i]) + _cross_force(moved, momentum) - wrenches[i])
     M = exact(np.zeros((model.nv, model.nv)))
-    left = effort.copy()
+    left = effort - exact(dof[:, layout.DAMPING]) * v
     for i in range(n - 1, -1, -1):
         rows = _rows(tree[i])
         left[rows] = left[rows] - S[i].T.dot(force[i])
@@ -96,30 +113,52 @@ def _add_springs(row: NDArray[np.int64], stiffness: Exact, rest: Exact, q: Exact
             left[j + d] -= stiffness[j + d] * (q[k + d] - rest[k + d])
 
 
-def _joint(row: NDArray[np.int64], body: Exact, screws: Exact, q: Exact) -> tuple[Exact, Exact, Exact]:
-    """Pose in the zero frame and motion subspace (6, freedoms) of a joint."""
-    kind, k = row[layout.KIND], int(row[layout.Q])
+def _joint(
+    row: NDArray[np.int64], body: Exact, screws: Exact, q: Exact, v: Exact, carried: Exact
+) -> tuple[Exact, Exact, Exact, Exact]:
+    """Of a joint: X from its zero frame, motion subspace (6, freedoms), twist behind it, and c of a = X a + S q̈ + c.
+
+    carried: twist of the zero frame. A joint of several screws is a row of joints with nothing between them.
+    """
+    kind, k, rates = row[layout.KIND], int(row[layout.Q]), v[_rows(row)]
     one, none = exact(np.eye(3)), exact(np.zeros(3))
-    if kind == layout.FIXED:
-        return one, none, exact(np.zeros((6, 0)))
-    if kind == layout.FREE:
-        return _quaternion_matrix(q[k + 3 : k + 7]), q[k : k + 3], exact(np.eye(6))
-    if kind == layout.SPHERICAL:
-        R, c = _quaternion_matrix(q[k : k + 4]), body[layout.CENTER : layout.CENTER + 3]
-        return R, c - R.dot(c), np.vstack([one, _hat(c)])
+    if kind in (layout.FIXED, layout.FREE, layout.SPHERICAL):
+        if kind == layout.FIXED:
+            R, p, columns = one, none, exact(np.zeros((6, 0)))
+        elif kind == layout.FREE:
+            R, p, columns = _quaternion_matrix(q[k + 3 : k + 7]), q[k : k + 3], exact(np.eye(6))
+        else:
+            R, c = _quaternion_matrix(q[k : k + 4]), body[layout.CENTER : layout.CENTER + 3]
+            p, columns = c - R.dot(c), np.vstack([one, _hat(c)])
+        X = _motion_matrix(R, p)
+        own = columns.dot(rates) if rates.size else exact(np.zeros(6))
+        twist = X.dot(carried) + own
+        return X, columns, twist, _cross_motion(twist, own)
     if kind == layout.HELICAL:
         parts = [body[layout.AXIS : layout.AXIS + 9]]
     else:
         parts = list(screws[row[layout.SCREW] : row[layout.SCREW] + row[layout.DOF]])
-    R, p, columns = one, none, exact(np.zeros((6, 0)))
+    X, columns, twist, bias = exact(np.eye(6)), exact(np.zeros((6, 0))), carried, exact(np.zeros(6))
     for d, screw in enumerate(parts):
         axis, slide, center = screw[:3], screw[3:6], screw[6:9]
-        Rs = _rotation_about(axis, q[k + d])
-        ps = center - Rs.dot(center) + q[k + d] * slide
-        s = np.concatenate([axis, slide + _hat(center).dot(axis)])[:, None]
-        columns = np.hstack([_motion_matrix(Rs, ps).dot(columns), s])
-        R, p = R.dot(Rs), R.dot(ps) + p
-    return R, p, columns
+        R = _rotation_about(axis, q[k + d])
+        Xs = _motion_matrix(R, center - R.dot(center) + q[k + d] * slide)
+        s = np.concatenate([axis, slide + _hat(center).dot(axis)])
+        columns = np.hstack([Xs.dot(columns), s[:, None]])
+        twist = Xs.dot(twist) + s * rates[d]
+        bias = Xs.dot(bias) + _cross_motion(twist, s * rates[d])
+        X = Xs.dot(X)
+    return X, columns, twist, bias
+
+
+def _cross_motion(V: Exact, m: Exact) -> Exact:
+    """V x m of two twists [ω; v]."""
+    return np.concatenate([_hat(V[:3]).dot(m[:3]), _hat(V[:3]).dot(m[3:]) + _hat(V[3:]).dot(m[:3])])
+
+
+def _cross_force(V: Exact, f: Exact) -> Exact:
+    """V x* f of a twist and a wrench [n; f]."""
+    return np.concatenate([_hat(V[:3]).dot(f[:3]) + _hat(V[3:]).dot(f[3:]), _hat(V[:3]).dot(f[3:])])
 
 
 def _hat(p: Exact) -> Exact:

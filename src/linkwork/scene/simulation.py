@@ -68,8 +68,6 @@ class _Targets:
         joints = [motor.joint for motor, signal in parts if signal is not None]
         rows = [np.arange(sim.model.nv)[sim.model.v_slice(joint)] for joint in joints]
         self._rows = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        bodies = np.array([sim.model.joint(joint) for joint in joints], dtype=np.int64)
-        self._bodies = np.repeat(bodies, [len(r) for r in rows])  # of each row
 
     def set(self, sim: Any, t: float) -> None:
         """Sets all targets of `sim`, a simulation of the same model, to their values at the time t [s].
@@ -77,11 +75,7 @@ class _Targets:
         Joints whose target stays where it is are left alone: what has not changed need not be computed anew.
         """
         if self._rows.size:
-            values = self._values(t)
-            changed = np.flatnonzero(sim._motor[self._rows, self._column] != values)
-            if changed.size:
-                sim._motor[self._rows[changed], self._column] = values[changed]
-                sim._joints_changed(np.unique(self._bodies[changed]))
+            sim.view.joints.set_targets(self._rows, self._column, self._values(t))
 
 
 class SceneSimulation(Runnable):

@@ -1,7 +1,8 @@
-"""What all simulations of a linkage have in common, besides what acts on it: another state, efforts, checkpoints.
+"""What all simulations of a linkage have in common, besides what acts on it: time, runs, states, checkpoints, copies.
 
-A simulation says in a few declarations what it must remember (`_SETTINGS`, `_COUNTERS`, `_kept`), and what it does when
-something that acts on it changes (`_loads_changed`, `_joint_changed`).
+A simulation is made of parts (`simulation.parts`), which know what must be saved of them and how that is checked. It says
+in two declarations which plain values belong to a checkpoint (`_SETTINGS`, `_COUNTERS`), and what it does when something
+that acts on it changes (`_loads_changed`, `_joints_changed`).
 """
 
 from __future__ import annotations
@@ -9,33 +10,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.checks import flag, shown
+from linkwork.core.arrays import FloatArray
+from linkwork.core.checks import flag
 from linkwork.core.describe import html_table
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_state
-from linkwork.errors import LinkworkError, StateError
+from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation import copying
 from linkwork.simulation.constraints import refuse_open_loops
-from linkwork.simulation.copying import Copied
-from linkwork.simulation.loaded import FloatArray, Loaded
+from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.parts.part import Part, check, refuse_other_kind
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
 
 MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
-LARGEST_COUNT = 2**62  # steps and seconds beyond this are none
 
 
-def _other(name: str) -> str:
-    """How a setting is called that is not the same: "another measure", "other weights"."""
-    word = name.lstrip("_")
-    return f"other {word}" if word.endswith("s") else f"another {word}"
-
-
-class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
+class LinkageSimulation(Loaded, TakesTurns):
     """A linkage on which loads, efforts and motors act, at some time after so many steps.
 
     Threads may share one: calls wait for each other, and `run` lets others in between two pieces of steps.
@@ -46,6 +41,16 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
     _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    run = Runnable.run
+    __copy__, __deepcopy__, __reduce_ex__ = copying.refuse_to_share, copying.copied, copying.pickled
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Remembers the arguments after model and state, for copies."""
+        sim = super().__new__(cls)
+        sim._made_with = args[2:], {key: value for key, value in options.items() if key not in ("model", "state")}
+        return sim
 
     def __init__(self, model: Model, state: State):
         """state: that it begins with, for `reset`."""
@@ -53,20 +58,28 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
         self._first_state = State(np.array(state.q), np.array(state.v))
         self.time = 0.0
         self.steps_done = 0
-        self._acted_at = -1  # steps done at the step whose efforts on joints were noted; -1: none
 
     # ------------------------------------------------------------------------------------------- what a simulation provides
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
-        """Arrays that a checkpoint holds, and a restored one is written into."""
+    @property
+    def state(self) -> State:
+        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
         raise NotImplementedError
 
-    def _about_to_be_kept(self) -> None:
-        """Brings the arrays of `_kept` up to date."""
-
-    def _restored(self, saved: dict[str, Any]) -> None:
-        """All that is kept was written; what follows from it is to be formed again."""
+    def advance(self, h: float, n: int = 1) -> None:
+        """n steps of h seconds, without a report."""
         raise NotImplementedError
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        """What it is made of, in the order in which a checkpoint is restored."""
+        return self._loads, self._joints
+
+    def _about_to_be_saved(self) -> None:
+        """Brings what parts save up to date."""
+
+    def _restored(self) -> None:
+        """All parts were restored; what follows from several of them is to be formed again."""
 
     # ------------------------------------------------------------------------------------------------------ what it is
 
@@ -94,7 +107,7 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
         rows: list[tuple[str, object]] = [
             ("model", repr(self.model)),
             ("time", f"{self.time:g} s after {self.steps_done:,} steps"),
-            ("loads", f"{len(self.loads)} on bodies, {len(self._driven)} motors"),
+            ("loads", f"{len(self.loads)} on bodies, {len(self._joints.driven)} motors"),
             *((name.replace("_", " "), value) for name, value in chosen.items()),
         ]
         return html_table(type(self).__name__, rows, "lw.view(sim) runs it in 3-D")
@@ -110,7 +123,6 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
         q, v = as_state(self.model, state)
         self._refuse_state(q, v)
         self._begin_at(np.array(q), np.array(v))
-        self._acted_at = -1
 
     def reset(self, clear: bool = False) -> None:
         """Goes back to the state it was made with, at time 0; loads, efforts, motors and pins stay, or with `clear` go.
@@ -120,16 +132,14 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
         """
         if flag(clear, "clear"):
             self._clear_everything()
-        self._forget_outside()
+        self._forget_forces()
         self._begin_at(*(array.copy() for array in self._first_state))
-        self.time, self.steps_done, self._acted_at = 0.0, 0, -1
+        self.time, self.steps_done = 0.0, 0
 
     def _clear_everything(self) -> None:
         """Takes away all loads, efforts and motors."""
-        self.clear_loads()
-        self.set_efforts(np.zeros(self.model.nv))
-        for joint in sorted(self._driven):
-            self.clear_motor(joint)
+        self._loads.reset()
+        self._joints.reset()
 
     def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
         """Refuses a state that this simulation cannot begin in."""
@@ -140,7 +150,7 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
         """As a new simulation from there, with what acts on it now."""
         raise NotImplementedError
 
-    def _forget_outside(self) -> None:
+    def _forget_forces(self) -> None:
         """What a field and a thermostat remember is as in the beginning."""
 
     # -------------------------------------------------------------------------------------------------- efforts on joints
@@ -171,21 +181,21 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
 
     def checkpoint(self) -> dict[str, object]:
         """Everything that depends on history, loads, efforts and motors included."""
-        self._about_to_be_kept()
-        return {
-            "simulation": type(self).__name__,
-            **{name: array.copy() for name, array in self._all_kept().items()},
-            "driven": np.array(sorted(self.model.joint(joint) for joint in self._driven), dtype=np.int64),
-            **self._loads.saved(),
-            **{name.lstrip("_"): getattr(self, name) for name in (*self._COUNTERS, *self._SETTINGS)},
-        }
+        self._about_to_be_saved()
+        saved: dict[str, object] = {"simulation": type(self).__name__}
+        for part in self._parts:
+            saved |= part.saved()
+        return {**saved, **self._plain(self._COUNTERS), **self._plain(self._SETTINGS)}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Goes back (or on) to a checkpoint of a simulation made in the same way, with the same loads applied, or none.
 
         One that is refused changes nothing.
         """
-        self._refuse_other(checkpoint)
+        refuse_other_kind(checkpoint, type(self).__name__)
+        check(checkpoint, self._parts, self._plain(self._SETTINGS), self._plain(self._COUNTERS))
+        if "q" in checkpoint and "v" in checkpoint:
+            as_state(self.model, State(checkpoint["q"], checkpoint["v"]))
         own = self.checkpoint()
         try:
             self._go_back_to(checkpoint)
@@ -194,75 +204,19 @@ class LinkageSimulation(Copied, Loaded, Runnable, TakesTurns):
             raise
 
     def _go_back_to(self, checkpoint: dict[str, Any]) -> None:
-        self._loads.restore(checkpoint)
-        for name, array in self._all_kept().items():
-            array[...] = checkpoint[name]
-        self._driven = {self.model.joint_names[i] for i in checkpoint["driven"].tolist()}
-        self._engaged_version += 1
-        self._gains_version += 1
-        self._acted_at = -1
-        self._restored(checkpoint)
+        for part in self._parts:
+            part.restore(checkpoint)
+        self._restored()
         for name in self._COUNTERS:
             setattr(self, name, checkpoint[name.lstrip("_")])
 
-    def _all_kept(self) -> dict[str, NDArray[Any]]:
-        return {"effort": self._effort, "motor": self._motor, **self._kept()}
+    def _plain(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Attributes that a checkpoint holds, by the names they have there."""
+        return {name.lstrip("_"): getattr(self, name) for name in names}
 
-    def _refuse_other_setting(self, name: str, saved: dict[str, Any]) -> None:
-        mine, other = getattr(self, name), saved[name.lstrip("_")]
-        if not np.array_equal(mine, other):
-            both = "" if np.ndim(mine) else f" ({shown(other)}, not {mine!r})"
-            raise StateError(
-                f"the checkpoint was made with {_other(name)}{both}; make the simulation with the same "
-                "arguments, or it would take another course."
-            )
-
-    def _refuse_other(self, saved: dict[str, Any]) -> None:
-        """Refuses a checkpoint of another simulation or model, one made with other settings, and a damaged one."""
-        kind = type(self).__name__
-        if not isinstance(saved, dict):
-            raise StateError(f"a checkpoint is what sim.checkpoint() gives, not {shown(saved)}.")
-        if not isinstance(saved.get("simulation"), str) or saved["simulation"] != kind:
-            raise StateError(f"this is a checkpoint of {shown(saved.get('simulation'))}, not of {kind}.")
-        if "integrator" in self._SETTINGS and isinstance(saved.get("integrator"), str):
-            self._refuse_other_setting("integrator", saved)  # first: what a checkpoint holds depends on it
-        own = self.checkpoint()
-        missing = [name for name in own if name not in saved]
-        if missing:
-            raise StateError(f"this checkpoint lacks {', '.join(missing)}.")
-        for name, mine in own.items():
-            if not _is_alike(mine, saved[name]):
-                raise StateError(f"the checkpoint is damaged: its {name} is {shown(saved[name])}.")
-        for name, array in self._all_kept().items():
-            other = np.asarray(saved[name])
-            if other.shape != array.shape:
-                raise StateError(
-                    f"the checkpoint belongs to another model: its {name} has shape {other.shape}, not {array.shape}."
-                )
-            if other.dtype.kind != array.dtype.kind:
-                raise StateError(f"the checkpoint is damaged: its {name} holds {other.dtype}, not {array.dtype}.")
-        for name in self._SETTINGS:
-            self._refuse_other_setting(name, saved)
-        for name in self._COUNTERS:
-            if saved[name.lstrip("_")] is None and getattr(self, name) is not None:
-                raise StateError(f"the checkpoint is damaged: its {name.lstrip('_')} is None.")
-        for name in ("effort", "motor"):
-            if not np.isfinite(saved[name]).all():
-                raise StateError(f"the checkpoint is damaged: its {name} holds numbers that are not finite.")
-        driven = np.asarray(saved["driven"])
-        if driven.ndim != 1 or not ((driven >= 0) & (driven < self.model.n_bodies)).all():
-            raise StateError("the checkpoint is damaged: it names motors of joints that do not exist.")
-        if "q" in saved and "v" in saved:
-            as_state(self.model, State(np.asarray(saved["q"]), np.asarray(saved["v"])))
-
-
-def _is_alike(mine: Any, other: Any) -> bool:
-    """Whether an entry of a checkpoint is of the kind that it must be, whatever its numbers; plain ones are finite."""
-    if isinstance(mine, np.ndarray):
-        return isinstance(other, np.ndarray) and (other.dtype.kind, other.ndim) == (mine.dtype.kind, mine.ndim)
-    if isinstance(mine, bool | np.bool_ | str):
-        return isinstance(other, str if isinstance(mine, str) else bool | np.bool_) or other is None
-    if mine is None or other is None:
-        return isinstance(other, bool | int | float | str | None)
-    number = isinstance(other, int | float | np.integer | np.floating) and not isinstance(other, bool)
-    return bool(number and abs(other) < LARGEST_COUNT and (other >= 0 or not isinstance(mine, int)))
+    def _remade_from(self) -> tuple[Any, ...]:
+        """Arguments of `copying.remake`."""
+        names = (*(name for name in self._SETTINGS if not name.startswith("_")), "deadline")
+        settings = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        content = self.checkpoint()
+        return type(self), self.model, self.state, *self._made_with, settings, self.loads, content

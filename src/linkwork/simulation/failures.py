@@ -12,9 +12,18 @@ from linkwork.simulation import moving as mv
 
 
 def explain_step(
-    model: Model, what: str, status: int, moving: mv.Moving, wrench: NDArray[np.float64], body: int = -1
+    model: Model,
+    what: str,
+    status: int,
+    moving: mv.Moving,
+    wrench: NDArray[np.float64],
+    body: int = -1,
+    vectors: dict[str, NDArray[np.float64]] | None = None,
 ) -> StateError:
-    """The error for a status of the compiled step; the failing body's number in `model` where it differs from `status`."""
+    """The error for a status of the compiled step; the failing body's number in `model` where it differs from `status`.
+
+    vectors: state and efforts of `model`, where those of `moving` are of another linkage.
+    """
     numbers = moving.numbers
     if status == mv.NOT_CONVERGED:
         name = {mv.KICK_DRIFT_KICK: "kick_drift_kick", mv.VARIATIONAL: "variational"}.get(
@@ -43,5 +52,6 @@ def explain_step(
         )
     if status == mv.SEARCH_TOO_DEEP:
         return StateError("the search for contacts met more overlapping volumes than it has memory for.")
-    vectors = {"state.q": moving.q, "state.v": moving.v, "effort": moving.effort} if body < 0 else {}
-    return explain_failure(model, what, max(status, body, -1) if body < 0 else body, vectors, wrench)
+    if vectors is None:
+        vectors = {"state.q": moving.q, "state.v": moving.v, "effort": moving.effort}
+    return explain_failure(model, what, max(status, -1) if body < 0 else body, vectors, wrench)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.thermal.thermostat import Thermostat
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -77,56 +75,3 @@ def own_field(field: Field | None, model: Model) -> Any:
             f"model '{model.name}' with {model.n_bodies}; make both from the same molecule."
         )
     return field.copy() if isinstance(field, ClusterField) else field
-
-
-class OutsideForces:
-    """What simulations with a field or a thermostat have in common."""
-
-    model: Model
-
-    def _set_outside(self, field: Field | None, thermostat: Langevin | None) -> None:
-        self._field = own_field(field, self.model)
-        self._thermostat = None if thermostat is None else Thermostat(thermostat, self.model)
-        self._field_energy = 0.0  # at the last evaluation
-
-    @property
-    def field(self) -> Any:
-        """The field that acts, with the memory of this simulation; None without one."""
-        return self._field
-
-    @property
-    def thermostat(self) -> Langevin | None:
-        """The thermostat as it was given."""
-        return None if self._thermostat is None else self._thermostat.settings
-
-    @property
-    def field_kind(self) -> str | None:
-        """Kind of the field, for recordings."""
-        return None if self._field is None else type(self._field).__name__
-
-    @property
-    def thermostat_kind(self) -> str | None:
-        """The thermostat and what it was made with, for recordings."""
-        return None if self._thermostat is None else repr(self._thermostat.settings)
-
-    @property
-    def _has_outside_forces(self) -> bool:
-        return self._field is not None or (self._thermostat is not None and self._thermostat.has_forces)
-
-    def _outside_scalars(self, kinetic: float, velocities: int) -> dict[str, float]:
-        """Energy of the field, and the temperature [K] where a thermostat says what that is."""
-        found = {} if self._field is None else {"field_energy": self._field_energy}
-        if self._thermostat is not None:
-            found["temperature"] = self._thermostat.temperature(kinetic, velocities)
-        return found
-
-    def _outside_kept(self) -> dict[str, NDArray[Any]]:
-        return {} if self._thermostat is None else {"random": self._thermostat.words}
-
-    def _about_to_be_kept(self) -> None:
-        if self._thermostat is not None:
-            self._thermostat.save()
-
-    def _outside_restored(self) -> None:
-        if self._thermostat is not None:
-            self._thermostat.go_back()

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import dimensions, numbers, shown
 from linkwork.dynamics.inputs import as_finite, as_model
 from linkwork.errors import StateError
-from linkwork.model.layout import V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loads import Load, LoadTable, Vector
-from linkwork.simulation.motor_law import M_DAMPING, MOTOR_COLUMNS
 from linkwork.simulation.motor_view import Motors
 from linkwork.simulation.motors import joint_numbers, motor_rows
+from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.stiffness import REACH, warn_of_stiff_joints
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from linkwork.simulation.view import View
 
 
 class Loaded:
@@ -30,10 +28,7 @@ class Loaded:
     def __init__(self, model: Model):
         self.model = as_model(model, type(self).__name__)
         self._loads = LoadTable(model, self)
-        self._effort = np.zeros(model.nv)
-        self._motor = np.zeros((model.nv, MOTOR_COLUMNS))
-        self._driven: set[str] = set()  # joints that have a motor
-        self._engaged_version = self._gains_version = 0  # change where motors were taken away, and gains were set
+        self._joints = JointInputs(model, self)
         self._all_motors: Motors | None = None
         self._steps_judged: set[float] = set()  # [s] steps that the stiffness of joints was compared with
 
@@ -41,11 +36,12 @@ class Loaded:
         """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
         self._steps_judged.add(h)
         if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
-            warn_of_stiff_joints(self.model, state, self._motor, integrator, h)
+            warn_of_stiff_joints(self.model, state, self._joints.motor, integrator, h)
 
-    def advance(self, h: float, n: int = 1) -> None:
-        """n steps of h seconds, without a report."""
-        raise NotImplementedError
+    @property
+    def view(self) -> View:
+        """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
+        return View(self._loads, self._joints)
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
         """Loads on these bodies are others. world: 1 where ones that the world holds began to act, -1 where they ended."""
@@ -55,14 +51,9 @@ class Loaded:
         """The table of the world's loads is another array."""
         raise NotImplementedError
 
-    def _joint_changed(self, joint: int) -> None:
-        """The effort or the motor of the joint that carries this body is another."""
-        raise NotImplementedError
-
     def _joints_changed(self, joints: IntArray) -> None:
         """The efforts or motors of the joints that carry these bodies are others."""
-        for joint in joints.tolist():
-            self._joint_changed(joint)
+        raise NotImplementedError
 
     def _coordinates_of_joints(self) -> FloatArray:
         """Present coordinates, shape (nq,)."""
@@ -147,20 +138,14 @@ class Loaded:
         i = self.model.joint(joint)
         rows = self.model.v_slice(i)
         values: Any = effort if dimensions(effort) else [effort]
-        self._effort[rows] = joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start)
-        self._joint_changed(i)
+        self._joints.set_effort(i, joint_numbers(self.model, joint, "effort", values, rows.stop - rows.start))
 
     def set_efforts(self, effort: ArrayLike) -> None:
         """Sets the efforts on all joints [N·m or N], shape (nv,), as `set_effort` does for one.
 
         Cost: that of setting those that differ, one by one; O(nv) to find them.
         """
-        given = as_finite(effort, (self.model.nv,), "effort", self.model)
-        changed = np.flatnonzero(self._effort != given)
-        if changed.size:
-            self._effort[changed] = given[changed]
-            starts = self.model.arrays.tree[:, V]
-            self._joints_changed(np.unique(np.searchsorted(starts, changed, side="right") - 1))
+        self._joints.set_efforts(as_finite(effort, (self.model.nv,), "effort", self.model))
 
     @property
     def motors(self) -> Motors:
@@ -184,23 +169,13 @@ class Loaded:
         It pulls with at most the joint's `effort_limit`, and pushes no faster than its `velocity_limit` (docs/control.md).
         For hinges, sliders, screws and compounds of them. Cost: at most O(log n).
         """
-        i = self.model.joint(joint)
         rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
-        part = self.model.v_slice(i)
-        if not np.array_equal(self._motor[part, : M_DAMPING + 1], rows[:, : M_DAMPING + 1]):  # other gains
-            self._gains_version += 1
+        if self._joints.set_motor(joint, rows):
             self._steps_judged.clear()
-        self._motor[part] = rows
-        self._driven.add(joint)
-        self._joint_changed(i)
 
     def clear_motor(self, joint: str) -> None:
         """Takes the motor of a joint away."""
-        i = self.model.joint(joint)  # refuses a name that does not exist
-        if joint not in self._driven:
+        self.model.joint(joint)  # refuses a name that does not exist
+        if joint not in self._joints.driven:
             raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
-        self._motor[self.model.v_slice(joint)] = 0.0
-        self._driven.discard(joint)
-        self._engaged_version += 1
-        self._gains_version += 1
-        self._joint_changed(i)
+        self._joints.clear_motor(joint)

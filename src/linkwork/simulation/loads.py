@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import choice, dimensions, positive
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_array
@@ -27,12 +28,12 @@ from linkwork.simulation.load_columns import (
     LOAD_TARGET,
     LOAD_TORQUE,
 )
+from linkwork.simulation.parts.part import Entry, Saved
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Vector = Sequence[float] | ArrayLike
 
 FRAMES = ("world", "body")
+NUMBERS = 18  # of a load on one body in a checkpoint: axes, point, force, torque
 
 
 @dataclass(eq=False, slots=True)
@@ -73,11 +74,13 @@ class Listener(Protocol):
 
 
 class LoadTable:
-    """All loads on the bodies of a simulation.
+    """All loads on the bodies of a simulation: a part of it.
 
     wrench (n, 6): sums of the loads fixed in bodies, in their frames. table (rows, 16), body (rows,): loads held by the
     world, the first `count` of which act.
     """
+
+    fault = "the checkpoint's loads are damaged: their tables do not fit together or this model."
 
     def __init__(self, model: Model, listener: Listener, world_first: int = 4):
         self.model = model
@@ -254,10 +257,19 @@ class LoadTable:
 
     # ------------------------------------------------------------------------------------------------------ checkpoints
 
-    def saved(self) -> dict[str, object]:
+    def schema(self) -> tuple[Entry, ...]:
+        return (
+            Entry("load_sizes", ("loads",), "i", 0),  # a load on no body at all is one, too
+            Entry("load_bodies", ("bodies",), "i", 0, self.model.n_bodies - 1),
+            Entry("load_rows", ("bodies",), "i"),
+            Entry("load_numbers", ("bodies", NUMBERS)),
+            Entry("load_table", ("rows", LOAD_COLUMNS)),
+        )
+
+    def saved(self) -> dict[str, NDArray[Any]]:
         """All loads on bodies, for a checkpoint."""
         loads = self.all
-        flat = np.concatenate([np.zeros((0, 18)), *(_numbers(load) for load in loads)])
+        flat = np.concatenate([np.zeros((0, NUMBERS)), *(_numbers(load) for load in loads)])
         return {
             "load_sizes": np.array([load.bodies.size for load in loads], dtype=np.int64),
             "load_bodies": np.concatenate([np.zeros(0, dtype=np.int64), *(load.bodies for load in loads)]),
@@ -268,17 +280,29 @@ class LoadTable:
             "load_table": self.table[: self.count].copy(),
         }
 
-    def restore(self, saved: dict[str, NDArray]) -> None:
+    def fits(self, saved: Saved) -> bool:
+        rows, count = saved["load_rows"], saved["load_table"].shape[0]
+        return (
+            int(saved["load_sizes"].sum()) == rows.size
+            and np.array_equal(np.sort(rows[rows >= 0]), np.arange(count))
+            and bool(np.isfinite(saved["load_numbers"]).all() and np.isfinite(saved["load_table"]).all())
+        )
+
+    def reset(self) -> None:
+        """No loads."""
+        for load in self.all:
+            self.clear(load)
+
+    def restore(self, saved: Saved) -> None:
         """Loads that were applied again keep their handles; a simulation without any gets them from the checkpoint."""
         wanted = self._read(saved)
-        if self._all and not self._fits(wanted):
+        if self._all and not self._are_applied(wanted):
             raise StateError(
                 f"the checkpoint has {len(wanted)} loads, the simulation {len(self._all)} or on other bodies; apply the "
                 "same loads in the same order before restoring, or none."
             )
         handles = self.all or tuple(wanted)
-        for load in self.all:
-            self.clear(load)
+        self.reset()
         world = sorted(
             ((row, n, k) for n, load in enumerate(wanted) for k, row in enumerate(load.rows.tolist())),
             key=lambda x: x[0],
@@ -298,29 +322,15 @@ class LoadTable:
             handles[n].rows[k] = row
             self._owner[row] = (handles[n], k)
 
-    def _fits(self, wanted: list[Load]) -> bool:
+    def _are_applied(self, wanted: list[Load]) -> bool:
         return len(self._all) == len(wanted) and all(
             np.array_equal(mine.bodies, other.bodies) and mine.is_fixed == other.is_fixed
             for mine, other in zip(self.all, wanted, strict=True)
         )
 
-    def _read(self, saved: dict[str, NDArray]) -> list[Load]:
-        """The loads of a checkpoint; refuses what does not fit this model before anything is changed."""
+    def _read(self, saved: Saved) -> list[Load]:
+        """The loads of a checkpoint."""
         sizes, bodies, rows, numbers = (saved[f"load_{x}"] for x in ("sizes", "bodies", "rows", "numbers"))
-        count = saved["load_table"].shape[0]
-        world = rows[rows >= 0]
-        sound = (
-            sizes.ndim == bodies.ndim == rows.ndim == 1
-            and bool((sizes >= 0).all())  # a load on no body at all is one, too
-            and int(sizes.sum()) == bodies.size == rows.size
-            and numbers.shape == (bodies.size, 18)
-            and saved["load_table"].shape == (count, LOAD_COLUMNS)
-            and bool(((bodies >= 0) & (bodies < self.model.n_bodies)).all())
-            and np.array_equal(np.sort(world), np.arange(count))
-            and bool(np.isfinite(numbers).all() and np.isfinite(saved["load_table"]).all())
-        )
-        if not sound:
-            raise StateError("the checkpoint's loads are damaged: their tables do not fit together or this model.")
         loads, first = [], 0
         for size in sizes.tolist():
             part = slice(first, first + size)

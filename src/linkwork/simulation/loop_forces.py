@@ -140,11 +140,15 @@ def gather_wrenches(table):
 @routine
 def accelerate_closed(table, where, h):
     """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
+    bad = accelerate(table, where, h)
+    return bad if bad >= 0 else force_loops(table)
+
+
+@routine
+def force_loops(table):
+    """From the accelerations of the tree with its loops open to those with its loops closed; OK or a failure."""
     s = moving_of(table)
     x = constraints_of(table)
-    bad = accelerate(table, where, h)
-    if bad >= 0:
-        return bad
     if s.counts[LOADS] == 0:
         world_poses_root_to_leaf(table)
     if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:

@@ -38,7 +38,7 @@ class Motors(TakesTurns):
     """
 
     def __init__(self, sim: Loaded, bodies: IntArray):
-        self._sim, self._bodies = sim, bodies
+        self._sim, self._bodies, self._inputs = sim, bodies, sim.view.joints
         self._turn = getattr(sim, "_turn", self._turn)  # one lock for a simulation and its motors
         tree = sim.model.arrays.tree[bodies]
         each = tree[:, DOF]
@@ -145,43 +145,43 @@ class Motors(TakesTurns):
     @property
     def effort(self) -> FloatArray:
         """Effort that is given on top, as by `set_effort` [N·m or N]; what motors did is in `sim.efforts.motors`."""
-        return np.array(self._sim._effort[self._rows])
+        return np.array(self._inputs.effort[self._rows])
 
     @effort.setter
     def effort(self, value: ArrayLike) -> None:
-        self._sim._effort[self._rows] = self._numbers("effort", value)
-        self._sim._joints_changed(self._bodies)
+        self._inputs.effort[self._rows] = self._numbers("effort", value)
+        self._inputs.changed(self._bodies)
 
     def _get(self, what: str) -> FloatArray:
-        return np.array(self._sim._motor[self._rows, _COLUMNS[what]])
+        return np.array(self._inputs.motor[self._rows, _COLUMNS[what]])
 
     def _set_gain(self, what: str, value: ArrayLike) -> None:
         numbers = self._numbers(what, value)
         if (numbers < 0.0).any():
             raise StateError(f"{what} of motors is {shown(value)}; it must be ≥ 0.")
-        sim = self._sim
+        inputs = self._inputs
         self._engage()
-        sim._motor[self._rows, _COLUMNS[what]] = numbers
-        sim._gains_version += 1
-        sim._steps_judged.clear()
-        sim._joints_changed(self._bodies)
+        inputs.motor[self._rows, _COLUMNS[what]] = numbers
+        inputs.gains_version += 1
+        self._sim._steps_judged.clear()
+        inputs.changed(self._bodies)
 
     def _set_target(self, what: str, value: ArrayLike) -> None:
         numbers = self._numbers(what, value)
-        sim = self._sim
-        if self._gains_checked != sim._gains_version or what == "velocity":
+        inputs, model = self._inputs, self._sim.model
+        if self._gains_checked != inputs.gains_version or what == "velocity":
             gain = _NEEDS[what]
-            bad = np.flatnonzero(sim._motor[self._rows, _COLUMNS[gain]] == 0.0)
+            bad = np.flatnonzero(inputs.motor[self._rows, _COLUMNS[gain]] == 0.0)
             if bad.size:
-                row = int(np.arange(sim.model.nv)[self._rows][bad[0]])
+                row = int(np.arange(model.nv)[self._rows][bad[0]])
                 raise StateError(
-                    f"motor of '{sim.model.joint_names[sim.model.joint_of(row)]}' has no {gain}, so a {what} to follow "
+                    f"motor of '{model.joint_names[model.joint_of(row)]}' has no {gain}, so a {what} to follow "
                     f"would do nothing; set .{gain} of the motors first."
                 )
             if what == "position":
-                self._gains_checked = sim._gains_version
-        sim._motor[self._rows, _COLUMNS[what]] = numbers
-        sim._joints_changed(self._bodies)
+                self._gains_checked = inputs.gains_version
+        inputs.motor[self._rows, _COLUMNS[what]] = numbers
+        inputs.changed(self._bodies)
 
     def _numbers(self, what: str, value: ArrayLike) -> FloatArray:
         try:
@@ -199,16 +199,16 @@ class Motors(TakesTurns):
 
     def _engage(self) -> None:
         """Joints without a motor get one, which holds where they are."""
-        sim = self._sim
-        if self._engaged == sim._engaged_version:
+        inputs = self._inputs
+        if self._engaged == inputs.engaged_version:
             return
-        fresh = [k for k, name in enumerate(self.joints) if name not in sim._driven]
+        fresh = [k for k, name in enumerate(self.joints) if name not in inputs.driven]
         if fresh:
-            new = Motors(sim, self._bodies[fresh])
-            sim._motor[new._rows] = 0.0
-            sim._motor[new._rows, M_POSITION] = sim._coordinates_of_joints()[new._coordinates]
-            sim._driven.update(new.joints)
-        self._engaged = sim._engaged_version
+            new = Motors(self._sim, self._bodies[fresh])
+            inputs.motor[new._rows] = 0.0
+            inputs.motor[new._rows, M_POSITION] = self._sim._coordinates_of_joints()[new._coordinates]
+            inputs.driven.update(new.joints)
+        self._engaged = inputs.engaged_version
 
     # ---------------------------------------------------------------------------------------------------------------- shown
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-
-if TYPE_CHECKING:
-    from linkwork.contact.points import ContactPoint, ContactRows
-    from linkwork.simulation.touching.front import ContactReport, Touching
 
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
@@ -67,53 +62,3 @@ def advance_with_contact(contact: Contact | None, integrator: str) -> Callable[.
     from linkwork.simulation.touching.by_integrator import advance_limited_by, advance_touching_by
 
     return advance_limited_by if contact is None else advance_touching_by
-
-
-class Touched:
-    """What simulations with contact and limits show of them."""
-
-    contact: Contact | None
-    _touching: Touching | None
-
-    def _begin_touching(self, model: Model, contact: Contact | None, limits: bool) -> None:
-        self.contact, self.limits = contact, limits
-        self._contact_settings = "" if contact is None else repr(contact)
-        self._touching = None
-        if contact is not None or limits:
-            from linkwork.simulation.touching.front import Touching
-
-            self._touching = Touching(model, contact, limits)
-
-    @property
-    def contacts(self) -> tuple[ContactPoint, ...]:
-        """Where bodies touched each other or an obstacle in the last step; nothing without `contact`."""
-        return self._touching.points() if self._touching is not None else ()
-
-    @property
-    def contact_report(self) -> ContactReport | None:
-        """What contact and limits did in the last call of `step`; None where neither acts."""
-        return self._touching.report() if self._touching is not None else None
-
-    @property
-    def _is_pushed_apart(self) -> bool:
-        """Whether steps pushed bodies apart that were deeper inside each other than the margin: that brings energy in."""
-        return self._touching is not None and self._touching.is_pushed_apart
-
-    def _watched(self, kinetic: float) -> float:
-        """Kinetic energy for the watch of energy: at rest in contact not less than what forces give in a step [J]."""
-        return kinetic if self._touching is None else max(kinetic, self._touching.largest_kinetic)
-
-    def _explain_contact(self, status: int) -> StateError | None:
-        """Why a step failed, where contact or limits were the cause."""
-        return self._touching.explain(status) if self._touching is not None else None
-
-    def recorded_contacts(self) -> ContactRows | None:
-        """What a recording keeps of `contacts`; None without `contact`."""
-        return None if self._touching is None or self.contact is None else self._touching.rows()
-
-    def _contact_scalars(self) -> dict[str, float]:
-        """Contacts that press, and the energy lost to contact and limits since the beginning [J]."""
-        if self._touching is None:
-            return {}
-        lost = {"contact_energy_lost": self._touching.all_energy_lost}
-        return lost if self.contact is None else {"contacts": float(self._touching.pressing), **lost}

@@ -48,7 +48,7 @@ class Loads(Loaded):
     def _load_table_grew(self) -> None:
         """It is read when something settles."""
 
-    def _joint_changed(self, joint: int) -> None:
+    def _joints_changed(self, joints: IntArray) -> None:
         """Efforts are read when something settles."""
 
     def set_motor(self, joint: str, *args: object, **options: object) -> None:
@@ -73,10 +73,10 @@ def gather(model: Model, effort: object, wrenches: object, loads: object) -> Act
             raise StateError(f"loads must be lw.Loads(model) or a simulation of the model, not {type(loads).__name__}.")
         if loads.model.n_bodies != model.n_bodies or loads.model.body_names != model.body_names:
             raise StateError(f"loads belong to model '{loads.model.name}', not to '{model.name}'.")
-        table = loads._loads
+        table = loads.view.loads
         rows, bodies = table.table[: table.count].copy(), table.body[: table.count].copy()
         fixed += table.wrench
-        total_effort += loads._effort
+        total_effort += loads.view.joints.effort
     return Acting(total_effort, fixed, rows, bodies)
 
 

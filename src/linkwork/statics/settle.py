@@ -11,6 +11,7 @@ from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
+from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -18,6 +19,7 @@ from linkwork.model.state import State
 from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
+from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.workspace import WRENCH, Acting
@@ -57,16 +59,21 @@ class SettleReport(NamedTuple):
         )
 
 
-class Settled(NamedTuple):
-    """A linkage at rest."""
+class _Settled(NamedTuple):
+    state: State
+    report: SettleReport
+
+
+class Settled(_Settled):
+    """A linkage at rest: `state`, `report`, and the way back to what it was settled under: `backward`."""
+
+    _under: tuple[Model, Acting] | None = None
+    wrenches: FloatArray = np.zeros(
+        (0, 6)
+    )  # (n, 6)  passed by each joint to the body it carries, [n; f], body frame [N·m, N]
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
-
-    state: State
-    report: SettleReport
-    model: Model
-    wrenches: FloatArray  # (n, 6)  that each joint passes to the body it carries, [n; f] in the body's frame [N·m, N]
 
     @property
     def stable(self) -> bool:
@@ -78,7 +85,11 @@ class Settled(NamedTuple):
 
     def along(self, rod: str | None = None) -> RodForces:
         """What flows along a rod, by its name; the only one by default."""
-        return rod_forces(self.model, self.state, self.wrenches, rod)
+        if self._under is None:
+            raise StateError(
+                "this equilibrium does not know what it was settled under; take what lw.settle(...) gives."
+            )
+        return rod_forces(self._under[0], self.state, self.wrenches, rod)
 
     @property
     def tension(self) -> FloatArray:
@@ -109,6 +120,19 @@ class Settled(NamedTuple):
     def twist(self) -> FloatArray:
         """Of the only rod [rad/m], shape (n,)."""
         return self.along().twist
+
+    def backward(self, q: ArrayLike) -> SettleGradients:
+        """Gradients of a number with respect to loads, springs, inertias and gravity, from that with respect to the
+        coordinates at rest.
+
+        q: along the tangent of `Model.integrate`, shape (nv,). The linkage stays at the same equilibrium: where a small
+        change of a load makes it snap to another, there is no gradient. Not for loops. Cost: O(n), some three sweeps.
+        """
+        if self._under is None:
+            raise StateError(
+                "this equilibrium does not know what it was settled under; take what lw.settle(...) gives."
+            )
+        return settle_gradients(*self._under, self.state.q, q)
 
 
 def settle(
@@ -188,4 +212,9 @@ def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, s
         history=np.array(outcome.progress.history),
     )
     wrenches = -balance.work.body[:, WRENCH : WRENCH + 6]
-    return Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report, balance.model, wrenches)
+    settled = Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report)
+    acting = balance.acting
+    if rows is not None:
+        acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
+    settled._under, settled.wrenches = (balance.model, acting), wrenches
+    return settled

@@ -211,7 +211,7 @@ def load_lines(sim: Any, T: FloatArray, hidden: Load | None = None) -> tuple[Flo
         if load.is_fixed:
             forces.append(np.stack([place, np.einsum("kij,kjl,kl->ki", R, load.axes, load.force)], axis=1))
             continue
-        table = sim._loads.table[load.rows]
+        table = sim.view.loads.table[load.rows]
         is_spring = table[:, LOAD_STIFFNESS] > 0.0
         springs.append(np.stack([place, table[:, LOAD_TARGET : LOAD_TARGET + 3]], axis=1)[is_spring])
         forces.append(np.stack([place, load.force], axis=1)[~is_spring])

@@ -2,87 +2,132 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.piece_field import PieceField
 from linkwork.adaptive.dynamics.reduced import COORDINATES, PIECES, VELOCITIES, Reduced
 from linkwork.adaptive.nodes import touch_bodies
-from linkwork.adaptive.tree_simulation import TreeSimulation
-from linkwork.core.bundles import describe
-from linkwork.simulation.fields import OutsideForces
+from linkwork.core.arrays import IntArray
+from linkwork.errors import LinkworkError
+from linkwork.model.model import Model
+from linkwork.simulation.fields import Field
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.loads import LoadTable
 from linkwork.simulation.momentum import read_momentum
-from linkwork.simulation.moving import Moving
+from linkwork.simulation.parts.moving_linkage import MovingLinkage
+from linkwork.simulation.parts.python_forces import PythonForces
+from linkwork.simulation.stepping.choice import go_on_of
+from linkwork.simulation.stepping.from_python import Ended, advance_in_python, note_efforts, step_in_parts
+from linkwork.simulation.thermal.langevin import Langevin
 
 
-class PieceForces(OutsideForces, TreeSimulation):
+class PieceForces(PythonForces):
     """A field and a thermostat on the linkage that moves; the field also loads the metric."""
 
-    _moving: Moving
-    _reduced: Reduced
-    _moving_table: NDArray[np.int64]
-    _bases: NDArray[np.int64]
+    def __init__(self, model: Model, field: Field | None, thermostat: Langevin | None, integrator: str):
+        super().__init__(model, field, thermostat)
+        self._method = INTEGRATORS[integrator]
 
-    def _prepare_outside(self) -> None:
+    def act_on(self, tree: AdaptiveTree, reduced: Reduced, moving: MovingLinkage, loads: LoadTable) -> None:
+        self._tree, self._reduced, self._moving, self._loads = tree, reduced, moving, loads
+        self._prepare()
+
+    def _prepare(self) -> None:
         """Arrays of their own for what a field or Fixman's potential adds to."""
-        self._pieces = None if self._field is None else PieceField(self._field, self.model)
+        self._pieces = None if self.field is None else PieceField(self.field, self.model)
         if self._pieces is not None:
-            self._run = self._run._replace(wrench=self._loads.wrench.copy())
-            self._table = describe(self._plan, self._mechanism, self._coefficients, self._run, *self._more)
+            self._tree.replace(wrench=self._loads.wrench.copy())
             self._all_bodies = np.arange(self.model.n_bodies)
         self._given_effort = np.zeros(0)  # efforts on the linkage that moves, without Fixman's
         self._refreshed_q = np.zeros(0)
         self._is_refreshed = False
 
-    def _load_metric(self) -> None:
-        """The field's wrenches at the present coordinates become loads on all bodies, for the metric."""
-        assert self._pieces is not None
-        self._pieces.find_metric_wrenches(self._moving_table)
-        np.add(self._loads.wrench, self._pieces.metric_wrenches, out=self._run.wrench)
-        touch_bodies(self._table, self._all_bodies, 0, self._marks)
+    def reset(self) -> None:
+        super().reset()
+        self._prepare()
 
-    def _load_present(self) -> None:
+    def leave_metric(self) -> None:
+        """The field does not load the metric until it is asked again."""
+        if self._pieces is not None:
+            self._pieces.metric_wrenches[...] = 0.0
+            self._tree.run.wrench[...] = self._loads.wrench
+
+    def load_bodies(self, bodies: IntArray) -> None:
+        """Loads fixed in these bodies are others; what the field adds to them for the metric stays."""
+        if self._pieces is not None:
+            self._tree.run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
+
+    def load_metric(self) -> None:
+        """The field's wrenches at the present coordinates become loads on all bodies, for the metric."""
+        if self._pieces is None:
+            return
+        self._pieces.find_metric_wrenches(self._moving.table)
+        self._load_all_bodies(self._pieces)
+
+    def load_present(self) -> None:
         """The same for whoever asks for coefficients between two updates."""
         if self._pieces is None:
             return
-        self._refresh()
-        self._pieces.find_present_wrenches(self._moving_table)
-        np.add(self._loads.wrench, self._pieces.metric_wrenches, out=self._run.wrench)
-        touch_bodies(self._table, self._all_bodies, 0, self._marks)
+        self.refresh()
+        self._pieces.find_present_wrenches(self._moving.table)
+        self._load_all_bodies(self._pieces)
 
-    def _follow_pieces(self) -> None:
+    def _load_all_bodies(self, pieces: PieceField) -> None:
+        np.add(self._loads.wrench, pieces.metric_wrenches, out=self._tree.run.wrench)
+        touch_bodies(self._tree.table, self._all_bodies, 0, self._tree.marks)
+
+    def follow_pieces(self) -> None:
         """The linkage that moves was gathered anew."""
-        if not self._has_outside_forces:
+        if not self.act:
             return
-        counts = self._reduced.counts
+        counts, moving = self._reduced.counts, self._moving
         self._refreshed_q, self._is_refreshed = np.zeros(int(counts[COORDINATES])), False
-        self._given_effort = self._moving.effort[: counts[VELOCITIES]].copy()
+        self._given_effort = moving.arrays.effort[: counts[VELOCITIES]].copy()
         if self._pieces is not None:
-            self._pieces.follow(self._table, self._moving_table, self._moving, int(counts[PIECES]), self._loads.wrench)
+            tables = self._tree.table, moving.table
+            self._pieces.follow(*tables, moving.arrays, int(counts[PIECES]), self._loads.wrench)
 
-    def _refresh(self) -> None:
-        """Brings wrenches of the field and efforts of Fixman's potential to the present coordinates."""
-        if not self._has_outside_forces:
+    def refresh(self) -> None:
+        if not self.act:
             return
-        moving, counts = self._moving, self._reduced.counts
+        moving, counts = self._moving.arrays, self._reduced.counts
         q = moving.q[: counts[COORDINATES]]
         if self._is_refreshed and np.array_equal(q, self._refreshed_q):
             return
         self._is_refreshed = False
         if self._pieces is not None:
-            self._pieces.evaluate(self._moving_table, self._moving, self._loads.wrench)
-            self._field_energy = self._pieces.energy
-        if self._thermostat is not None and self._thermostat.has_forces:
+            self._pieces.evaluate(self._moving.table, moving, self._loads.wrench)
+            self.energy = self._pieces.energy
+        if self.thermostat is not None and self.thermostat.has_forces:
             velocities = int(counts[VELOCITIES])
-            more = self._thermostat.efforts(moving, int(counts[PIECES]), velocities)
+            more = self.thermostat.efforts(moving, int(counts[PIECES]), velocities)
             np.add(self._given_effort, more, out=moving.effort[:velocities])
         self._refreshed_q[:] = q
         self._is_refreshed = True
 
-    def _after_step(self, h: float) -> None:
-        if self._thermostat is None:
+    def advance(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
+        """Up to n steps of h [s]: OK or why it stopped, the steps made, an error on the way."""
+        go_on, moving = go_on_of(self._method), self._moving
+
+        def step(h: float) -> Ended:
+            return step_in_parts(go_on, moving.table, h, self.refresh)
+
+        found = advance_in_python(step, h, n, self.after_step)
+        note_efforts(go_on, moving.table, h)
+        return found
+
+    def after_step(self, h: float) -> None:
+        if self.thermostat is None:
             return
-        counts = self._reduced.counts
-        self._thermostat.relax(self._moving_table, int(counts[PIECES]), int(counts[VELOCITIES]), h)
-        if self._bases.size:
-            read_momentum(self._moving_table)
+        counts, table = self._reduced.counts, self._moving.table
+        self.thermostat.relax(table, int(counts[PIECES]), int(counts[VELOCITIES]), h)
+        if self._moving.bases.size:
+            read_momentum(table)
+
+    def _saved_arrays(self) -> dict[str, NDArray[Any]]:
+        metric = {} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}
+        return {**metric, **super()._saved_arrays()}

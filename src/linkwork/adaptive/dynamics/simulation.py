@@ -3,53 +3,52 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics import region
+from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.choice import SETTINGS
 from linkwork.adaptive.dynamics.cost import Cost
+from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
-from linkwork.adaptive.dynamics.region_history import RegionHistory
+from linkwork.adaptive.dynamics.region_memory import (
+    count_optional_joints,
+    make_bundles,
+    poses_in_rows,
+    tables_to_gather,
+)
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
-from linkwork.adaptive.tree_simulation import IntArray, metric_weights
-from linkwork.adaptive.workspace import (
-    ACTIVE_COUNT,
-    CHANGE_COUNT,
-    JOINT_COUNT,
-    TOUCHED,
-    allocate,
-)
+from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED
 from linkwork.contact.settings import Contact
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
-from linkwork.dynamics.front import Energy, Momentum, body_poses
-from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.dynamics.front import Energy
+from linkwork.dynamics.inputs import as_model
 from linkwork.errors import LinkworkError, StateError
-from linkwork.model.layout import DOF, FREE, KIND, PARENT
+from linkwork.model.layout import DOF
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
-from linkwork.simulation.constraints import refuse_open_loops
-from linkwork.simulation.energy import kinetic_and_potential
-from linkwork.simulation.energy_watch import EnergyWatch
-from linkwork.simulation.extremes import Moment, fastest
+from linkwork.simulation.dynamics import Dynamics, chosen_integrator
+from linkwork.simulation.extremes import fastest
+from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field
-from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL, suitable_integrator
-from linkwork.simulation.momentum import total_momentum
+from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
+from linkwork.simulation.parts.moving_linkage import Stepping
+from linkwork.simulation.parts.part import Part
 from linkwork.simulation.snapshot import read_only_state
-from linkwork.simulation.stepping.choice import go_on_of
-from linkwork.simulation.stepping.from_python import Ended, advance_in_python, note_efforts, step_in_parts
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import choose_limits, has_limits
-
-FloatArray = NDArray[np.float64]
+from linkwork.simulation.touches import choose_limits
 
 PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 
 
-class AdaptiveDynamics(RegionHistory):
+class AdaptiveDynamics(Dynamics):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
@@ -89,6 +88,7 @@ class AdaptiveDynamics(RegionHistory):
         "_contact_settings",
     )
     _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
+    _forces: PieceForces
 
     def __init__(
         self,
@@ -116,85 +116,92 @@ class AdaptiveDynamics(RegionHistory):
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         outside = field is not None or thermostat is not None
-        if integrator == AUTO:
-            touching = contact is not None or (limits is not False and has_limits(model))
-            integrator = suitable_integrator(model, touching, implicit_joints, outside)
+        integrator = chosen_integrator(model, integrator, contact, limits, implicit_joints, outside)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)
         if tolerance is None and active_joints is None:
             tolerance = DEFAULT_TOLERANCE
-        self.measure, self.integrator = measure, integrator
+        self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
         self.max_active = None if active_joints is None else whole(active_joints, 0, "active_joints")
         self.update_every = whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
-        self.implicit_joints, self.keep_momentum = implicit_joints, flag(keep_momentum, "keep_momentum")
-        self.rtol, self.atol = (positive(x, what) for x, what in ((rtol, "rtol"), (atol, "atol")))
-        q, v = as_state(model, state)
-        if model.loops:
-            refuse_open_loops(model, State(q, v))
+        super().__init__(model, state, Stepping(integrator, implicit_joints, keep_momentum, rtol, atol), contact, act)
         self._weights = metric_weights(model, weights, "weights")
         self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
-        bundles = allocate(model, q.copy(), v.copy(), self._weights, self._velocity_weights, in_motion=True)
-        self._allocate_moving(model, contact, act)
-        bundles = self._with_contact_forces(bundles)
-        self._reduced = allocate_reduced(model.n_bodies, bundles.plan.nodes.shape[0], self._bases, self._constraints)
-        self.model = model
-        self._set_outside(field, thermostat)
-        self._share_places()
-        super().__init__(model, bundles, self._reduced)
-        self._prepare_outside()
-        self._pins = {}
-        self._counted = self._count_joints()
+        self._forces = PieceForces(model, field, thermostat, integrator)
+        self._make_region()
+        self._counted = count_optional_joints(model)
         self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
         self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
-        self._energy_watch = EnergyWatch()
-        if self._touching is not None:  # before the region begins: it places all bodies, and rigid parts anew
-            self._touching.warn_of_overlaps(_poses(model, State(q, v)))
-        self._begin_region()
+        if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
+            self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
+        self._region.begin()
+
+    def _make_region(self) -> None:
+        """Memory for the tree and for the linkage that moves, which may become the whole one."""
+        model, contact, weights = self.model, self._contact_state, (self._weights, self._velocity_weights)
+        self._begin_moving(tables_to_gather(model), is_model=False)
+        bundles = make_bundles(model, self._first_state, weights, self.contact is not None)
+        moving, nodes = self._moving, bundles.plan.nodes.shape[0]
+        self._reduced = allocate_reduced(model.n_bodies, nodes, moving.bases, moving.constraints)
+        if contact is not None and self.contact is not None:
+            contact.follow_region(self._reduced.piece, self._reduced.pose)
+            moving.describe()
+        self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
+        self._forces.act_on(self._tree, self._reduced, moving, self._loads)
+        parts = (self._reduced, moving, self._forces, self._loads, self._joints)
+        self._region = ActiveRegion(self._tree, *parts, self._fail)
+        self._region.load_table_grew()
+
+    @property
+    def _own_parts(self) -> tuple[Part, ...]:
+        return (self._region,)
+
+    def _more_of_view(self) -> dict[str, Any]:
+        return {"tree": self._tree, "region": self._region, "refresh": self._region.bring_up_to_date}
+
+    def _make_current(self) -> None:
+        self._region.renew()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
-        pins = self._leave_everything()
-        self._run.q[...], self._run.v[...] = q, v
+        pins = dict(self._region.pins)
+        self._moving.reset()
+        if self._contact_state is not None:
+            self._contact_state.reset()
+        self._region.reset()
+        self._tree.run.q[...], self._tree.run.v[...] = q, v
         self._since_update, self._updated_at, self._is_proven = self.update_every, self.steps_done, False
         self._energy_watch.forget()
-        self._begin_region()
+        self._region.begin()
         for joint, pin in pins.items():
-            (self.pin_active if pin > 0 else self.pin_inactive)(self.model.joint_names[joint])
-        self._apply_again()
+            self._region.pin(self.model.joint_names[joint], pin > 0)
+        self._tree.apply_again()
+        self._joints_changed(self._joints.acting())
 
-    def _begin_region(self) -> None:
-        """The first region: all joints that move, and the bases of floating trees."""
-        self._prepare()
-        self._hold_loops_open()
-        region.open_moving(self._table)
-        for i in self._always_active():
-            region.want_path(self._table, self._plan.joint[i], 1)
-        self._perform(region.BEGIN)
-        self._keep_present_momentum()
-
-    def _count_joints(self) -> int:
-        tree = self.model.arrays.tree
-        return int(((tree[:, DOF] > 0) & ~((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))).sum())
+    def _clear_everything(self) -> None:
+        for joint in list(self._region.pins):
+            self._region.unpin(self.model.joint_names[joint])
+        super()._clear_everything()
 
     # ---------------------------------------------------------------------------------------------------------- results
 
     @property
     def state(self) -> State:
         """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
-        self._collect()
-        return read_only_state(self._run.q.copy(), self._run.v.copy())
+        self._region.collect()
+        return read_only_state(self._tree.run.q.copy(), self._tree.run.v.copy())
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
-        self._collect()
-        view = self._run.qdd.view()
+        self._region.collect()
+        view = self._tree.run.qdd.view()
         view.setflags(write=False)
         return view
 
@@ -206,29 +213,8 @@ class AdaptiveDynamics(RegionHistory):
     @property
     def active_bodies(self) -> IntArray:
         """Bodies carried by active joints, ascending."""
-        bodies = self._bodies_of(self._run.active[: self._run.counts[ACTIVE_COUNT]])
-        return bodies[(self._mechanism.tree[bodies, DOF] > 0) & (self._run.waits[bodies] == 0)]
-
-    @property
-    def energy(self) -> Energy:
-        """Kinetic, and potential energy of gravity, joint springs and field [J]. Cost: O(active joints), and the field."""
-        self._renew()
-        kinetic, potential = map(float, kinetic_and_potential(self._moving_table))
-        return Energy(kinetic, potential + self.field_energy)
-
-    @property
-    def field_energy(self) -> float:
-        """Energy of the field at the present state, in its units; zero without one."""
-        self._renew()
-        self._refresh()
-        return self._field_energy
-
-    @property
-    def momentum(self) -> Momentum:
-        """Linear [kg·m/s] and angular momentum [kg·m²/s] about the origin of the world. Cost: O(active joints)."""
-        self._renew()
-        x = np.array(total_momentum(self._moving_table))
-        return Momentum(linear=x[3:], angular=x[:3])
+        bodies = self._tree.bodies_of(self._tree.run.active[: self._tree.run.counts[ACTIVE_COUNT]])
+        return bodies[(self._tree.mechanism.tree[bodies, DOF] > 0) & (self._tree.run.waits[bodies] == 0)]
 
     @property
     def report(self) -> AdaptiveReport:
@@ -236,15 +222,15 @@ class AdaptiveDynamics(RegionHistory):
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound = float(bound_of(MEASURES[self.measure], self._run)) if self._is_proven else math.nan
+        bound = float(bound_of(MEASURES[self.measure], self._tree.run)) if self._is_proven else math.nan
         return AdaptiveReport(
-            n_active=int(region.count_active(self._table)),
-            n_computed=int(self._run.counts[JOINT_COUNT]),
+            n_active=int(region.count_active(self._tree.table)),
+            n_computed=int(self._tree.run.counts[JOINT_COUNT]),
             error_bound=bound,
             reached=self.tolerance is not None and bound <= self.tolerance,
-            region_changes=int(self._run.counts[CHANGE_COUNT]),
+            region_changes=int(self._tree.run.counts[CHANGE_COUNT]),
             energy=energy.total,
-            field_energy=self._field_energy,
+            field_energy=self._forces.energy,
             contact=self.contact_report,
         )
 
@@ -259,44 +245,23 @@ class AdaptiveDynamics(RegionHistory):
             "n_active": float(report.n_active),
             "n_computed": float(report.n_computed),
             "error_bound": report.error_bound,
-            **self._contact_scalars(),
-            **self._outside_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
+            **self._forces_and_contact_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
         }
 
     def _joints_at_work(self) -> int:
-        return int(region.count_active(self._table)) + self._bases.size
+        return int(region.count_active(self._tree.table)) + self._moving.bases.size
 
     # --------------------------------------------------------------------------------------------------------- stepping
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
-        if self._touching is not None:
-            self._touching.clear_totals()
-        if self._energy_watch.is_new:
-            self._watch_energy()
-        self.advance(h, n)
-        self._reported_energy = energy = self.energy
-        self._watch_energy(energy)
-        return self._report_with(energy)
+        return self._report_with(self._step(h, n))
 
-    def _moment(self, energy: Energy | None = None) -> Moment:
-        """Energy, by default of the last report, and the fastest joint now: for the report of a run.
-
-        Cost: O(active joints).
-        """
-        energy = energy or self._reported_energy
+    def _fastest(self) -> tuple[float, int]:
         pieces, velocities = self._reduced.counts[[PIECES, VELOCITIES]]
-        speed, piece = fastest(self._moving.tree[:pieces], self._moving.v[:velocities])
-        return Moment(energy.kinetic, energy.total, speed, int(self._reduced.joint[piece]) if piece >= 0 else -1)
-
-    def _watch_energy(self, energy: Energy | None = None) -> None:
-        """Warns, once, of energy that nothing has put in; joints that stop may take some, none can make any."""
-        outside = self._field is not None or self._thermostat is not None or self._is_pushed_apart
-        if outside or self.loads or self._driven or self._effort.any():
-            self._energy_watch.forget()  # whatever could do work begins the watch anew
-        else:
-            now = self.energy if energy is None else energy
-            self._energy_watch.look(self._watched(now.kinetic), now.total, self.integrator)
+        moving = self._moving.arrays
+        speed, piece = fastest(moving.tree[:pieces], moving.v[:velocities])
+        return speed, int(self._reduced.joint[piece]) if piece >= 0 else -1
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report.
@@ -307,9 +272,9 @@ class AdaptiveDynamics(RegionHistory):
         every = whole(self.update_every, 1, "update_every")
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        if self._run.counts.item(TOUCHED):
-            self._renew()
-        is_alone = self._field is None and self._thermostat is None
+        if self._tree.run.counts.item(TOUCHED):
+            self._region.renew()
+        is_alone = not self._forces.are_any
         while left > 0:
             if self._since_update >= every:
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
@@ -318,40 +283,37 @@ class AdaptiveDynamics(RegionHistory):
             if count > left:
                 count = left
             if is_alone:
-                status, done = self._advance(self._moving_table, h, count)
+                status, done = self._advance(self._moving.table, h, count)
             else:
-                status, done, fault = self._go_outside(h, count)
+                status, done, fault = self._forces.advance(h, count)
             self.steps_done += done
             self.time += done * h
             self._since_update += done
             self._uncounted += done
             left -= done
-            self._acted_at = self.steps_done
+            self._moving.has_noted = True
             if status == mv.OK:
                 continue
             if status == mv.CONTACTS_CHANGED:
                 self._since_update = every
                 continue
-            self._acted_at = -1
+            self._moving.has_noted = False
             if status == mv.CONTACTS_GROW:
-                self._make_room()
+                self._moving.grow()
+                self._moving.describe_again()
                 continue
             body = self._reduced.joint[status] if status >= 0 else -1
             self._fail(status, body, " Take a smaller step.", fault)
-        if self._touching is not None:
-            self._touching.warn_of_turns(h, self._reduced.joint)
-            self._touching.warn_of_gains(h)
+        self._warn_of_long_steps(h, self._reduced.joint)
 
-    def _go_outside(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
-        """Up to n steps with a field or a thermostat: OK or why it stopped, the steps made, an error on the way."""
-        go_on = go_on_of(INTEGRATORS[self.integrator])
-
-        def step(h: float) -> Ended:
-            return step_in_parts(go_on, self._moving_table, h, self._refresh)
-
-        found = advance_in_python(step, h, n, self._after_step)
-        note_efforts(go_on, self._moving_table, h)
-        return found
+    def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
+        self._region.collect()
+        cause = fault or self._explain_contact(status)
+        if cause is None:
+            run, moving, wrench = self._tree.run, self._moving.arrays, self._loads.wrench
+            vectors = {"state.q": run.q, "state.v": run.v, "effort": run.effort}
+            cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
+        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""
@@ -370,20 +332,20 @@ class AdaptiveDynamics(RegionHistory):
         stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
         self._since_update = 0
         self._count_steps()
-        if wants_all and self._run.counts[ACTIVE_COUNT] == self._plan.nodes.shape[0]:
-            if self._touching is not None:
-                self._touching.watch(patience)
+        if wants_all and self._tree.run.counts[ACTIVE_COUNT] == self._tree.plan.nodes.shape[0]:
+            if self._contact_state is not None:
+                self._contact_state.watch(patience)
             return  # nothing is hidden, and nothing could change
-        touches = self._touching is not None and self._touching.touches
+        touches = self._contact_state is not None and self._contact_state.touches
         chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches)
         if chosen != self._chosen:
             self._choice[:] = self._chosen = chosen
-        if self._pieces is not None and not wants_all:
-            self._load_metric()
-        self._perform(region.UPDATE, settings=self._choice)
+        if not wants_all:
+            self._forces.load_metric()
+        self._region.perform(region.UPDATE, settings=self._choice)
         self._is_proven = wants_all or not passes
         if not wants_all:
-            self._cost.add_update(self._run.counts.item(JOINT_COUNT))
+            self._cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
 
     def _count_steps(self) -> None:
         """Counts the steps since the last update, with the joints that move."""
@@ -395,13 +357,49 @@ class AdaptiveDynamics(RegionHistory):
 
         With a field the joints are not what costs: nothing is said then.
         """
-        if self._field is not None:
+        if self._forces.field is not None:
             return ""
         self._count_steps()
         return self._cost.advice(self._counted) if self._cost.updates else ""
 
+    # --------------------------------------------------------------------------------------------------- what users want
 
-def _poses(model: Model, state: State) -> FloatArray:
-    """World poses of all bodies, rotation and position, shape (n, 12)."""
-    T = body_poses(model, state)
-    return np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
+    def pin_active(self, joint: str) -> None:
+        """Keeps a joint active, from the next update on; the joints above it in the assembly tree with it. O(log n)."""
+        self._region.pin(joint, active=True)
+
+    def pin_inactive(self, joint: str) -> None:
+        """Stops a joint by an impulse, at once, and keeps it where it is. O(active joints)."""
+        self._region.pin(joint, active=False)
+
+    def unpin(self, joint: str) -> None:
+        """Leaves a joint to the metrics again."""
+        self._region.unpin(joint)
+
+    # ---------------------------------------------------------------------------------------- what changes, and checkpoints
+
+    def _load_table_grew(self) -> None:
+        self._region.load_table_grew()
+
+    def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        self._region.loads_changed(bodies, world)
+
+    def _joints_changed(self, joints: IntArray) -> None:
+        self._region.joints_changed(joints)
+
+    def _coordinates_of_joints(self) -> FloatArray:
+        self._region.collect()
+        return self._tree.run.q
+
+    def _parts_of_efforts(self) -> FloatArray:
+        return self._region.efforts()
+
+    def _about_to_be_saved(self) -> None:
+        self._region.renew(whole=True)
+        self._region.collect()
+
+    def _restored(self) -> None:
+        self._energy_watch.forget()
+        if self._contact_state is not None:
+            self._moving.describe_again()
+        self._region.show_all_forces()

@@ -6,83 +6,97 @@ Coefficients and factors are functions of the coordinates, the loads and these, 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive import workspace as ws
+from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, NO_LIMIT
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.adaptive.quasi_statics.update import prepare_all
-from linkwork.adaptive.workspace import (
-    CLOSING,
-    DIRTY,
-    HEAP_COUNT,
-    JOINT_COUNT,
-    LOAD_COUNT,
-    OPEN,
-    OPEN_COUNT,
-    SORTED_COUNT,
-    STALE,
-)
-from linkwork.errors import StateError
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-if TYPE_CHECKING:
-    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+OF_RUN = ("q", "kept_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")  # arrays that a checkpoint keeps
 
 
-def opened_nodes(sim: QuasiStatics) -> dict[str, NDArray[Any]]:
-    """The open nodes, their flags (closed nodes have none) and what holds nodes open."""
-    run = sim._run
-    opened = run.opened[: run.counts[OPEN_COUNT]].copy()  # ascending, but for those opened since the last step
-    held = np.flatnonzero(run.held_open)
-    return {"opened": opened, "flag": run.flag[opened], "held": held, "held_open": run.held_open[held]}
+class OpenNodes:
+    """The open nodes of an assembly tree, and what solves on them left behind: a part of a quasi-static simulation.
 
+    floor, measured_floor: what is known of rounding. check(bad): raises the error of a body that failed.
+    """
 
-def refuse_damaged(sim: QuasiStatics, saved: dict[str, Any]) -> None:
-    """Kernels trust these numbers: refuses nodes that do not exist, or counts that do not fit them."""
-    count = sim._plan.nodes.shape[0]
-    opened, held, counts = (np.asarray(saved[name]) for name in ("opened", "held", "counts"))
-    sound = (
-        opened.ndim == held.ndim == 1
-        and np.asarray(saved["flag"]).shape == opened.shape
-        and np.asarray(saved["held_open"]).shape == held.shape
-        and all(x.dtype.kind == "i" and bool(((x >= 0) & (x < count)).all()) for x in (opened, held))
-        and np.unique(opened).size == opened.size == counts[OPEN_COUNT]
-        and 0 <= counts[SORTED_COUNT] <= opened.size
-        and bool((np.diff(opened[: counts[SORTED_COUNT]]) > 0).all())
-        and bool((counts >= 0).all() and (counts[[HEAP_COUNT, JOINT_COUNT]] <= count).all())
-        and counts[LOAD_COUNT] == np.shape(saved["load_table"])[0]
-    )
-    if not sound:
-        raise StateError(
-            "the checkpoint is damaged: its open nodes do not fit the model, or its counts do not fit them."
+    fault = "the checkpoint is damaged: its open nodes do not fit the model, or its counts do not fit them."
+
+    def __init__(self, tree: AdaptiveTree, floor: FloatArray, measured_floor: FloatArray, check: Callable[[int], None]):
+        self._tree, self._check = tree, check
+        self._floors = {"floor": floor, "measured_floor": measured_floor}
+
+    def _saved_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**{name: getattr(self._tree.run, name) for name in OF_RUN}, **self._floors}
+
+    def schema(self) -> tuple[Entry, ...]:
+        arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
+        counted = (entry._replace(least=0.0) if entry.name == "counts" else entry for entry in arrays)
+        return (*counted, *self._tree.schema_of_nodes())
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        return {**copies(self._saved_arrays()), **self.opened()}
+
+    def opened(self) -> dict[str, NDArray[Any]]:
+        """The open nodes, ascending, but for those opened since the last step."""
+        run = self._tree.run
+        return self._tree.saved_nodes(run.opened[: run.counts[ws.OPEN_COUNT]].copy())
+
+    def fits(self, saved: Saved) -> bool:
+        opened, counts, nodes = saved["opened"], saved["counts"], self._tree.plan.nodes.shape[0]
+        return (
+            np.unique(opened).size == opened.size == counts[ws.OPEN_COUNT]
+            and counts[ws.SORTED_COUNT] <= opened.size
+            and bool((np.diff(opened[: counts[ws.SORTED_COUNT]]) > 0).all())
+            and bool((counts[[ws.HEAP_COUNT, ws.JOINT_COUNT]] <= nodes).all())
+            and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
         )
 
+    def restore(self, saved: Saved) -> None:
+        write(self._saved_arrays(), saved)
+        self.open_again(saved)
+        self._check(self.form_coefficients(saved["opened"]))
+        write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
+        self.open_again(saved)
 
-def keep_open(sim: QuasiStatics, saved: dict[str, Any]) -> None:
-    run, opened = sim._run, saved["opened"]
-    run.held_open[...] = 0
-    run.held_open[saved["held"]] = saved["held_open"]
-    run.opened[: opened.size] = opened
-    run.flag[...] = 0
-    # Factors of clean nodes are those of the constructor here; so they are formed when such a node closes.
-    clean = saved["flag"] & DIRTY == 0
-    run.flag[opened] = saved["flag"] | np.where(clean, STALE, 0).astype(np.uint8)
+    def open_again(self, saved: Saved) -> None:
+        run, opened = self._tree.run, saved["opened"]
+        self._tree.holds_again(saved)
+        run.opened[: opened.size] = opened
+        run.flag[...] = 0
+        # Factors of clean nodes are those of the constructor here; so they are formed when such a node closes.
+        clean = saved["flag"] & ws.DIRTY == 0
+        run.flag[opened] = saved["flag"] | np.where(clean, ws.STALE, 0).astype(np.uint8)
 
+    def form_coefficients(self, opened: IntArray) -> int:
+        """Coefficients of all nodes and factors of closed ones, by the very code a step uses; a body that failed, or -1.
 
-def form_coefficients(sim: QuasiStatics, opened: NDArray[np.int64]) -> int:
-    """Coefficients of all nodes and factors of closed ones, by the very code a step uses; a body that failed, or -1.
+        Another kernel would do the same operations, but a compiler may fuse products and sums differently in each of them,
+        and a last bit would tell what was formed in the beginning from what was formed later. So everything is opened, and
+        closed again in a solve, but for `opened`. What that leaves in the state is for the caller to put right.
+        """
+        tree, run = self._tree, self._tree.run
+        count = tree.plan.nodes.shape[0]
+        prepare_all(tree.table)
+        run.flag[...] = ws.OPEN | ws.DIRTY | ws.CLOSING
+        run.flag[opened] = ws.OPEN | ws.DIRTY
+        run.opened[...] = np.arange(count)
+        run.counts[ws.OPEN_COUNT] = run.counts[ws.SORTED_COUNT] = count
+        bad, *_ = advance(tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
+        return int(bad)
 
-    Another kernel would do the same operations, but a compiler may fuse products and sums differently in each of them,
-    and a last bit would tell what was formed in the beginning from what was formed later. So everything is opened, and
-    closed again in a solve, but for `opened`. What that leaves in the simulation's state is for the caller to put right.
-    """
-    run, count = sim._run, sim._plan.nodes.shape[0]
-    prepare_all(sim._table)
-    run.flag[...] = OPEN | DIRTY | CLOSING
-    run.flag[opened] = OPEN | DIRTY
-    run.opened[...] = np.arange(count)
-    run.counts[OPEN_COUNT] = run.counts[SORTED_COUNT] = count
-    bad, *_ = advance(sim._table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
-    return int(bad)
+    def reset(self) -> None:
+        """Nothing is held open, and nothing is known of rounding; the tree is to be assembled anew."""
+        run = self._tree.run
+        run.held_open[...] = 0
+        run.loop_wrench[...] = 0.0
+        self._floors["floor"][:] = 0.0

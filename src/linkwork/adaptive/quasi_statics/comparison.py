@@ -28,8 +28,8 @@ from linkwork.dynamics.aba import (
 )
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
-from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR, JointForces, present_efforts
-from linkwork.simulation.moving import EFFORT_PARTS, untouched
+from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.moving import untouched
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
@@ -135,13 +135,13 @@ class Comparison:
         Cost: copies of coordinates, efforts and accelerations; of wrenches too where any are fixed in bodies.
         """
         x = self._arrays = self._arrays or self._allocate(sim)
-        run = sim._run
+        run = sim._tree.run
         x.q[...] = run.kept_q if sim._has_moved else run.q
         x.qdd[...] = run.qdd
         self._copy_efforts(sim, x)
         self._copy_wrenches(sim, x)
         x.computed[...] = 0
-        x.computed[sim._computed_bodies()] = 1
+        x.computed[sim._tree.computed_bodies()] = 1
         x.place[...] = 0
         x.sums[...] = 0.0
         if not sim.model.n_bodies:
@@ -181,7 +181,7 @@ class Comparison:
         n, nv = model.n_bodies, model.nv
         arrays = Compared(
             *model.arrays,
-            weight=sim._mechanism.weight,
+            weight=sim._tree.mechanism.weight,
             q=np.zeros(model.nq),
             still=np.zeros(nv),
             effort=np.zeros(nv),
@@ -199,17 +199,14 @@ class Comparison:
 
     def _copy_efforts(self, sim: QuasiStatics, x: Compared) -> None:
         """Efforts given and of motors at the coordinates of the solve; springs act in `aba` itself."""
-        x.effort[...] = sim._run.effort
-        if sim._driven:
-            m, run, nv = sim._mechanism, sim._run, sim.model.nv
-            acting = (run.effort, run.motor, m.strength, m.top_speed, x.q, x.still, x.still)
-            forces = JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
-            parts = present_efforts(forces)
+        x.effort[...] = sim._tree.run.effort
+        if sim.view.joints.driven:
+            parts = sim._tree.efforts_at(x.q, x.still, x.still)
             x.effort[...] = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
 
     def _copy_wrenches(self, sim: QuasiStatics, x: Compared) -> None:
-        data, run = sim._coefficients.joint_data, sim._run
-        if sim._loads.has_fixed:
+        data, run = sim._tree.coefficients.joint_data, sim._tree.run
+        if sim.view.loads.has_fixed:
             x.wrench[...] = data[:, H_F : H_F + 6]
             self._loaded = np.arange(x.wrench.shape[0])
             return

@@ -41,12 +41,12 @@ class TreeAnswers(NamedTuple):
 
 def meet_loops(sim: QuasiStatics, h: float) -> None:
     """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
-    plan, run, c = sim._plan, sim._run, sim._coefficients
+    plan, run, c = sim._tree.plan, sim._tree.run, sim._tree.coefficients
     loops = loop_plan(sim.model)
     answers = TreeAnswers(
         Assembly(plan.nodes, plan.leaf, plan.joint),
         plan.block,
-        sim._mechanism.tree,
+        sim._tree.mechanism.tree,
         c.joint_data,
         c.kept,
         c.dof_rows,
@@ -64,4 +64,4 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
     for k, rows in enumerate(loops.rows):
         for side, end in enumerate(loops.where[k]):
             run.loop_wrench[2 * k + side] += system.C[rows, 6 * end : 6 * end + 6].T @ force[rows]
-    touch_bodies(sim._table, run.loop_body[run.loop_body >= 0], 0, sim._marks)
+    touch_bodies(sim._tree.table, run.loop_body[run.loop_body >= 0], 0, sim._tree.marks)

@@ -44,8 +44,8 @@ RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
-    total, largest, lost = rounding_floor(sim._table, sim._depth)
-    known, joints = sim._measured_floor, int(sim._run.counts[JOINT_COUNT])
+    total, largest, lost = rounding_floor(sim._tree.table, sim._depth)
+    known, joints = sim._measured_floor, int(sim._tree.run.counts[JOINT_COUNT])
     # Where nothing accelerates nothing is lost, however many digits are: infinity times zero is not a number.
     suspected = (lost * total if total > 0.0 else 0.0, lost * largest if largest > 0.0 else 0.0)
     doubt = suspected[0 if "linkage" in sim.measure else 1]
@@ -53,7 +53,7 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     known[SOLVES] = 0.0
     is_known, is_fresh = known[RATIO][0] > 0.0, known[LEFT] > 0.0
     is_looked_into = is_known or is_fresh  # or `aba` had no answer, and will be asked again later
-    if doubt <= NEGLIGIBLE * size(sim._run, sim.measure) or (is_looked_into and _is_small(sim, suspected, goal)):
+    if doubt <= NEGLIGIBLE * size(sim._tree.run, sim.measure) or (is_looked_into and _is_small(sim, suspected, goal)):
         return suspected
     comparison = sim._comparison
     growth = max(1.0, joints / max(1.0, known[JOINTS]))
@@ -99,5 +99,5 @@ def learn(sim: QuasiStatics) -> bool:
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
     """Whether the tolerance is kept with such floors, and not for their sake."""
-    bound, part = error_bound(sim._run, sim.measure, floors)
+    bound, part = error_bound(sim._tree.run, sim.measure, floors)
     return goal is not None and part <= SMALL_PART * goal and bound <= goal

@@ -22,7 +22,7 @@ def go_on_from(
     sim: QuasiStatics, body: str | int, at: ArrayLike | Pose | None, joint: Joint | None, options: dict[str, Any]
 ) -> QuasiStatics:
     """See `QuasiStatics.reroot`."""
-    if not (sim._mechanism.weight == 1.0).all():
+    if not (sim._tree.mechanism.weight == 1.0).all():
         raise StateError(
             "metric weights belong to joints that re-rooting turns round; make a new QuasiStatics with weights."
         )
@@ -30,7 +30,7 @@ def go_on_from(
     after = type(sim)(there.model, there.state, sim.tolerance, sim.measure, sim.max_joints, sim.deadline)
     now = np.argsort(there.old_index)  # bodies keep their frames, so loads keep their numbers
     for load in sim.loads:
-        after._loads.take_over(load, now[load.bodies], sim._loads)
+        after.view.loads.take_over(load, now[load.bodies], sim.view.loads)
     _carry_efforts(sim, after, body, now)
     return after
 
@@ -40,7 +40,7 @@ def _carry_efforts(sim: QuasiStatics, after: QuasiStatics, body: str | int, now:
 
     Velocities of a joint follow a linear rule v' = T v; power τᵀv stays what it is, so efforts follow T⁻ᵀ.
     """
-    model, effort = sim.model, sim._run.effort
+    model, effort = sim.model, sim._tree.run.effort
     driven = [i for i in range(model.n_bodies) if effort[model.v_slice(i)].any()]
     if not driven:
         return
@@ -65,7 +65,7 @@ def _velocity_rules(sim: QuasiStatics, body: str | int, driven: list[int]) -> di
         for i in driven:
             if k < model.joints[i].nv:
                 v[model.v_slice(i).start + k] = 1.0
-        there = reroot(model, State(sim._run.q, v), body, joint_name="rerooted on the world")
+        there = reroot(model, State(sim._tree.run.q, v), body, joint_name="rerooted on the world")
         for i in driven:
             name = model.joint_names[i]
             if k < model.joints[i].nv and name in there.model.joint_names:

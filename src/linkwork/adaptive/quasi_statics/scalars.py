@@ -37,11 +37,11 @@ def potential_energy(table, opened):
 
 def scalars(sim: QuasiStatics) -> dict[str, float]:
     """See `QuasiStatics.scalars`."""
-    run = sim._run
-    potential = float(potential_energy(sim._table, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
+    run = sim._tree.run
+    potential = float(potential_energy(sim._tree.table, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
     return {
         "kinetic_energy": 0.0,
         "potential_energy": potential,
         "energy": potential,
-        "n_active": float(sim._computed_bodies().size),
+        "n_active": float(sim._tree.computed_bodies().size),
     }

@@ -10,10 +10,11 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
-from linkwork.adaptive.quasi_statics.checkpoint import form_coefficients, keep_open, opened_nodes, refuse_damaged
+from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
 from linkwork.adaptive.quasi_statics.floor import (
@@ -28,7 +29,6 @@ from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport, error_bou
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
-from linkwork.adaptive.tree_simulation import IntArray, TreeSimulation, metric_weights
 from linkwork.adaptive.workspace import (
     DIRTY,
     JOINT_COUNT,
@@ -42,6 +42,7 @@ from linkwork.adaptive.workspace import (
     allocate,
 )
 from linkwork.assembly.numbering import node_depths
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
 from linkwork.core.warning import warn_user
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
@@ -49,20 +50,21 @@ from linkwork.errors import StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.constraints import refuse_open_loops
+from linkwork.simulation.parts.part import Part
 from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.view import View
 from linkwork.spatial.pose import Pose
 from linkwork.statics.settle import SettleReport, settle
-
-FloatArray = NDArray[np.float64]
 
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
 
 
-class QuasiStatics(TreeSimulation):
+class QuasiStatics(LinkageSimulation):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
     tolerance: error allowed by `measure`; or None with max_joints (joints computed per solve) or deadline [s] alone.
@@ -98,11 +100,15 @@ class QuasiStatics(TreeSimulation):
             k = int(np.flatnonzero(~np.isfinite(q))[0])
             raise StateError(f"state.q[{k}] is {q[k]} (joint '{model.joint_names[model.joint_of(k, 'q')]}').")
         metric = metric_weights(model, weights, "weights")
-        super().__init__(model, allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False))
-        plan = self._plan
+        super().__init__(model, State(q, v))
+        bundles = allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False)
+        self._tree = AdaptiveTree(bundles, self._loads, self._joints, DIRTY, DIRTY)
+        self._tree.follow_load_table()
+        plan = self._tree.plan
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
+        self._open = OpenNodes(self._tree, self._floor, self._measured_floor, self._check)
         self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
@@ -116,18 +122,18 @@ class QuasiStatics(TreeSimulation):
             self._hold_root_open()
         if model.loops:
             refuse_open_loops(model, State(q, v))
-            self._hold_loops_open()
+            self._tree.hold_loops_open()
 
     def _hold_root_open(self) -> None:
-        run, root = self._run, self._plan.nodes.shape[0] - 1
+        run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
         run.flag[root] |= OPEN | DIRTY
         run.held_open[root] += 1
         run.opened[0] = root
         run.counts[[OPEN_COUNT, TOUCHED]] = 1
 
     def _assemble_everything(self) -> None:
-        run = self._run
-        bad = form_coefficients(self, np.zeros(0, dtype=np.int64))
+        run = self._tree.run
+        bad = self._open.form_coefficients(np.zeros(0, dtype=np.int64))
         if bad >= 0:
             raise explain_failure(self.model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
         for array in (run.flag, run.counts, run.metric_sums, run.qdd):
@@ -139,19 +145,19 @@ class QuasiStatics(TreeSimulation):
     @property
     def state(self) -> State:
         """The present coordinates, at rest: a copy to read. `set_state` puts another in."""
-        return read_only_state(self._run.q.copy(), np.zeros(self.model.nv))
+        return read_only_state(self._tree.run.q.copy(), np.zeros(self.model.nv))
 
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last solve, zero where not computed; read-only, shape (nv,)."""
-        view = self._run.qdd.view()
+        view = self._tree.run.qdd.view()
         view.setflags(write=False)
         return view
 
     @property
     def computed_joints(self) -> list[str]:
         """Names of the joints the last solve computed."""
-        joints = self._computed_bodies()
+        joints = self._tree.computed_bodies()
         return [self.model.joint_names[i] for i in joints.tolist()]
 
     # ------------------------------------------------------------------------------------------------------------ solving
@@ -175,7 +181,7 @@ class QuasiStatics(TreeSimulation):
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        return self._report(reached, self._run.counts[JOINT_COUNT], 0, goal)
+        return self._report(reached, self._tree.run.counts[JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s].
@@ -196,7 +202,7 @@ class QuasiStatics(TreeSimulation):
     def _meet_loops(self, h: float) -> None:
         """The forces of loops, with coefficients brought up to date by a solve that leaves everything closed."""
         if self.model.loops:
-            bad, *_ = advance(self._table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0)
+            bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0)
             self._check(bad)
             meet_loops(self, h)
 
@@ -209,7 +215,7 @@ class QuasiStatics(TreeSimulation):
         self._solve_once(self.tolerance, time.perf_counter())
 
     def _joints_at_work(self) -> int:
-        return ADAPTIVE_COST * int(self._run.counts[JOINT_COUNT])
+        return ADAPTIVE_COST * int(self._tree.run.counts[JOINT_COUNT])
 
     def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
@@ -218,7 +224,7 @@ class QuasiStatics(TreeSimulation):
     def _many(self, steps: int, h: float) -> QuasiStaticsReport:
         """Solves, each followed by a step of h [s], without looking at the clock."""
         bad, done, reached, joints, updated = advance(
-            self._table, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
+            self._tree.table, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
         )
         self._count(done, h)
         self._check(bad)
@@ -233,9 +239,9 @@ class QuasiStatics(TreeSimulation):
         report = self._report(reached, joints, updated, self.tolerance)
         allowed = self._asked(self.tolerance)
         if self._overload > 1.0:
-            left_out, everything = hidden(self._run, self.measure), with_no_joint(self._run, self.measure)
+            left_out, everything = hidden(self._tree.run, self.measure), with_no_joint(self._tree.run, self.measure)
             allowed = max(allowed, self._overload * left_out, (self._overload - 1.0) * LEAST_CLOSED * everything)
-        bad = mark_and_move(self._table, h, MEASURES[self.measure], allowed)
+        bad = mark_and_move(self._tree.table, h, MEASURES[self.measure], allowed)
         self._count(1 if bad == -1 else 0, h)
         self._steps_since_floor += 1
         self._check(bad)
@@ -250,13 +256,13 @@ class QuasiStatics(TreeSimulation):
         opened = NO_LIMIT if self.deadline is None else 0
         asked = self._asked(goal)
         bad, _, reached, joints, updated = advance(
-            self._table, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
+            self._tree.table, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
         )
         self._count(0, 0.0)
         self._check(bad)
         if self.deadline is not None and not reached:
             reached = self._expand(asked, self._end_of(started))
-            joints = self._run.counts[JOINT_COUNT]
+            joints = self._tree.run.counts[JOINT_COUNT]
             self._check(-1)
         self._solved = True
         return reached, joints, updated
@@ -266,8 +272,8 @@ class QuasiStatics(TreeSimulation):
         chunk = NO_LIMIT if end == math.inf else DEADLINE_CHUNK
         reached = False
         while not reached and time.perf_counter() < end:
-            reached = bool(expand_more(self._table, MEASURES[self.measure], float(tolerance), self._budget, chunk))
-            if chunk == NO_LIMIT or self._run.counts[JOINT_COUNT] >= self._budget:
+            reached = bool(expand_more(self._tree.table, MEASURES[self.measure], float(tolerance), self._budget, chunk))
+            if chunk == NO_LIMIT or self._tree.run.counts[JOINT_COUNT] >= self._budget:
                 break
         return reached
 
@@ -295,7 +301,7 @@ class QuasiStatics(TreeSimulation):
         self._has_moved = done > 0
 
     def _check(self, bad: int) -> None:
-        run = self._run
+        run = self._tree.run
         if bad == -1 and math.isfinite(run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE]):
             return
         self._steps_since_floor = FLOOR_EVERY
@@ -313,7 +319,7 @@ class QuasiStatics(TreeSimulation):
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
-        bound, floor = error_bound(self._run, self.measure, (self._floor[0], self._floor[1]))
+        bound, floor = error_bound(self._tree.run, self.measure, (self._floor[0], self._floor[1]))
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
             warn_user(
@@ -326,7 +332,7 @@ class QuasiStatics(TreeSimulation):
             error_bound=float(bound),
             reached=bool(reached and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal)),
             rounding_floor=float(floor),
-            max_acceleration=float(largest(self._run) + self._floor[1]),
+            max_acceleration=float(largest(self._tree.run) + self._floor[1]),
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling
@@ -337,7 +343,7 @@ class QuasiStatics(TreeSimulation):
         tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
         Cost: O(n) per sweep; a few where the simulation is near its equilibrium already.
         """
-        if self._driven:
+        if self._joints.driven:
             raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
         rest = settle(self.model, self.state, loads=self, tolerance=tolerance, max_sweeps=max_sweeps)
         self._go_to(rest.state.q)
@@ -345,15 +351,15 @@ class QuasiStatics(TreeSimulation):
 
     def _go_to(self, q: FloatArray) -> None:
         """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
-        run, opened = self._run, opened_nodes(self)
+        run, opened = self._tree.run, self._open.opened()
         counts = run.counts.copy()
         run.q[...] = run.kept_q[...] = q
-        self._check(form_coefficients(self, opened["opened"]))
+        self._check(self._open.form_coefficients(opened["opened"]))
         for array in (run.metric_sums, run.qdd):
             array[...] = 0
         run.metric_sums[UNIT] = 1.0
         run.counts[...] = counts
-        keep_open(self, opened)
+        self._open.open_again(opened)
         self._solved, self._is_changed = False, True
 
     def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
@@ -362,17 +368,16 @@ class QuasiStatics(TreeSimulation):
         super()._refuse_state(q, v)
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
-        run = self._run
+        run = self._tree.run
         finish_measuring(self)
         run.q[...] = run.kept_q[...] = q
-        run.held_open[...] = 0
-        run.loop_wrench[...] = 0.0
+        self._open.reset()
         self._assemble_everything()
-        if self._plan.nodes.shape[0]:
+        if self._tree.plan.nodes.shape[0]:
             self._hold_root_open()
-        self._hold_loops_open()
-        self._apply_again()
-        self._floor[:] = 0.0
+        self._tree.hold_loops_open()
+        self._tree.apply_again()
+        self._joints_changed(self._joints.acting())
         self._steps_since_floor, self._overload, self._tail = FLOOR_EVERY, 1.0, 0.0
         self._solved, self._is_changed = False, True
 
@@ -383,42 +388,38 @@ class QuasiStatics(TreeSimulation):
 
     @property
     def _weights(self) -> FloatArray:
-        return self._mechanism.weight
+        return self._tree.mechanism.weight
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        return *super()._parts, self._open
+
+    @property
+    def view(self) -> View:
+        """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
+        return View(self._loads, self._joints, tree=self._tree, refresh=self._bring_up_to_date)
+
+    def _load_table_grew(self) -> None:
+        self._tree.follow_load_table()
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
-        super()._loads_changed(bodies, world)
+        self._tree.loads_changed(bodies, world)
         self._is_changed = True
 
     def _joints_changed(self, joints: IntArray) -> None:
-        super()._joints_changed(joints)
+        self._tree.joints_changed(joints)
         self._is_changed = True
 
+    def _coordinates_of_joints(self) -> FloatArray:
+        return self._tree.run.q
+
     def _parts_of_efforts(self) -> FloatArray:
-        return self._present_efforts()
+        return self._tree.present_efforts()
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
-        run = self._run
-        names = ("q", "kept_q", "qdd", "counts", "metric_sums")
-        more = {"wrench": run.wrench, "loop_wrench": run.loop_wrench, "floor": self._floor}
-        more["measured_floor"] = self._measured_floor
-        return {**{name: getattr(run, name) for name in names}, **more}
-
-    def checkpoint(self) -> dict[str, object]:
-        """Everything that depends on history. Cost: O(n) memory, a small part of the simulation's own."""
+    def _about_to_be_saved(self) -> None:
         finish_measuring(self)
-        return {**super().checkpoint(), **opened_nodes(self)}
 
-    def _refuse_other(self, saved: dict[str, Any]) -> None:
-        super()._refuse_other(saved)
-        refuse_damaged(self, saved)
-
-    def _restored(self, saved: dict[str, Any]) -> None:
-        kept = {name: array.copy() for name, array in self._kept().items()}
-        keep_open(self, saved)
-        self._check(form_coefficients(self, saved["opened"]))
-        for name, array in self._kept().items():
-            array[...] = kept[name]
-        keep_open(self, saved)
+    def _restored(self) -> None:
         self._solved = False  # what a solve found is found again by the next one
 
     def reroot(

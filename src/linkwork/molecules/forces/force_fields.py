@@ -78,7 +78,12 @@ def explain_template_error(topology: Any, message: str) -> str:
     found = NO_TEMPLATE.search(message)
     if found is None:
         return f"the force field has no parameters for this molecule: {message}"
-    residue = list(topology.residues())[int(found.group(1)) - 1]
+    residues, number, name = list(topology.residues()), int(found.group(1)), found.group(2)
+    # OpenMM counts from 0 today and counted from 1 before; the name decides.
+    near = [residues[k] for k in (number, number - 1) if 0 <= k < len(residues) and residues[k].name == name]
+    if not near:
+        return f"the force field has no parameters for this molecule: {message}"
+    residue = near[0]
     atoms = ", ".join(atom.name for atom in residue.atoms())
     return (
         f"residue {residue.name} {residue.chain.id}:{residue.id}{residue.insertionCode.strip()} (atoms {atoms}) has no "

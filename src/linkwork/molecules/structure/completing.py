@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
+from linkwork.molecules.structure import rings
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
 
@@ -111,11 +112,13 @@ def _complete(
             report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
         fixer.replaceNonstandardResidues()
         fixer.findMissingAtoms()
+        rings.leave_rings_closed(fixer, whole, names)
         for kind in (fixer.missingAtoms, fixer.missingTerminals):
             for residue, atoms in kind.items():
                 added = ", ".join(atom if isinstance(atom, str) else atom.name for atom in atoms)
                 report.note("atoms", _where(original, residue), f"{residue.name}: {added} added")
         fixer.addMissingAtoms(seed=seed)
+    rings.close_rings(fixer.topology, whole, names, report)
     for chain in fixer.topology.chains():
         chain.id = original.get(chain.id, chain.id)
     return fixer.topology, _in_nanometres(fixer.positions)
@@ -173,14 +176,17 @@ def protonate(
     loaded = load_force_field(force_field)
     modeller = app.Modeller(topology, positions * unit.nanometer)
     residues = list(topology.residues())
+    asked: list[Any] = [None] * len(residues)
     with repeatable(seed) as platform:
+        for first in rings.first_of_rings(topology):  # OpenMM takes it for the end of a chain
+            asked[first.index] = rings.hydrogens_inside(first.name, ph)
         try:
-            variants = modeller.addHydrogens(loaded, pH=ph, platform=platform)
+            variants = modeller.addHydrogens(loaded, pH=ph, variants=asked, platform=platform)
         except Exception as error:  # OpenMM raises of many kinds, its own among them
             raise FormatError(f"{report.source}: {explain_template_error(topology, str(error))}") from error
     made = list(modeller.topology.residues())
     for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
-        variant = chosen or charged_otherwise(with_hydrogens)
+        variant = chosen if isinstance(chosen, str) else charged_otherwise(with_hydrogens)
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
             why = "disulfide" if variant == "CYX" else f"pH {ph:g}"

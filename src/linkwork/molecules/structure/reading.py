@@ -14,10 +14,16 @@ from linkwork.core.checks import shown
 from linkwork.core.files import checked_file, checked_gzip
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
+from linkwork.molecules.structure.choosing import label
 from linkwork.molecules.structure.report import PreparationReport
 
 BACKBONE = ("N", "CA", "C")
 LONGEST_PEPTIDE_BOND = 2.0  # [Å] between C and N; a bond has 1.33, a gap 3 and more
+HEAVY_ATOMS = {
+    "ALA": 5, "ARG": 11, "ASN": 8, "ASP": 8, "CYS": 6, "GLN": 9, "GLU": 9, "GLY": 4, "HIS": 10, "ILE": 8, "LEU": 8,
+    "LYS": 9, "MET": 8, "PHE": 11, "PRO": 7, "SER": 6, "THR": 7, "TRP": 14, "TYR": 12, "VAL": 7,
+}  # fmt: skip
+PHOSPHATE = ("P", "OP1", "OP2", "OP3", "O1P", "O2P", "O3P")
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
 TEXT_SUFFIXES = (
     ".pdb",
@@ -36,6 +42,11 @@ class Piece:
     chain: str
     residues: list[Any]
     sequence: list[str]  # what the file says the whole chain is made of; empty where it does not
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether its last residue is bonded to its first: a cyclic peptide."""
+        return len(self.residues) > 2 and is_bonded(self.residues[-1], self.residues[0])
 
 
 def read_structure(path: str | Path, model: int, report: PreparationReport) -> Any:
@@ -90,83 +101,30 @@ def has_end(file: Path) -> bool:
     return last[:6].strip().upper() in (b"END", b"ENDMDL", b"TER", b"MASTER")
 
 
-def choose_chains(structure: Any, wanted: Sequence[str] | None, source: str) -> None:
-    """Takes away all chains but those asked for."""
-    if wanted is None:
-        return
-    known = [chain.name for chain in structure[0]]
-    missing = [name for name in wanted if name not in known]
-    if missing or not wanted:
-        raise FormatError(
-            f"{source}: there is no chain {', '.join(map(repr, missing))}; the file has {', '.join(known)}."
-        )
-    for name in known:
-        if name not in wanted:
-            structure[0].remove_chain(name)
-
-
-def choose_residues(structure: Any, residues: tuple[int, int] | None, source: str) -> None:
-    """Takes away residues whose numbers lie outside the range (first, last)."""
-    if residues is None:
-        return
-    first, last = residues
-    for chain in structure[0]:
-        for k in reversed(range(len(chain))):
-            if not first <= chain[k].seqid.num <= last:
-                del chain[k]
-    structure.remove_empty_chains()
-    if len(structure) == 0 or structure[0].count_atom_sites() == 0:
-        raise FormatError(f"{source}: no residue has a number from {first} to {last}.")
-
-
-def choose_locations(structure: Any, report: PreparationReport) -> None:
-    """One alternate location per residue: the most occupied, and of equals the first."""
-    for chain in structure[0]:
-        for residue in chain:
-            letters = sorted({atom.altloc for atom in residue if atom.altloc != "\0"})
-            if not letters:
-                continue
-            best = max(letters, key=lambda letter: sum(atom.occ for atom in residue if atom.altloc == letter))
-            names = {atom.name for atom in residue if atom.altloc == best}
-            for k in reversed(range(len(residue))):
-                letter = residue[k].altloc
-                # an atom that only another location has is kept from that one
-                if letter not in ("\0", best) and residue[k].name in names:
-                    del residue[k]
-            seen: set[str] = set()
-            for k in reversed(range(len(residue))):
-                if residue[k].name in seen:
-                    del residue[k]
-                else:
-                    seen.add(residue[k].name)
-                    residue[k].altloc = "\0"
-            others = ", ".join(letter for letter in letters if letter != best)
-            report.note("altloc", label(chain, residue), f"{residue.name}: location {best} of {best}, {others}")
-
-
-def label(chain: Any, residue: Any) -> str:
-    return f"{chain.name or '_'}:{residue.seqid.num}{residue.seqid.icode.strip()}"
-
-
 def sort_residues(
     structure: Any,
     known: Sequence[str],
     substitutes: dict[str, str],
     waters: bool,
     ions: bool,
+    replace: Sequence[str],
     report: PreparationReport,
 ) -> list[Piece]:
-    """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused."""
+    """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused.
+
+    replace: names of modified residues that may become standard ones although atoms are lost.
+    """
     faults: list[str] = []
     pieces: list[Piece] = []
     for chain in structure[0]:
         chain_residues, others = [], []
         dropped: dict[str, int] = defaultdict(int)
-        for residue in chain:
+        for k, residue in enumerate(chain):
             where = label(chain, residue)
             names = {atom.name for atom in residue}
             has_ends = "P" in names or {"N", "C"} <= names
-            is_linked = set(BACKBONE) <= names or (residue.name in known and has_ends)
+            beside = (chain[k - 1] if k else None, chain[k + 1] if k + 1 < len(chain) else None)
+            is_linked = has_ends and (residue.name in known or _is_in_chain(residue, *beside))
             if residue.is_water():
                 if waters:
                     others.append(residue)
@@ -182,6 +140,8 @@ def sort_residues(
                 else:
                     chain_residues.append(residue)
                     faults += _backbone_faults(where, residue, names)
+                    if residue.name not in known:
+                        faults += _replacement_faults(where, residue, substitutes[residue.name], replace)
             elif is_linked:
                 faults.append(
                     f"residue {residue.name} {where} (atoms {', '.join(sorted(names))}) is not one the force field knows; "
@@ -194,7 +154,10 @@ def sort_residues(
             report.note("water", chain.name, f"{dropped['water']} waters dropped")
         faults += _coordinate_faults(chain)
         sequence = _sequence(structure, chain)
-        pieces += _cut_at_gaps(chain, chain_residues, sequence)
+        strands = _cut_at_gaps(chain, chain_residues, sequence)
+        for strand in strands:
+            _take_phosphate_off(chain, strand.residues[0], report)
+        pieces += strands
         if others:
             pieces.append(Piece(chain.name, others, []))
     if faults:
@@ -203,6 +166,36 @@ def sort_residues(
         chains = ", ".join(chain.name for chain in structure[0])
         raise FormatError(f"{report.source}: chain {chains} has no residue that the force field knows.")
     return pieces
+
+
+def _is_in_chain(residue: Any, before: Any, after: Any) -> bool:
+    """Whether a residue is bonded to a neighbour as links of a chain are; a ligand with such atoms is not."""
+    return (before is not None and is_bonded(before, residue)) or (after is not None and is_bonded(residue, after))
+
+
+def _replacement_faults(where: str, residue: Any, standard: str, replace: Sequence[str]) -> list[str]:
+    """A modified residue becomes its standard one in silence only where no atom is lost by it (MSE to MET)."""
+    heavy = sum(not atom.is_hydrogen() and atom.name != "OXT" for atom in residue)
+    if residue.name in replace or heavy <= HEAVY_ATOMS.get(standard, heavy):
+        return []
+    return [
+        f"residue {residue.name} {where} is a {standard} with {heavy - HEAVY_ATOMS[standard]} atoms more, for which the "
+        f'force field has no parameters. Give replace=("{residue.name}",) to make it a plain {standard}, or build the '
+        "System with OpenMM and use lw.molecules.from_openmm."
+    ]
+
+
+def _take_phosphate_off(chain: Any, residue: Any, report: PreparationReport) -> None:
+    """Strands end in a hydroxyl in force fields; a phosphate before the first sugar has no parameters."""
+    names = {atom.name for atom in residue}
+    if "P" not in names or "C1'" not in names:
+        return
+    for k in reversed(range(len(residue))):
+        if residue[k].name in PHOSPHATE:
+            del residue[k]
+    report.note(
+        "phosphate", label(chain, residue), f"{residue.name}: the phosphate before the first sugar is taken off"
+    )
 
 
 def _is_ion(residue: Any) -> bool:

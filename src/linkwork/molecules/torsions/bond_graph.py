@@ -19,6 +19,24 @@ def disulfides(atoms: AtomTable) -> tuple[Bond, ...]:
     return tuple((a, b) for a, b in atoms.bonds if z[a] == SULFUR and z[b] == SULFUR)
 
 
+def ring_closures(atoms: AtomTable) -> tuple[Bond, ...]:
+    """Bonds between the last and the first residue of a piece: they close a ring through the whole chain, and are cut."""
+    last = {residue.piece: k for k, residue in enumerate(atoms.residues)}
+    first = {residue.piece: k for k, residue in reversed(list(enumerate(atoms.residues)))}
+    found = []
+    for a, b in atoms.bonds:
+        low, high = sorted((int(atoms.residue_of[a]), int(atoms.residue_of[b])))
+        piece = atoms.residues[low].piece
+        if (
+            high - low > 1
+            and low == first[piece]
+            and high == last[piece]
+            and {atoms.names[a], atoms.names[b]} == {"C", "N"}
+        ):
+            found.append((a, b))
+    return tuple(found)
+
+
 def bridges(neighbours: Sequence[Sequence[int]]) -> set[Bond]:
     """Bonds that lie on no ring (Tarjan 1974), without recursion."""
     count = len(neighbours)

@@ -50,7 +50,8 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END, GAINED, TOP_KINETIC = range(6, 13)
 # CORRECTION of whole steps; two of Moving.numbers before a part; 1: the last part was one in which something touched.
-CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, BALANCE = range(13, 18)
+# Energy of springs where the step began [J].
+CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, BALANCE = range(13, 19)
 WHOLE_TOTALS, PART_TOTALS = 0, 1  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)

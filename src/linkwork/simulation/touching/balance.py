@@ -43,6 +43,7 @@ from linkwork.simulation.touching.arrays import (
     KINETIC_START,
     POWER_START,
     PUSH_WORK,
+    SPRINGS_START,
     TAKEN_BACK,
     TOP_KINETIC,
     touch_of,
@@ -67,7 +68,7 @@ def open_balance(table):
     s = moving_of(table)
     t = touch_of(table)
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
-    kinetic, by_forces, potential = 0.0, 0.0, s.numbers[POTENTIAL_OFFSET]
+    kinetic, by_forces, potential, springs = 0.0, 0.0, s.numbers[POTENTIAL_OFFSET], 0.0
     for i in range(s.tree.shape[0]):
         R = load9(s.world, i, 0)
         before = load6(t.before, i, 0)
@@ -77,10 +78,11 @@ def open_balance(table):
         by_forces += 0.5 * dot6(change, rigid_times_twist(inertia, change))
         moment = matvec3(R, (inertia[1], inertia[2], inertia[3]))
         potential -= dot3(g, add3(moment, scale3(inertia[0], load3(s.world, i, 9))))
-        potential += joint_spring_energy(s.tree, s.dof, s.rest, i, s.start_q)
+        springs += joint_spring_energy(s.tree, s.dof, s.rest, i, s.start_q)
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
-    t.balance[KINETIC_START], t.balance[BY_FORCES], t.balance[ENERGY_START] = kinetic, by_forces, kinetic + potential
+    t.balance[KINETIC_START], t.balance[BY_FORCES] = kinetic, by_forces
+    t.balance[ENERGY_START], t.balance[SPRINGS_START] = kinetic + potential + springs, springs
     t.balance[POWER_START] = power_of_loads(s, True, t)
     t.balance[PUSH_WORK] = 0.0
 
@@ -121,23 +123,28 @@ def judge_balance(table, h):
     elif is_driven(s):  # what loads do along a long push is not known
         gain = 0.0
     else:  # a long push changes no velocities; what it lifts may hide what has fallen
-        before = b[KINETIC_START]
-        fallen = before + potential - b[ENERGY_START]
-        gain = kinetic - (math.sqrt(before) + math.sqrt(energy_of_fall(s, h))) ** 2 + min(fallen, 0.0)
-        allowed += PUSH_KNOWN * before  # the inertia is that of another shape afterwards
+        gain = kinetic - b[KINETIC_START] - given_on_the_way(s, b[SPRINGS_START], h)
+        allowed += PUSH_KNOWN * b[KINETIC_START]  # the inertia is that of another shape afterwards
     gain -= ROUNDING * size
     b[GAIN], b[KINETIC_END] = gain, kinetic
     return OK if gain <= allowed else CONTACT_GAINS
 
 
 @inlined
-def energy_of_fall(s, h):
-    """Kinetic energy of all bodies after a fall of h [s] from rest [J]."""
-    mass = 0.0
-    for i in range(s.tree.shape[0]):
-        mass += s.body[i, INERTIA]
+def given_on_the_way(s, springs_start, h):
+    """What gravity and springs give a step that goes h [s] with its velocities, whatever else moves its bodies [J].
+
+    Needs the poses and twists of its end. Gravity's part is no less than what it does by Euler's rule.
+    """
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
-    return 0.5 * mass * dot3(g, g) * h * h
+    power, springs = 0.0, 0.0
+    for i in range(s.tree.shape[0]):
+        inertia = load10(s.body, i, INERTIA)
+        w, v = load3(s.work, i, TWIST), load3(s.work, i, TWIST + 3)
+        momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
+        power += dot3(g, matvec3(load9(s.world, i, 0), momentum))
+        springs += joint_spring_energy(s.tree, s.dof, s.rest, i, s.q)
+    return h * power + max(springs_start - springs, 0.0)
 
 
 @routine

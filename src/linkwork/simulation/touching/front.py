@@ -25,6 +25,7 @@ from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.simulation.energy_watch import LARGEST_GAIN
+from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
 from linkwork.simulation.touching.siblings import without_siblings
@@ -66,11 +67,13 @@ class ContactReport:
     taken_back: float = 0.0
 
 
-class Touching:
+class ContactState:
     """Contact (where there are settings) and joint limits (where they act) of one simulation.
 
     bodies, freedoms: the most that the moving linkage may have.
     """
+
+    fault = "the checkpoint is damaged: its contacts do not fit the model or each other."
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
         if contact is not None:
@@ -135,8 +138,12 @@ class Touching:
         f = self.finder
         return (*own, f.table, f.volumes, f.scratch, ta.Stack(f.pairs, f.numbers, f.query))
 
-    def stop_at_changes(self) -> None:
-        """Steps from now on stop after one in which contacts began or broke."""
+    def follow_region(self, piece: IntArray, pose: FloatArray) -> None:
+        """The search reads where nodes stand from `piece` and `pose`, with which the linkage that moves was gathered.
+
+        Steps from now on stop after one in which contacts began or broke.
+        """
+        self.touch = self.touch._replace(piece=piece, pose=pose)
         self.touch.counts[ta.STOPS_AT_CHANGES] = 1
 
     def watch(self, patience: int) -> None:
@@ -179,6 +186,23 @@ class Touching:
             "contact_impulses": self.contacts.impulse[:count].copy(),
         }
 
+    def schema(self) -> tuple[Entry, ...]:
+        shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
+        touch = self.touch
+        return (
+            Entry("contact_ids", ("contacts", cl.IDS), "i", most=max(self.model.n_bodies, shapes) - 1),
+            Entry("contact_data", ("contacts", cl.DATA)),
+            Entry("contact_impulses", ("contacts", 3)),
+            Entry("contact_states", ("contacts",), self.system.state.dtype.kind),
+            Entry("limit_impulses", touch.held.shape),
+            Entry("loop_impulses", self.problem.loop_impulse.shape),
+            Entry("contact_counts", touch.counts.shape, "i"),
+            Entry("known_contacts", ("known", ta.KNOWN_COLUMNS), "i"),
+            Entry("known_places", ("known", touch.known_at.shape[1])),
+            Entry("contact_totals", touch.totals.shape),
+            Entry("contact_balance", touch.balance.shape),
+        )
+
     def saved(self) -> dict[str, NDArray[Any]]:
         return {
             **self.saved_contacts(),
@@ -192,42 +216,18 @@ class Touching:
             "contact_balance": self.touch.balance.copy(),
         }
 
-    def refuse_other(self, saved: dict[str, Any]) -> None:
-        """Refuses a checkpoint whose contacts do not fit this model or each other."""
-        ids, data = np.asarray(saved["contact_ids"]), np.asarray(saved["contact_data"])
-        count = ids.shape[0]
+    def fits(self, saved: Saved) -> bool:
+        """Whether bodies and shapes exist, and as many contacts are known as the counts say."""
+        ids, known = saved["contact_ids"], saved["known_contacts"].shape[0]
         shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
-        sound = (
-            ids.shape == (count, cl.IDS)
-            and ids.dtype.kind == "i"
-            and data.shape == (count, cl.DATA)
-            and np.asarray(saved["contact_impulses"]).shape == (count, 3)
-            and np.asarray(saved["contact_states"]).shape == (count,)
-            and np.asarray(saved["limit_impulses"]).shape == self.touch.held.shape
-            and np.asarray(saved["loop_impulses"]).shape == self.problem.loop_impulse.shape
-            and np.asarray(saved["contact_counts"]).shape == self.touch.counts.shape
-            and np.asarray(saved["contact_totals"]).shape == self.touch.totals.shape
-            and np.asarray(saved["contact_balance"]).shape == self.touch.balance.shape
-            and bool((ids[:, :2] < self.model.n_bodies).all())
-            and self._are_known(saved)
-            and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
-        )
-        if not sound:
-            raise StateError("the checkpoint is damaged: its contacts do not fit the model or each other.")
-
-    def _are_known(self, saved: dict[str, Any]) -> bool:
-        """Whether the known contacts of a checkpoint fit each other and its counts."""
-        known, places = np.asarray(saved["known_contacts"]), np.asarray(saved["known_places"])
-        rows = known.shape[0] if known.ndim else -1
         return (
-            known.shape == (rows, ta.KNOWN_COLUMNS)
-            and rows <= ta.MOST_KNOWN
-            and known.dtype.kind == "i"
-            and places.shape == (rows, self.touch.known_at.shape[1])
-            and np.asarray(saved["contact_counts"])[ta.KNOWN] == rows
+            bool((ids[:, :2] < self.model.n_bodies).all())
+            and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
+            and known <= ta.MOST_KNOWN
+            and int(saved["contact_counts"][ta.KNOWN]) == known
         )
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Goes back to what `saved` gave; the table is to be described anew."""
         count = len(saved["contact_ids"])
         room = max(self.contacts.ids.shape[0], count)
@@ -294,7 +294,7 @@ class Touching:
         """Energy lost to contact and limits since the beginning [J]."""
         return float(self.touch.totals[ta.ALL_ENERGY_LOST])
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """No contact was found and no limit was reached before: as in the beginning, with the room there is now."""
         self.contacts.number[:] = 0
         self.contacts.impulse[...] = 0.0

@@ -57,6 +57,7 @@ from linkwork.simulation.touching.shortening import (
     end_part,
     take_back_part,
 )
+from linkwork.simulation.touching.turning import turn_half_way
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
@@ -276,7 +277,9 @@ def meet(table, h, count, limits):
     if are_motors_limited(table):
         status, limits = meet_with_motors(table, h, count, limits)
     else:
-        status = pose_problem(table, count, limits)
+        status = turn_half_way(table, h)
+        if status == OK:
+            status = pose_problem(table, count, limits)
         if status == OK:
             status = find_impulses(table, h, limits)
     if status == OK:

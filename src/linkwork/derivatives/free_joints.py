@@ -1,0 +1,64 @@
+"""Free joints in a step of semi-implicit Euler, backwards: equation (5) of `simulation.integrators.straight`.
+
+    v₁ = v + h (q̈ + ω x v)        p⁺ = p + h R u        E = exp(h u_ω),  R⁺ = R E        v⁺ = Eᵀ v₁
+
+with u = v₁ but for bodies that turn by their spin. ξ = Jr(h u_ω) h δu_ω is how E turns: then δ(Eᵀ a) = Eᵀ δa + (Eᵀ a) x ξ.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.derivatives.turning import right_jacobians, rotations, times, transposed_times
+from linkwork.model import layout
+from linkwork.model.model import Model
+
+FloatArray = NDArray[np.float64]
+
+
+class MoveGradients(NamedTuple):
+    """With respect to the start, the velocities u that moved it, and those that it was left with, (nv,) each."""
+
+    q: FloatArray
+    u: FloatArray
+    v: FloatArray
+
+
+class FreeJoints:
+    """The free joints of a model. turn, shift: rows of angular and linear velocities, shape (m, 3)."""
+
+    def __init__(self, model: Model):
+        tree = model.arrays.tree
+        first = tree[tree[:, layout.KIND] == layout.FREE, layout.V]
+        self.turn = first[:, None] + np.arange(3)
+        self.shift = self.turn + 3
+
+    def speed_up(self, v: FloatArray, faster: FloatArray, h: float) -> None:
+        """Adds h ω x v to the velocities v + h q̈."""
+        faster[self.shift] += h * np.cross(v[self.turn], v[self.shift])
+
+    def speed_up_back(self, v: FloatArray, by_faster: FloatArray, h: float) -> FloatArray:
+        """What ω x v adds to the gradient with respect to v, shape (nv,)."""
+        out = np.zeros_like(v)
+        weights = by_faster[self.shift]
+        out[self.turn] = h * np.cross(v[self.shift], weights)
+        out[self.shift] = h * np.cross(weights, v[self.turn])
+        return out
+
+    def move_back(
+        self, h: float, u: FloatArray, v: FloatArray, by_q: FloatArray, by_v: FloatArray, into: MoveGradients
+    ) -> None:
+        """Writes the rows of free joints. v: before it is turned; by_q, by_v: of what is reached."""
+        E = rotations(h * u[self.turn])
+        way = times(E, by_q[self.shift])
+        turning = by_q[self.turn].copy()
+        for rows in (self.turn, self.shift):
+            turning += np.cross(by_v[rows], transposed_times(E, v[rows]))
+            into.v[rows] = times(E, by_v[rows])
+        into.q[self.turn] = times(E, by_q[self.turn]) + h * np.cross(u[self.shift], way)
+        into.q[self.shift] = way
+        into.u[self.turn] = h * transposed_times(right_jacobians(h * u[self.turn]), turning)
+        into.u[self.shift] = h * way

@@ -1,0 +1,107 @@
+"""What springs, dampers and motors of joints do in a step, put into the table of freedoms of a linkage.
+
+Taken where the step ends, with u = v + h q̈, a joint's own spring and damper and a motor with the effort e(q, u) are those
+of a linkage with
+
+    stiffness k - e_q,   damping d + h k - e_u,   armature a + h d + h² k - h e_u
+
+and one more constant effort, e - e_q (q - q₀) - e_u u. Without limits e_q = -k_m and e_u = -(h k_m + d_m). A motor at its
+limit of effort has neither; one that is slowed down near its limit of speed has what its law gives there. Taken where the
+step begins, h is zero here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)  # columns of a simulation's motors
+SPEED_BAND = 0.1  # of the limit of speed, over which the push of a motor falls to zero: `docs/control.md`
+
+
+class JointLaws:
+    """The joints of a simulation in steps that take them `ahead` [s] later: h for implicit joints, 0 for explicit ones.
+
+    stepped: the model whose forward dynamics is that of the step. held: the constant efforts of motors, shape (nv,).
+    """
+
+    def __init__(self, model: Model, motor: FloatArray, ahead: float):
+        self.model, self.ahead = model, ahead
+        dof = model.arrays.dof
+        self.table = dof.copy()
+        stiffness, damping = dof[:, layout.STIFFNESS], dof[:, layout.DAMPING]
+        self.table[:, layout.DAMPING] = damping + ahead * stiffness
+        self.table[:, layout.ARMATURE] = dof[:, layout.ARMATURE] + ahead * damping + ahead * ahead * stiffness
+        self.own = self.table.copy()  # without motors
+        self.stepped = replace(model, arrays=model.arrays._replace(dof=self.table))
+        self.held = np.zeros(model.nv)
+        driven = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING]].any(axis=1))
+        limited = np.isfinite(model.effort_limit[driven]) | np.isfinite(model.velocity_limit[driven])
+        self.of_v = _coordinates(model)
+        self.motor = motor
+        self.limited = driven[limited]
+        self.set_motors(driven[~limited], None, None)
+
+    def look(self, before: State, end: FloatArray) -> FloatArray:
+        """Puts motors with limits as they act in a step from a state to the velocities `end`; returns all held efforts."""
+        if self.limited.size:
+            self.set_motors(self.limited, before, end if self.ahead > 0.0 else before.v)
+        return self.held
+
+    def set_motors(self, rows: NDArray[np.int64], before: State | None, u: FloatArray | None) -> None:
+        """Writes the motors of some freedoms into the table; with no state, those without limits."""
+        k, d, position, velocity = self.motor[rows].T
+        rest = self.model.arrays.rest[self.of_v[rows]]
+        if before is None or u is None:
+            by_q, by_u = -k, -(self.ahead * k + d)
+            self.held[rows] = k * (position - rest) + d * velocity
+        else:
+            q = before.q[self.of_v[rows]]
+            pull = k * (position - q - self.ahead * u[rows]) + d * velocity
+            effort, by_q, by_u = self.limited_law(rows, pull, u[rows])
+            self.held[rows] = effort - by_q * (q - rest) - by_u * u[rows]
+        self.table[rows, layout.STIFFNESS] = self.own[rows, layout.STIFFNESS] - by_q
+        self.table[rows, layout.DAMPING] = self.own[rows, layout.DAMPING] - by_u
+        self.table[rows, layout.ARMATURE] = self.own[rows, layout.ARMATURE] - self.ahead * by_u
+
+    def limited_law(self, rows: NDArray[np.int64], pull: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
+        """Efforts of motors within their limits at the velocities u, and their derivatives by position and velocity."""
+        k, d = self.motor[rows, M_STIFFNESS], self.motor[rows, M_DAMPING]
+        strength, top = self.model.effort_limit[rows], self.model.velocity_limit[rows]
+        effort, by_q, by_u = pull - d * u, -k, -(self.ahead * k + d)
+        way, has_top = np.where(u > 0.0, 1.0, -1.0), np.isfinite(top) & (top > 0.0)
+        top = np.where(has_top, top, 1.0)
+        onset, band = (1.0 - SPEED_BAND) * top, SPEED_BAND * top
+        wish = way * pull - d * onset
+        push = np.minimum(wish, strength)
+        fast = has_top & (way * u > onset) & (push > d * band)
+        slack = np.where(wish < strength, way * k * (way * top - u) / band, 0.0)
+        effort = np.where(fast, push / band * (way * top - u), effort)
+        by_q, by_u = np.where(fast, -slack, by_q), np.where(fast, -push / band - self.ahead * slack, by_u)
+        full = np.abs(effort) > strength
+        return np.where(full, np.sign(effort) * strength, effort), np.where(full, 0.0, by_q), np.where(full, 0.0, by_u)
+
+    def own_gradients(self, found: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gradients with respect to the joints' own stiffness, damping and armature, from those of the stepped linkage."""
+        a = self.ahead
+        stiffness = found.stiffness + a * found.damping + a * a * found.armature
+        return stiffness, found.damping + a * found.armature, found.armature
+
+
+def _coordinates(model: Model) -> NDArray[np.int64]:
+    """The coordinate that each freedom of a product of screws moves, shape (nv,); zero elsewhere."""
+    found = np.zeros(model.nv, dtype=np.int64)
+    for row in model.arrays.tree:
+        if row[layout.KIND] in (layout.HELICAL, layout.COMPOUND):
+            q, v, d = row[layout.Q], row[layout.V], row[layout.DOF]
+            found[v : v + d] = np.arange(q, q + d)
+    return found

@@ -1,0 +1,221 @@
+"""What simulations of motion have in common: the linkage that moves, contact, forces from Python, energy, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.contact.settings import Contact
+from linkwork.core.checks import flag, positive
+from linkwork.dynamics.front import Energy, Momentum
+from linkwork.dynamics.inputs import as_state
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.energy import kinetic_and_potential
+from linkwork.simulation.energy_watch import EnergyWatch
+from linkwork.simulation.extremes import Moment
+from linkwork.simulation.integrators.names import AUTO, suitable_integrator
+from linkwork.simulation.momentum import total_momentum
+from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
+from linkwork.simulation.parts.part import Part
+from linkwork.simulation.parts.python_forces import PythonForces
+from linkwork.simulation.thermal.langevin import Langevin
+from linkwork.simulation.touches import has_limits
+from linkwork.simulation.view import View
+
+if TYPE_CHECKING:
+    from linkwork.contact.points import ContactPoint, ContactRows
+    from linkwork.simulation.touching.front import ContactReport, ContactState
+
+
+def chosen_integrator(
+    model: Model, integrator: str, contact: Contact | None, limits: bool | None, implicit: bool, outside: bool
+) -> str:
+    """The integrator that was asked for, or for "auto" the one that suits. outside: a field or a thermostat acts."""
+    if integrator != AUTO:
+        return integrator
+    touching = contact is not None or (limits is not False and has_limits(model))
+    return suitable_integrator(model, touching, implicit, outside)
+
+
+class Dynamics(LinkageSimulation):
+    """Motion of a linkage in time, by steps of an integrator.
+
+    Its parts, besides loads and joints: `_moving`, `_contact_state` (None where neither contact nor limits act) and
+    `_forces`, which whoever derives from it makes.
+    """
+
+    _moving: MovingLinkage
+    _forces: PythonForces
+
+    def __init__(self, model: Model, state: State, how: Stepping, contact: Contact | None, limits: bool):
+        """how: steps are made. limits: whether joint limits act."""
+        super().__init__(model, State(*as_state(model, state)))
+        self.integrator, self.implicit_joints = how.integrator, how.implicit_joints
+        self.keep_momentum = flag(how.keep_momentum, "keep_momentum")
+        self.rtol, self.atol = positive(how.rtol, "rtol"), positive(how.atol, "atol")
+        self._refuse_state(*self._first_state)
+        self.contact, self.limits = contact, limits
+        self._contact_settings = "" if contact is None else repr(contact)
+        self._contact_state: ContactState | None = None
+        if contact is not None or limits:
+            from linkwork.simulation.touching.front import ContactState
+
+            self._contact_state = ContactState(model, contact, limits)
+        self._energy_watch = EnergyWatch()
+        self._reported_energy = Energy(0.0, 0.0)
+
+    def _begin_moving(self, tables: Sequence[NDArray[Any]], is_model: bool) -> None:
+        """Memory for the linkage that moves, and the kernel that makes its steps."""
+        how = Stepping(self.integrator, self.implicit_joints, self.keep_momentum, self.rtol, self.atol)
+        self._moving = MovingLinkage(self.model, tables, how, self._contact_state, is_model)
+        self._advance = self._moving.kernel(self.integrator)
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        contact = () if self._contact_state is None else (self._contact_state,)
+        return self._loads, self._joints, self._moving, self._forces, *self._own_parts, *contact
+
+    @property
+    def _own_parts(self) -> tuple[Part, ...]:
+        """Other parts of whoever derives from it; they are restored before contact."""
+        return ()
+
+    @property
+    def view(self) -> View:
+        """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
+        moving = self._moving
+        arrays = (moving.arrays, moving.constraints, moving.table)
+        return View(self._loads, self._joints, *arrays, self._contact_state, self._forces, **self._more_of_view())
+
+    def _more_of_view(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _make_current(self) -> None:
+        """The linkage that moves is brought up to date with what acts on it."""
+
+    def _forget_forces(self) -> None:
+        self._forces.reset()
+
+    # ---------------------------------------------------------------------------------------------------------- what acts
+
+    @property
+    def field(self) -> Any:
+        """The field that acts, with the memory of this simulation; None without one."""
+        return self._forces.field
+
+    @property
+    def thermostat(self) -> Langevin | None:
+        """The thermostat as it was given."""
+        return self._forces.settings
+
+    @property
+    def field_kind(self) -> str | None:
+        """Kind of the field, for recordings."""
+        return None if self._forces.field is None else type(self._forces.field).__name__
+
+    @property
+    def thermostat_kind(self) -> str | None:
+        """The thermostat and what it was made with, for recordings."""
+        return None if self._forces.thermostat is None else repr(self._forces.settings)
+
+    @property
+    def contacts(self) -> tuple[ContactPoint, ...]:
+        """Where bodies touched each other or an obstacle in the last step; nothing without `contact`."""
+        return self._contact_state.points() if self._contact_state is not None else ()
+
+    @property
+    def contact_report(self) -> ContactReport | None:
+        """What contact and limits did in the last call of `step`; None where neither acts."""
+        return self._contact_state.report() if self._contact_state is not None else None
+
+    def recorded_contacts(self) -> ContactRows | None:
+        """What a recording keeps of `contacts`; None without `contact`."""
+        return None if self._contact_state is None or self.contact is None else self._contact_state.rows()
+
+    def _explain_contact(self, status: int) -> StateError | None:
+        """Why a step failed, where contact or limits were the cause."""
+        return self._contact_state.explain(status) if self._contact_state is not None else None
+
+    # ------------------------------------------------------------------------------------------------------------ results
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, and potential energy of gravity, joint springs and the field [J]. Cost: O(joints that move), and the
+        field."""
+        self._make_current()
+        kinetic, potential = map(float, kinetic_and_potential(self._moving.table))
+        return Energy(kinetic, potential + self.field_energy)
+
+    @property
+    def field_energy(self) -> float:
+        """Energy of the field at the present state, in its units; zero without one."""
+        self._make_current()
+        self._forces.refresh()
+        return self._forces.energy
+
+    @property
+    def momentum(self) -> Momentum:
+        """Linear [kg·m/s] and angular momentum [kg·m²/s] about the origin of the world. Cost: O(joints that move)."""
+        self._make_current()
+        x = np.array(total_momentum(self._moving.table))
+        return Momentum(linear=x[3:], angular=x[:3])
+
+    def _forces_and_contact_scalars(self, kinetic: float, velocities: int) -> dict[str, float]:
+        """Contacts that press, the energy lost to contact and limits since the beginning [J]; of the field, temperature."""
+        found: dict[str, float] = {}
+        if self._contact_state is not None:
+            if self.contact is not None:
+                found["contacts"] = float(self._contact_state.pressing)
+            found["contact_energy_lost"] = self._contact_state.all_energy_lost
+        return found | self._forces.scalars(kinetic, velocities)
+
+    # ----------------------------------------------------------------------------------------------------------- stepping
+
+    def _step(self, h: float, n: int) -> Energy:
+        """n steps of h [s] with a watch on the energy, which is returned."""
+        if self._contact_state is not None:
+            self._contact_state.clear_totals()
+        if self._energy_watch.is_new:
+            self._watch_energy()
+        self.advance(h, n)
+        self._reported_energy = energy = self.energy
+        self._watch_energy(energy)
+        return energy
+
+    def _moment(self, energy: Energy | None = None) -> Moment:
+        """Energy, by default of the last report, and the fastest joint now: for the report of a run."""
+        energy = energy or self._reported_energy
+        return Moment(energy.kinetic, energy.total, *self._fastest())
+
+    def _fastest(self) -> tuple[float, int]:
+        """Largest speed of a degree of freedom [rad/s or m/s], and the body on its joint."""
+        raise NotImplementedError
+
+    @property
+    def _could_gain_energy(self) -> bool:
+        """Whether anything acts that could do work, or steps push bodies apart that began inside each other."""
+        contact = self._contact_state
+        is_pushed_apart = contact is not None and contact.is_pushed_apart
+        return bool(self.loads) or self._joints.could_work or self._forces.are_any or is_pushed_apart
+
+    def _watch_energy(self, energy: Energy | None = None) -> None:
+        """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""
+        if self._could_gain_energy:
+            self._energy_watch.forget()
+            return
+        now = self.energy if energy is None else energy
+        contact = self._contact_state  # at rest in contact the energy varies by what forces give in a step
+        kinetic = now.kinetic if contact is None else max(now.kinetic, contact.largest_kinetic)
+        self._energy_watch.look(kinetic, now.total, self.integrator)
+
+    def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:
+        """bodies: of the model, for each one that moves; by default they are the same."""
+        if self._contact_state is not None:
+            self._contact_state.warn_of_turns(h, bodies)
+            self._contact_state.warn_of_gains(h)

@@ -1,0 +1,123 @@
+"""What is given on the joints of a linkage: efforts and motors."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.model.layout import V
+from linkwork.model.model import Model
+from linkwork.simulation.motor_law import M_DAMPING, MOTOR_COLUMNS
+from linkwork.simulation.parts.part import Entry, Saved, write
+
+
+class Listener(Protocol):
+    """What a simulation does when what is given on its joints changes."""
+
+    def _joints_changed(self, joints: IntArray) -> None:
+        """The efforts or motors of the joints that carry these bodies are others."""
+
+
+class JointInputs:
+    """Efforts and motors on the joints of a simulation.
+
+    effort (nv,): as given [N·m or N]. motor (nv, 4): columns of `motor_law`. driven: joints that have a motor.
+    gains_version, engaged_version: count up where gains were set, and where motors were taken away.
+    """
+
+    fault = "the checkpoint is damaged: it names motors of joints that do not exist."
+
+    def __init__(self, model: Model, listener: Listener):
+        self.model = model
+        self._listener = listener
+        self.effort = np.zeros(model.nv)
+        self.motor = np.zeros((model.nv, MOTOR_COLUMNS))
+        self.driven: set[str] = set()
+        self.engaged_version = self.gains_version = 0
+
+    @property
+    def could_work(self) -> bool:
+        """Whether any effort or motor may bring energy in."""
+        return bool(self.driven) or bool(self.effort.any())
+
+    # ------------------------------------------------------------------------------------------------------------- changes
+
+    def changed(self, joints: IntArray) -> None:
+        """What is given on the joints that carry these bodies was written to."""
+        self._listener._joints_changed(joints)
+
+    def set_effort(self, joint: int, values: FloatArray) -> None:
+        self.effort[self.model.v_slice(joint)] = values
+        self.changed(np.array([joint], dtype=np.int64))
+
+    def set_efforts(self, values: FloatArray) -> None:
+        """Of all joints; those that stay as they are are left alone."""
+        rows = np.flatnonzero(self.effort != values)
+        if rows.size:
+            self.effort[rows] = values[rows]
+            self.changed(self.joints_of(rows))
+
+    def set_motor(self, joint: str, values: FloatArray) -> bool:
+        """values: (d, 4). Returns whether gains are others than before."""
+        i = self.model.joint(joint)
+        rows = self.model.v_slice(i)
+        other = not np.array_equal(self.motor[rows, : M_DAMPING + 1], values[:, : M_DAMPING + 1])
+        self.gains_version += other
+        self.motor[rows] = values
+        self.driven.add(joint)
+        self.changed(np.array([i], dtype=np.int64))
+        return other
+
+    def clear_motor(self, joint: str) -> None:
+        self.motor[self.model.v_slice(joint)] = 0.0
+        self.driven.discard(joint)
+        self.engaged_version += 1
+        self.gains_version += 1
+        self.changed(np.array([self.model.joint(joint)], dtype=np.int64))
+
+    def set_targets(self, rows: IntArray, column: int, values: FloatArray) -> None:
+        """Positions or velocities that motors follow, in these rows; what stays where it is is left alone."""
+        other = np.flatnonzero(self.motor[rows, column] != values)
+        if other.size:
+            self.motor[rows[other], column] = values[other]
+            self.changed(self.joints_of(rows[other]))
+
+    def joints_of(self, rows: IntArray) -> IntArray:
+        """Bodies that joints with these degrees of freedom carry, ascending."""
+        starts = self.model.arrays.tree[:, V]
+        return np.unique(np.searchsorted(starts, rows, side="right") - 1)
+
+    def acting(self) -> IntArray:
+        """Bodies on joints with an effort or a motor, ascending."""
+        return self.joints_of(np.flatnonzero((self.effort != 0.0) | self.motor.any(axis=1)))
+
+    # --------------------------------------------------------------------------------------------------------- checkpoints
+
+    def schema(self) -> tuple[Entry, ...]:
+        return (
+            Entry("effort", self.effort.shape, finite=True),
+            Entry("motor", self.motor.shape, finite=True),
+            Entry("driven", ("motors",), "i", 0, self.model.n_bodies - 1),
+        )
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        driven = np.array(sorted(self.model.joint(joint) for joint in self.driven), dtype=np.int64)
+        return {"effort": self.effort.copy(), "motor": self.motor.copy(), "driven": driven}
+
+    def fits(self, saved: Saved) -> bool:
+        return True
+
+    def restore(self, saved: Saved) -> None:
+        write({"effort": self.effort, "motor": self.motor}, saved)
+        self.driven = {self.model.joint_names[i] for i in saved["driven"].tolist()}
+        self.engaged_version += 1
+        self.gains_version += 1
+
+    def reset(self) -> None:
+        """No effort, no motor."""
+        self.set_efforts(np.zeros(self.model.nv))
+        for joint in sorted(self.driven):
+            self.clear_motor(joint)

@@ -1,0 +1,149 @@
+"""The linkage that steps move: its arrays, those of its loops, and the table by which kernels find them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.bundles import describe
+from linkwork.core.views import ENTRIES, ROWS
+from linkwork.model.floating_trees import floating_trees
+from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+from linkwork.simulation.constraints import allocate_constraints
+from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
+from linkwork.simulation.stepping.choice import advance_of
+from linkwork.simulation.touches import advance_with_contact, has_limited_motors
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.front import ContactState
+
+
+class Stepping(NamedTuple):
+    """How steps are made."""
+
+    integrator: str
+    implicit_joints: bool
+    keep_momentum: bool
+    rtol: float
+    atol: float
+
+
+class MovingLinkage:
+    """What the kernels of steps work on.
+
+    tables: tree, body, screws, dof, rest, gravity; contact: of this linkage, or None.
+    is_model: whether its coordinates are those of the model, and so to be saved here.
+    has_noted: whether `arrays.acted` holds what acted on joints in the last step.
+    """
+
+    fault = "the checkpoint is damaged: its momentum, loops or past steps do not fit the model."
+
+    def __init__(
+        self,
+        model: Model,
+        tables: Sequence[NDArray[Any]],
+        how: Stepping,
+        contact: ContactState | None,
+        is_model: bool,
+    ):
+        self.model, self.contact, self._is_model = model, contact, is_model
+        method = INTEGRATORS.get(how.integrator, mv.SEMI_IMPLICIT_EULER)
+        bases, tree_of = floating_trees(model)
+        self.bases = bases if how.keep_momentum and how.integrator == "semi_implicit_euler" else bases[:0]
+        self.arrays = mv.allocate(tables, self.bases.copy(), tree_of.copy(), method)
+        self.constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=contact is not None)
+        counts, numbers = self.arrays.counts, self.arrays.numbers
+        counts[mv.METHOD], counts[mv.IMPLICIT] = method, how.implicit_joints
+        counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0
+        counts[mv.LIMITED] = has_limited_motors(model)
+        numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = how.rtol, how.atol, math.inf
+        self.has_noted = False
+        self.table: IntArray = np.zeros(0, dtype=np.int64)
+        self.describe()
+
+    def kernel(self, integrator: str) -> Callable[..., tuple[int, int]]:
+        """The kernel that makes steps of it."""
+        if self.contact is not None:
+            return advance_with_contact(self.contact.contact, integrator)
+        return advance_of(int(self.arrays.counts[mv.METHOD]), bool(self.model.loops))
+
+    # --------------------------------------------------------------------------------------------------------------- arrays
+
+    def replace(self, **arrays: NDArray[Any]) -> None:
+        """Other arrays in place of some; the table is to be described anew."""
+        self.arrays = self.arrays._replace(**arrays)
+
+    def describe(self) -> None:
+        """The table of all arrays, with as many rows as they have."""
+        more = self.contact.bundles if self.contact is not None else ()
+        self.table = describe(self.arrays, self.constraints, *more)
+
+    def describe_again(self) -> None:
+        """The table of other arrays, with as many rows as were shown before, but for those of loads."""
+        before = self.table
+        self.describe()
+        sized = ENTRIES * (len(self.arrays) + len(self.constraints))
+        same = np.flatnonzero(np.arange(sized) % ENTRIES == ROWS)
+        same = np.setdiff1d(same, mv.ROWS_OF_LOADS)
+        self.table[same] = before[same]
+        if self.contact is not None and self.contact.contact is not None:
+            from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
+
+            self.table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
+
+    def grow(self) -> None:
+        """More contacts than there is memory for: the step that found them was taken back, and is made again."""
+        assert self.contact is not None
+        self.contact.grow()
+        self.arrays.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
+
+    def read_momentum(self) -> None:
+        """Takes the present momentum of floating trees as what is to be kept from now on."""
+        if self.bases.size or self.contact is not None:  # contact asks for the poses that this leaves behind
+            read_momentum(self.table)
+
+    # ---------------------------------------------------------------------------------------------------------- checkpoints
+
+    def _saved_arrays(self) -> dict[str, FloatArray]:
+        moving = self.arrays
+        own = {"q": moving.q, "v": moving.v} if self._is_model else {"loop_forces": self.constraints.acting}
+        return {
+            **own,
+            "kept_momentum": moving.kept,
+            "loop_coordinates": self.constraints.z,
+            "energy_debt": moving.numbers[mv.STEP_PAST],
+            "substep": moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+            **mv.past_of(moving),
+        }
+
+    def schema(self) -> tuple[Entry, ...]:
+        return tuple(entry_of(name, array) for name, array in self._saved_arrays().items())
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        return copies(self._saved_arrays())
+
+    def fits(self, saved: Saved) -> bool:
+        return True
+
+    def restore(self, saved: Saved) -> None:
+        write(self._saved_arrays(), saved)
+        self.has_noted = False
+        if self._is_model:
+            self.arrays.counts[mv.COMPOSITES_READY] = 0
+
+    def reset(self) -> None:
+        """Nothing was stepped yet; coordinates and velocities stay."""
+        self.arrays.numbers[mv.SUBSTEP_WISH] = math.inf
+        mv.forget_past(self.arrays)
+        self.arrays.counts[mv.COMPOSITES_READY] = 0
+        fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
+        self.constraints.z[...], self.constraints.acting[...] = fresh.z, 0.0
+        self.has_noted = False

@@ -1,0 +1,40 @@
+"""A window into a simulation, for other rooms of the package, tests and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkwork.core.arrays import IntArray
+    from linkwork.simulation.constraints import Constraints
+    from linkwork.simulation.loads import LoadTable
+    from linkwork.simulation.moving import Moving
+    from linkwork.simulation.parts.joint_inputs import JointInputs
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The parts that a simulation is made of; those that it does not have are None.
+
+    Arrays are those that kernels work on: read them, and write only by functions of the parts. Ask for the view anew after
+    each call of the simulation, which may exchange arrays for larger ones.
+
+    loads: on bodies (`LoadTable`). joints: efforts and motors (`JointInputs`).
+    moving, constraints, table: arrays of the linkage that steps move, and the table by which kernels find them.
+    contact: contact and joint limits (`ContactState`). forces: from Python (`PythonForces`).
+    tree: coefficients on the assembly tree (`AdaptiveTree`). region: its active part (`ActiveRegion`).
+    refresh: brings what the next evaluation would use up to date: forces from Python, or coefficients on open paths.
+    """
+
+    loads: LoadTable
+    joints: JointInputs
+    moving: Moving = None  # type: ignore[assignment]
+    constraints: Constraints = None  # type: ignore[assignment]
+    table: IntArray = None  # type: ignore[assignment]
+    contact: Any = None
+    forces: Any = None
+    tree: Any = None
+    region: Any = None
+    refresh: Callable[[], None] = lambda: None

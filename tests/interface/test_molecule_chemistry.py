@@ -1,0 +1,154 @@
+"""Chemistry that files bring: no bond, residue or alternative is lost without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers import proteins
+from tests.helpers.structure_files import heavy_atoms, line, peptide_lines, ring_lines, write
+
+import linkwork as lw
+from linkwork.molecules.forces.force_fields import explain_template_error, make_system
+
+proteins.need_packages()
+
+
+def notes(molecule, kind):
+    return [str(change) for change in molecule.report.of(kind)]
+
+
+def test_a_ring_of_residues_is_closed_by_the_force_field(tmp_path):
+    """Head to tail: the bond is cut in the linkage and kept as a term; both ends have the hydrogens of the inside."""
+    molecule = lw.molecules.load(write(tmp_path / "ring.pdb", ring_lines()), relax=True)
+    assert notes(molecule, "ring") == ["ring: A: closed between GLY 8 and GLY 1"]
+    assert notes(molecule, "cut") == [
+        "cut: bond that closes the chain, A:1:N to A:8:C is kept as a term of the force field"
+    ]
+    for residue in molecule.atoms.residues:
+        names = molecule.atoms.names[residue.first : residue.last]
+        assert sorted(names) == ["C", "CA", "H", "HA2", "HA3", "N", "O"]
+    ends = [molecule.reference[molecule.atom(label)] for label in ("A:1:N", "A:8:C")]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(0.1335, abs=0.01)
+    # A ring that is torn open has 1e9 kJ/mol: the force field holds atoms as bonded ones that lie far apart.
+    assert abs(molecule.field().energy(molecule.state)) < 1e3
+
+
+def test_of_two_residues_with_one_number_the_first_is_kept(tmp_path):
+    lines = []
+    for k, (residue, number, name, x) in enumerate(heavy_atoms("GSG")):
+        if number == 2:
+            lines.append(line(k, name, residue, number, x, alt="A", occupancy=0.5))
+        else:
+            lines.append(line(k, name, residue, number, x))
+    second = [row for row in heavy_atoms("GAG") if row[1] == 2]
+    at = next(k for k, text in enumerate(lines) if text[22:26].strip() == "3")
+    lines[at:at] = [line(90 + k, name, "ALA", 2, x, alt="B", occupancy=0.5) for k, (_, _, name, x) in enumerate(second)]
+    molecule = lw.molecules.load(write(tmp_path / "mixed.pdb", lines))
+    assert [residue.name for residue in molecule.atoms.residues] == ["GLY", "SER", "GLY"]
+    assert "altloc: A:2: SER or ALA: SER, the first, is kept" in notes(molecule, "altloc")
+
+
+LINK = "LINK         NZ  LYS A   2                 C1  LIG A 301     1555   1555  1.35"
+
+
+def test_a_link_that_is_cut_is_named(tmp_path):
+    ligand = [
+        line(900, "C1", "LIG", 301, (0.0, 2.0, 0.0), record="HETATM"),
+        line(901, "O1", "LIG", 301, (0.0, 2.14, 0.0), record="HETATM"),
+    ]
+    molecule = lw.molecules.load(write(tmp_path / "link.pdb", [*peptide_lines("GKG"), *ligand], [LINK]))
+    assert notes(molecule, "link") == ["link: bond of LYS A:2 NZ to LIG A:301 C1 is cut: the second is left out"]
+
+
+def free_amino_acid(name="SAH"):
+    rows = [row for row in heavy_atoms("GG", (0.0, 2.0, 0.0)) if row[1] == 1]
+    return [line(800 + k, atom, name, 301, x, record="HETATM") for k, (_, _, atom, x) in enumerate(rows)]
+
+
+def test_a_ligand_with_atoms_of_a_backbone_is_a_ligand(tmp_path):
+    file = write(tmp_path / "free.pdb", [*peptide_lines("GAG"), "TER", *free_amino_acid()])
+    assert notes(lw.molecules.load(file), "ligand") == ["ligand: A:301: SAH dropped (4 atoms, no parameters)"]
+    assert notes(lw.molecules.load(file, drop="SAH"), "dropped") == ["dropped: A:301: SAH left out as asked"]
+    with pytest.raises(lw.FormatError, match="there is no residue XYZ to drop; there are ALA, GLY, SAH"):
+        lw.molecules.load(file, drop=("XYZ",))
+
+
+def phosphotyrosine():
+    lines = []
+    for k, (residue, number, name, x) in enumerate(heavy_atoms("GYG")):
+        lines.append(line(k, name, "PTR" if residue == "TYR" else residue, number, x))
+        if residue == "TYR" and name == "OH":
+            lines.append(line(70, "P", "PTR", number, x + np.array([0.0, 0.0, 0.16])))
+    return lines
+
+
+def test_a_residue_that_would_lose_atoms_is_replaced_only_when_asked(tmp_path):
+    file = write(tmp_path / "phospho.pdb", phosphotyrosine())
+    with pytest.raises(lw.FormatError, match=r"residue PTR A:2 is a TYR with 1 atoms more.*replace=\(\"PTR\",\)"):
+        lw.molecules.load(file)
+    molecule = lw.molecules.load(file, replace="PTR")
+    assert notes(molecule, "residue") == ["residue: A:2: PTR replaced by TYR"]
+
+
+class FakeTopology:
+    def __init__(self, names):
+        chain = type("Chain", (), {"id": "A"})()
+        self._residues = [
+            type("Residue", (), {"name": name, "chain": chain, "id": str(k + 1), "insertionCode": " ", "atoms": list})()
+            for k, name in enumerate(names)
+        ]
+
+    def residues(self):
+        return iter(self._residues)
+
+
+@pytest.mark.parametrize(("number", "what"), [(2, "counted from 0"), (3, "counted from 1")])
+def test_the_residue_without_parameters_is_the_one_that_is_named(number, what):
+    told = explain_template_error(
+        FakeTopology(["GLY", "ALA", "XYZ", "GLY"]), f"No template found for residue {number} (XYZ).  Check it."
+    )
+    assert told.startswith("residue XYZ A:3 "), what
+
+
+def test_the_residue_that_lacks_an_atom_is_the_one_that_is_named():
+    """By OpenMM itself: of three residues the middle one lacks a hydrogen."""
+    from openmm import app
+
+    molecule = lw.molecules.peptide("GAG", caps=False)
+    modeller = app.Modeller(molecule.topology, molecule.positions(molecule.state))
+    modeller.delete([atom for atom in modeller.topology.atoms() if atom.name == "HB1"])
+    with pytest.raises(lw.ModelError, match="residue ALA A:2 "):
+        make_system(modeller.topology, "amber14")
+
+
+def test_strands_may_begin_with_a_phosphate(tmp_path):
+    """Force fields end strands in a hydroxyl: the phosphate is taken off, with a note."""
+    from linkwork.molecules.structure.reading import _take_phosphate_off
+    from linkwork.molecules.structure.report import PreparationReport
+
+    gemmi = pytest.importorskip("gemmi")
+    residue, chain = gemmi.Residue(), gemmi.Chain("A")
+    residue.name, residue.seqid = "DA", gemmi.SeqId("1")
+    for name in ("P", "OP1", "OP2", "O5'", "C5'", "C1'"):
+        atom = gemmi.Atom()
+        atom.name = name
+        residue.add_atom(atom)
+    report = PreparationReport("strand")
+    _take_phosphate_off(chain, residue, report)
+    assert [atom.name for atom in residue] == ["O5'", "C5'", "C1'"]
+    assert report.of("phosphate")[0].what == "DA: the phosphate before the first sugar is taken off"
+
+
+@pytest.mark.parametrize("sequence", ["A", "GASKDE"])
+def test_xtc_keeps_the_times_of_its_frames(tmp_path, sequence):
+    """The first one, and uneven ones; with few atoms, which XTC does not pack, and with many."""
+    mdtraj = pytest.importorskip("mdtraj", reason="reads trajectories back (extra `dev`)")
+    molecule = lw.molecules.peptide(sequence)
+    times = [5.0, 5.5, 7.25]
+    molecule.write(tmp_path / "run.xtc", [molecule.state] * 3, times=times)
+    molecule.write(tmp_path / "run.pdb", molecule.state)
+    read = mdtraj.load(str(tmp_path / "run.xtc"), top=str(tmp_path / "run.pdb"))
+    assert read.time.tolist() == times
+    assert np.abs(read.xyz - molecule.positions(molecule.state)).max() < 1e-3  # [nm] the precision of the format
+    with pytest.raises(lw.StateError, match="grow from frame to frame"):
+        molecule.write(tmp_path / "back.xtc", [molecule.state] * 2, times=[1.0, 1.0])

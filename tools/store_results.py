@@ -1,0 +1,15 @@
+"""Writes docs/results/ anew from all pages of benchmarks.
+
+python tools/store_results.py
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.harness.stored import DOCS, store
+
+if __name__ == "__main__":
+    for page in sorted(DOCS.glob("benchmarks_*.md")):
+        store(page)
