@@ -46,6 +46,7 @@ from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
+from linkwork.environment.water import Seabed, Water, air
 from linkwork.errors import (
     DeviceError,
     FormatError,
@@ -262,6 +263,7 @@ __all__ = [
     "RunReport",
     "Scene",
     "Screw",
+    "Seabed",
     "Section",
     "SettleGradients",
     "SettleReport",
@@ -278,6 +280,8 @@ __all__ = [
     "SweepTable",
     "Target",
     "Universal",
+    "Water",
+    "air",
     "bias_efforts",
     "body_accelerations",
     "body_jacobian",
