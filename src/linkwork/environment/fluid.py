@@ -147,7 +147,8 @@ def fluid_in_step(wet, i, water, profile, g, R, p, V, h):
     """Wrench on body i at its velocity V, and the blocks that resist its acceleration, in its frame at its origin.
 
     g: of gravity, in the body's frame. `aba` measures accelerations against free fall, which neither drag nor added mass
-    resists: that part is in the wrench. So is the change of the added momentum's direction.
+    resists: that part is in the wrench. So is the change of the added momentum's direction; the moment that a stream at a slant has on
+    a body in an ideal fluid (Munk) is left out, as in Morison's equation: drag takes its place.
     """
     first, second = gauss_point(wet, i, -1.0), gauss_point(wet, i, 1.0)
     f, N = fluid_at_point(wet, i, water, profile, g, R, p, V, first, h)
@@ -161,7 +162,7 @@ def fluid_in_step(wet, i, water, profile, g, R, p, V, h):
     P = scale3(below * wet[i, WET_ADDED], sub3(u, scale3(dot3(u, a), a)))
     turn = cross3(angular(V), P)
     torque = add3(cross3(first, f), cross3(second, e))
-    torque = sub3(torque, add3(cross3(load3(wet, i, WET_MIDDLE), turn), cross3(u, P)))
+    torque = sub3(torque, cross3(load3(wet, i, WET_MIDDLE), turn))
     A, B, C = blocks_at(N, first)
     A2, B2, C2 = blocks_at(M, second)
     both = (
