@@ -46,6 +46,7 @@ from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
+from linkwork.environment.water import Seabed, Water, air
 from linkwork.errors import (
     DeviceError,
     FormatError,
@@ -269,6 +270,7 @@ __all__ = [
     "RunReport",
     "Scene",
     "Screw",
+    "Seabed",
     "Section",
     "Sensor",
     "Sensors",
@@ -287,6 +289,8 @@ __all__ = [
     "SweepTable",
     "Target",
     "Universal",
+    "Water",
+    "air",
     "bias_efforts",
     "body_accelerations",
     "body_jacobian",

@@ -1,9 +1,12 @@
 """Springs of balls with unequal stiffnesses: ½ φᵀKφ of the rotation vector, its gradient and second derivative."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.derivatives.rest_positions import rest_gradient
 from linkwork.reference import complex_steps
 from linkwork.statics.balance import Balance
 from linkwork.statics.workspace import nothing_acting
@@ -94,3 +97,20 @@ def test_a_reversed_ball_keeps_its_spring_where_it_is_slack_in_the_zero_frame():
 
     assert reversal_faults(chain.joints[0], lw.Pose()) == []
     assert "placement" in reversal_faults(turned, lw.Pose())[0]
+
+
+def test_gradients_of_where_springs_are_slack():
+    model = sprung_tree(4)
+    rng = np.random.default_rng(2)
+    q, mu, turn = model.random_state(rng).q, rng.normal(size=model.nv), rng.normal(size=model.nv)
+
+    def pushed(step):
+        """μ · what springs push with, their rest moved along the tangent."""
+        rest = model.integrate(model.arrays.rest, turn, step)
+        arrays = model.arrays._replace(rest=rest)
+        moved = replace(model, arrays=arrays)
+        still = lw.State(q, np.zeros(model.nv))
+        return mu @ lw.inverse_dynamics(moved, still, np.zeros(model.nv))
+
+    expected = (pushed(STEP) - pushed(-STEP)) / (2.0 * STEP)
+    assert rest_gradient(model, q, mu) @ turn == pytest.approx(expected, rel=1e-6)

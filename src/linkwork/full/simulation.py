@@ -12,6 +12,8 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
+from linkwork.environment.water import Water, integrator_in_water
+from linkwork.environment.wetted import wetted
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
 from linkwork.full.report import FullReport
@@ -59,6 +61,8 @@ class FullDynamics(Dynamics):
     thermostat: `Langevin(temperature)`; friction and noise change velocities after every step.
     contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
     limits: whether joint limits stop joints; by default where the model has some.
+    water: `lw.Water(...)` or `lw.air(...)` around the bodies; drag is taken where the step ends, so that no fluid is too
+    thick for it. With "semi_implicit_euler", without contact and limits; the stream's work is not in the energy.
     Contact and limits need "aba", without field and thermostat, and any integrator but "implicit_euler". Steps in which
     something touches are made as by "semi_implicit_euler". Loops are closed again after each step.
     Cost: O(n) per evaluation of the accelerations ("aba").
@@ -75,6 +79,7 @@ class FullDynamics(Dynamics):
         "thermostat_kind",
         "limits",
         "_contact_settings",
+        "_water_settings",
     )
     _forces: WholeForces
 
@@ -93,6 +98,7 @@ class FullDynamics(Dynamics):
         thermostat: Langevin | None = None,
         contact: Contact | None = None,
         limits: bool | None = None,
+        water: Water | None = None,
     ):
         as_model(model, "FullDynamics")
         implicit_joints = None if implicit_joints is None else flag(implicit_joints, "implicit_joints")
@@ -104,6 +110,10 @@ class FullDynamics(Dynamics):
                 raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
             algorithm = "gpu"
         implicit = algorithm == "aba" and implicit_joints is not False
+        outside = field is not None or thermostat is not None
+        if water is not None:
+            integrator = integrator_in_water(integrator, algorithm, contact, outside)
+            keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, contact, limits, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
@@ -116,16 +126,19 @@ class FullDynamics(Dynamics):
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
-        outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         implicit = algorithm == "aba" if implicit_joints is None else implicit_joints
         super().__init__(model, state, Stepping(integrator, implicit, keep_momentum, rtol, atol), contact, act)
-        self.algorithm = algorithm
+        self.algorithm, self.water = algorithm, water
+        self._water_settings = "" if water is None else repr(water)
         self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None
         self._laws = np.zeros((model.nv if self._implicit is not None else 0, 3))
         self._forces = WholeForces(model, field, thermostat, algorithm, integrator)
         self._begin_moving(model.arrays, is_model=True)
         self._moving.replace(effort=self._joints.effort, motor=self._joints.motor, wrench=self._loads.wrench)
+        if water is not None:
+            self._moving.replace(wet=wetted(model, water), water=water.numbers, current=water.profile)
+            self._moving.describe()
         self._forces.act_on(self._moving, self._loads, self._joints)
         moving = self._moving.arrays
         moving.q[:], moving.v[:] = self._first_state

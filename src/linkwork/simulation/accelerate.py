@@ -12,6 +12,9 @@ import math
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import (
+    IA,
+    IB,
+    IC,
     P_,
     PA,
     R_,
@@ -21,12 +24,13 @@ from linkwork.dynamics.aba import (
     inertias_leaf_to_root,
     velocities_root_to_leaf,
 )
+from linkwork.environment.fluid import WET_VOLUME, fluid_in_step
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.simulation.motor_law import M_FRICTION, motor_law
 from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
+from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, twist_to_child
 
@@ -301,6 +305,8 @@ def articulate(table, where, h):
         s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
     )
     apply_loads(table)
+    if s.wet.shape[0] > 0:
+        apply_fluid(table, h if where == AT_END else 0.0)
     if where == FROM_REST:
         for i in range(s.tree.shape[0]):
             add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.change, i, MOMENTUM)))
@@ -317,6 +323,24 @@ def accelerate(table, where, h):
     if bad < 0:
         accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)
     return bad
+
+
+@routine
+def apply_fluid(table, h):
+    """What water does to bodies: its wrench into their bias, drag taken h ahead and added mass into their inertia."""
+    s = moving_of(table)
+    world_poses_root_to_leaf(table)
+    gravity = (s.gravity[0], s.gravity[1], s.gravity[2])
+    for i in range(s.wet.shape[0]):
+        if s.wet[i, WET_VOLUME] > 0.0:
+            R, p = load9(s.world, i, 0), load3(s.world, i, 9)
+            F, A, B, C = fluid_in_step(
+                s.wet, i, s.water, s.current, tmatvec3(R, gravity), R, p, load6(s.work, i, TWIST), h
+            )
+            add_to6(s.work, i, PA, scale6(-1.0, F))
+            add_to6(s.work, i, IA, A)
+            add_to9(s.work, i, IB, B)
+            add_to6(s.work, i, IC, C)
 
 
 @inlined

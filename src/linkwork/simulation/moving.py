@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
+from linkwork.environment.fluid import WET_COLUMNS
 from linkwork.model.layout import DOF_COLUMNS
 from linkwork.simulation.load_columns import LOAD_COLUMNS
 from linkwork.simulation.motor_law import MOTOR_COLUMNS
@@ -95,6 +96,9 @@ class Moving(NamedTuple):
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
+    wet: Float2  # (n, 12) of `environment.fluid`; no rows where there is no fluid
+    water: Float1  # (7,) numbers of the fluid
+    current: Float2  # (m, 4) height and velocity of the stream
     # where it is
     q: Float1  # (nq,)
     v: Float1  # (nv,)
@@ -160,6 +164,9 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         wrench=untouched(n, 6),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
+        wet=np.zeros((0, WET_COLUMNS)),
+        water=np.zeros(7),
+        current=np.zeros((1, 4)),
         q=untouched(nq),
         v=untouched(nv),
         qdd=untouched(nv),

@@ -13,6 +13,8 @@ from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
+from linkwork.environment.water import Water
+from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -23,6 +25,7 @@ from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
+from linkwork.statics.water import settle_in_water
 from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
@@ -135,6 +138,7 @@ def settle(
     wrenches: ArrayLike | None = None,
     loads: Loaded | None = None,
     *,
+    water: Water | None = None,
     tolerance: float = 1e-10,
     max_sweeps: int = 1000,
     leave_saddles: bool = True,
@@ -143,6 +147,8 @@ def settle(
 
     effort: constant efforts of joints [N·m or N], shape (nv,); wrenches: fixed in the bodies, at their origins [N·m, N],
     shape (n, 6); loads: `lw.Loads(model)`, or a simulation, whose loads on bodies are taken.
+    water: `lw.Water(...)` or `lw.air(...)` around the bodies: buoyancy, drag of the current, the seabed without friction.
+    Trees only; `stable` then says whether the rest of the forces, the drag as it is, has a minimum there.
     tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
     max_sweeps: eliminations over the linkage before giving up.
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
@@ -157,6 +163,11 @@ def settle(
     q, _ = as_state(model, state)
     limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
     acting = gather(model, effort, wrenches, loads)
+    if water is not None and model.nv > 0:
+        if model.loops:
+            raise StateError("settling in water is for trees; hold ends by loads.apply_spring(...) instead of loops.")
+        balance = Balance(model, acting, q)
+        return _settled(balance, None, settle_in_water(balance, water, limit, most), 0)
     if model.nv == 0:
         balance = Balance(model, acting, q)
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)

@@ -1,0 +1,160 @@
+"""The field's own problems, each with its reference, and how Linkwork solves it with n segments."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import linkwork as lw
+
+UP = lw.Pose(rpy=(0.0, -0.5 * math.pi, 0.0))
+Solved = tuple[float, int, float]  # what was found, sweeps, seconds
+
+
+class Problem(NamedTuple):
+    name: str
+    reference: float
+    scale: float  # errors are parts of it
+    must: float
+    solve: Callable[[int], Solved]
+    is_settled: bool = True
+
+
+def cantilever(n: int, at: lw.Pose | None = None, EI: object = 1.0, GJ: float = 1.0, **options: object) -> lw.Rod:
+    given = {"mass_per_length": 1.0, "radius": 1e-3, "gravity": (0.0, 0.0, 0.0)} | options
+    rod = lw.rod(1.0, n, EI=EI, GJ=GJ, **given)  # type: ignore[arg-type]
+    rod.attach_world("start", lw.Clamped(), at=at)
+    return rod
+
+
+def at_tip(rod: lw.Rod, model: lw.Model, force: tuple = (0, 0, 0), torque: tuple = (0, 0, 0)) -> lw.Loads:
+    loads = lw.Loads(model)
+    loads.apply_wrench(rod.on.end.body, force=force, torque=torque, at=rod.on.end.frame.xyz)
+    return loads
+
+
+def settled(
+    rod: lw.Rod, loads: Callable[[lw.Model], lw.Loads | None], coordinate: Callable[[np.ndarray], float]
+) -> Solved:
+    model = rod.compile()
+    given = loads(model)
+    start = time.perf_counter()
+    rest = lw.settle(model, model.neutral(), loads=given)
+    seconds = time.perf_counter() - start
+    T = lw.body_poses(model, rest.state)[model.body(rod.on.end.body)] @ rod.on.end.frame.matrix
+    return coordinate(T), rest.report.sweeps, seconds
+
+
+def circle(n: int) -> Solved:
+    rod = cantilever(n)
+    return settled(rod, lambda m: at_tip(rod, m, torque=(0, 2 * math.pi, 0)), lambda T: float(np.linalg.norm(T[:3, 3])))
+
+
+def elastica(load: float) -> Callable[[int], Solved]:
+    def solve(n: int) -> Solved:
+        rod = cantilever(n)
+        return settled(rod, lambda m: at_tip(rod, m, force=(0, 0, -load)), lambda T: -float(T[2, 3]))
+
+    return solve
+
+
+def heavy(load: float) -> Callable[[int], Solved]:
+    def solve(n: int) -> Solved:
+        return settled(cantilever(n, gravity=(0, 0, -load)), lambda m: None, lambda T: -float(T[2, 3]))
+
+    return solve
+
+
+def bend(n: int) -> Solved:
+    rod = lw.rod(
+        None, n, EI=1.0, GJ=0.8436, mass_per_length=1.0, radius=1e-2, gravity=(0, 0, 0),
+        curve=lambda u: (math.sin(0.25 * math.pi * u), 1.0 - math.cos(0.25 * math.pi * u), 0.0),
+    )  # fmt: skip
+    rod.attach_world("start", lw.Clamped())
+    return settled(rod, lambda m: at_tip(rod, m, force=(0, 0, 7.2)), lambda T: float(T[2, 3]))
+
+
+def princeton(n: int) -> Solved:
+    section, metal = lw.rectangle(3.2024e-3, 12.3777e-3), lw.Material(71.7e9, 0.31, 2700.0)
+    rod = lw.rod(0.508, n, section=section, material=metal, gravity=(0, 0, 0))
+    rod.attach_world("start", lw.Clamped())
+    force = 8.896 * math.sqrt(0.5)
+    return settled(rod, lambda m: at_tip(rod, m, force=(0, force, -force)), lambda T: float(T[1, 3]))
+
+
+def critical(kind: str) -> Callable[[int], Solved]:
+    def solve(n: int) -> Solved:
+        rod = cantilever(n, at=None if kind == "strip" else UP, EI=(1e4, 1.0) if kind == "strip" else 1.0)
+        model = rod.compile()
+        start = time.perf_counter()
+        if kind == "weight":
+            found = lw.buckling(
+                model, model.neutral(), lambda p: cantilever(n, at=UP, gravity=(0, 0, -p)).compile(), 2.0, 9.0,
+                steps=4, tolerance=1e-7,
+            )  # fmt: skip
+        else:
+            found = lw.buckling(
+                model,
+                model.neutral(),
+                lambda p: at_tip(rod, model, force=(0, 0, -p)),
+                1.0,
+                6.0,
+                steps=5,
+                tolerance=1e-8,
+            )
+        return found.load, found.sweeps, time.perf_counter() - start
+
+    return solve
+
+
+def frequency(n: int) -> Solved:
+    model = cantilever(n, radius=1e-5).compile()
+    start = time.perf_counter()
+    found = lw.modes(model, model.neutral(), 6)
+    return 2.0 * math.pi * float(found.frequencies[0]), found.sweeps, time.perf_counter() - start
+
+
+def towed(n: int) -> Solved:
+    """Angle of a cable of 3 N/m in water at 1 m/s, 20 mm thick, from the horizontal."""
+    rod = lw.rod(100.0, n, EI=1e-3, GJ=1e-3, mass_per_length=3.0 / 9.81 + 1025.0 * math.pi * 1e-4, radius=0.01)
+    rod.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 1.4, 0.0)))
+    model = rod.compile()
+    water = lw.Water(1025.0, (1.0, 0.0, 0.0), (1.2, 0.0), surface=1e3)
+    start = time.perf_counter()
+    rest = lw.settle(model, model.neutral(), water=water)
+    seconds = time.perf_counter() - start
+    T = lw.body_poses(model, rest.state)[model.body(rod.on.bodies[n // 2])]
+    return math.asin(-float(T[2, 0])), rest.report.sweeps, seconds
+
+
+def towed_angle() -> float:
+    low, high = 0.0, 0.5 * math.pi
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        heavier = 3.0 * math.cos(middle) > 0.5 * 1025.0 * 1.2 * 0.02 * math.sin(middle) ** 2
+        low, high = (middle, high) if heavier else (low, middle)
+    return low
+
+
+PROBLEMS = [
+    Problem("end moment 2π EI/L: circle, gap", 0.0, 1.0, 1e-8, circle),
+    *(
+        Problem(f"elastica, P L²/EI = {load}, drop", drop, 1.0, 1e-4, elastica(load))
+        for load, drop in ((1, 0.301721), (2, 0.493457), (3, 0.603253), (5, 0.713792), (10, 0.810609))
+    ),
+    *(
+        Problem(f"own weight, q L³/EI = {load}, drop", drop, 1.0, 1e-4, heavy(load))
+        for load, drop in ((1, 0.123471), (5, 0.495905), (10, 0.700200), (20, 0.829881))
+    ),
+    Problem("45° bend, F R²/EI = 7.2, tip", 0.534, 0.534, 1e-2, bend),
+    Problem("Princeton beam at 45°, weak deflection", 0.108988, 0.108988, 1e-2, princeton),
+    Problem("column, load at the tip", 0.25 * math.pi**2, 0.25 * math.pi**2, 1e-3, critical("column"), False),
+    Problem("column, own weight", 7.8373, 7.8373, 1e-3, critical("weight"), False),
+    Problem("strip, lateral and torsional", 4.0126, 4.0126, 1e-3, critical("strip"), False),
+    Problem("cantilever, first frequency", 1.8751040687**2, 1.8751040687**2, 1e-3, frequency, False),
+    Problem("towed cable, angle", towed_angle(), 1.0, 1e-4, towed, False),
+]

@@ -1,0 +1,1 @@
+"""Water and air around the bodies of a linkage: buoyancy, drag, added mass, current, the seabed."""

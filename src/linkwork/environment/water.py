@@ -1,0 +1,132 @@
+"""Water and air as people give them: numbers and a current, checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.checks import float_or_nan, shown
+from linkwork.core.describe import table_of_attributes
+from linkwork.errors import StateError
+
+FloatArray = NDArray[np.float64]
+
+
+def _number(value: Any, what: str, low: float = 0.0, above: bool = False) -> float:
+    found = float_or_nan(value)
+    if not math.isfinite(found) or found < low or (above and found == low):
+        raise StateError(f"{what} is {shown(value)}; it must be a finite number {'above' if above else '≥'} {low:g}.")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Seabed:
+    """A floor under the water that gives way like a spring.
+
+    stiffness: force per length of a body and depth of its penetration [N/m²].
+    friction: Coulomb's coefficient; damping: force per length and speed of penetration [N·s/m²].
+    slow [m/s]: speed below which friction grows with the speed, so that it has a direction.
+    """
+
+    stiffness: float
+    friction: float = 0.0
+    damping: float = 0.0
+    slow: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _number(self.stiffness, "Seabed: stiffness", above=True)
+        _number(self.friction, "Seabed: friction")
+        _number(self.damping, "Seabed: damping")
+        _number(self.slow, "Seabed: slow", above=True)
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Water:
+    """A fluid around all bodies with a shape (capsules, cylinders, spheres, boxes), below its surface.
+
+    density [kg/m³].
+    current [m/s]: one velocity (x, y, z), or rows (z, vx, vy, vz) from low to high, straight lines between them.
+    drag: coefficients across and along bodies: ½ρ d (Cn |u| u across + Ct π |u| u along) per length.
+    added_mass: coefficient Cm of the water that moves with a body across its axis.
+    surface [m]: height up to which there is water. depth [m]: of the seabed below the surface, where one is given.
+    """
+
+    density: float = 1025.0
+    current: Any = (0.0, 0.0, 0.0)
+    drag: tuple[float, float] = (1.2, 0.02)
+    added_mass: float = 1.0
+    surface: float = 0.0
+    depth: float | None = None
+    seabed: Seabed | None = None
+    profile: FloatArray = field(init=False, repr=False, compare=False)  # (m, 4)
+
+    def __post_init__(self) -> None:
+        _number(self.density, "Water: density", above=True)
+        _number(self.added_mass, "Water: added_mass")
+        if isinstance(self.drag, int | float):
+            object.__setattr__(self, "drag", (float(self.drag), 0.0))
+        try:
+            across, along = self.drag
+        except (TypeError, ValueError):
+            raise StateError(f"Water: drag is {shown(self.drag)}; give two coefficients (across, along).") from None
+        _number(across, "Water: drag across")
+        _number(along, "Water: drag along")
+        if not float_or_nan(self.surface) > -math.inf:
+            raise StateError(
+                f"Water: surface is {shown(self.surface)}; it is a height [m], or infinite for no surface."
+            )
+        if self.depth is not None:
+            _number(self.depth, "Water: depth", above=True)
+        if self.seabed is not None and (self.depth is None or not isinstance(self.seabed, Seabed)):
+            raise StateError("Water: a seabed is lw.Seabed(stiffness=...) and needs a depth [m].")
+        object.__setattr__(self, "profile", _profile(self.current))
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """As kernels read them, in the order of `fluid.DENSITY` and those after it."""
+        bed = self.seabed
+        floor = -math.inf if bed is None or self.depth is None else self.surface - self.depth
+        stiff = (0.0, 0.0, 0.0, 1.0) if bed is None else (bed.stiffness, bed.damping, bed.friction, bed.slow)
+        return np.array([self.density, self.surface, floor, *stiff])
+
+
+def air(density: float = 1.225, wind: Any = (0.0, 0.0, 0.0), drag: tuple[float, float] = (1.2, 0.02)) -> Water:
+    """Air everywhere, with wind as a current; its added mass is left out."""
+    return Water(density, wind, drag, 0.0, math.inf)
+
+
+def _profile(current: Any) -> FloatArray:
+    try:
+        rows = np.array(current, dtype=float)
+    except (TypeError, ValueError):
+        rows = np.zeros((0, 0))
+    if rows.shape == (3,):
+        rows = np.array([[0.0, *rows]])
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != 4 or not np.isfinite(rows).all():
+        raise StateError(
+            f"Water: current is {shown(current)}; give a velocity (x, y, z) [m/s], or rows (height, vx, vy, vz), "
+            "all finite."
+        )
+    if (np.diff(rows[:, 0]) <= 0.0).any():
+        k = int(np.argmin(np.diff(rows[:, 0])))
+        raise StateError(f"Water: heights of the current must rise; row {k + 1} lies at {rows[k + 1, 0]:g} m.")
+    return rows
+
+
+def integrator_in_water(integrator: str, algorithm: str, contact: Any, outside: bool) -> str:
+    """The integrator that takes drag where a step ends; raises StateError for what cannot be combined with water."""
+    if integrator not in ("auto", "semi_implicit_euler"):
+        raise StateError(f"water needs the integrator 'semi_implicit_euler', not '{integrator}'; leave it out.")
+    if algorithm != "aba" or contact is not None or outside:
+        raise StateError("water needs the algorithm 'aba', without contact, field and thermostat; leave them out.")
+    return "semi_implicit_euler"
