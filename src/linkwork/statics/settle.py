@@ -75,13 +75,14 @@ class Settled(_Settled):
         coordinates at rest.
 
         q: along the tangent of `Model.integrate`, shape (nv,). The linkage stays at the same equilibrium: where a small
-        change of a load makes it snap to another, there is no gradient. Not for loops. Cost: O(n), some three sweeps.
+        change of a load makes it snap to another, there is no gradient. Cost: O(n), some three sweeps; O(p n) for p loop
+        constraints.
         """
         if self._under is None:
             raise StateError(
                 "this equilibrium does not know what it was settled under; take what lw.settle(...) gives."
             )
-        return settle_gradients(*self._under, self.state.q, q)
+        return settle_gradients(*self._under, self.state.q, self.report.reactions, q)
 
 
 def settle(
