@@ -155,7 +155,7 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     sim = lw.FullDynamics(held, slow(held, held.random_state(rng)), **options)
     yield "matrices of a step", np.hstack(lw.linearize(sim, H))
     yield "gradients of a run", lw.run_with_gradients(sim, H, STEPS).backward(q=np.ones(held.nv), v=np.ones(held.nv)).q
-    floating = lw.library.random_tree(6, seed=4, base=lw.Free()).compile()
+    floating = lw.library.random_tree(6, seed=4, floating=True).compile()
     afloat = lw.FullDynamics(floating, slow(floating, floating.random_state(rng)), integrator="semi_implicit_euler")
     yield "gradients of a floating run", lw.run_with_gradients(afloat, H, STEPS).backward(q=np.ones(floating.nv)).q
     bars = lw.library.four_bar().compile()

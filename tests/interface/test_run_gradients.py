@@ -90,7 +90,7 @@ def test_a_run_that_fails_says_so(chain):
 def test_the_default_integrator_is_named_where_it_has_no_gradients():
     model = lw.library.chain(3).compile()
     sim = lw.FullDynamics(model, model.neutral())  # "auto": nothing is lost here, so that means variational
-    with pytest.raises(lw.StateError, match="steps by 'variational' .*integrator='semi_implicit_euler' or 'rk4'"):
+    with pytest.raises(lw.StateError, match=r"steps by 'variational' .*integrator='semi_implicit_euler' or 'rk4'"):
         sim.run(1e-3, 3, gradients=True)
 
 

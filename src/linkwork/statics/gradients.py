@@ -66,7 +66,7 @@ class Equilibrium:
         self.loads = WorldLoads(self.tree, acting.wrenches, acting.row_body, acting.rows)
         self.balance = Balance(self.tree, acting, q)
         self.reactions = reactions
-        wrenches = self.loads.wrenches(self.state)
+        wrenches: Any = self.loads.wrenches(self.state)
         if model.loops:
             self.plan = loop_plan(model)
             self.system = LoopSystem(self.plan, q, self.state.v)
