@@ -155,6 +155,14 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     sim = lw.FullDynamics(held, slow(held, held.random_state(rng)), **options)
     yield "matrices of a step", np.hstack(lw.linearize(sim, H))
     yield "gradients of a run", lw.run_with_gradients(sim, H, STEPS).backward(q=np.ones(held.nv), v=np.ones(held.nv)).q
+    floating = lw.library.random_tree(6, seed=4, floating=True).compile()
+    afloat = lw.FullDynamics(floating, slow(floating, floating.random_state(rng)), integrator="semi_implicit_euler")
+    yield "gradients of a floating run", lw.run_with_gradients(afloat, H, STEPS).backward(q=np.ones(floating.nv)).q
+    bars = lw.library.four_bar().compile()
+    _, pull = lw.vjp(lw.constrained_dynamics, bars, lw.close_loops(bars, bars.neutral()))
+    yield "gradients of a closed chain", pull(np.ones(bars.nv)).q
+    few = lw.library.chain(5).compile()
+    yield "full Jacobians of few joints", np.hstack(lw.jacobians(lw.forward_dynamics, few, few.neutral(), np.ones(5)))
     _, pull = lw.vjp(lw.energy, m, state)
     yield "gradients of energy", pull((1.0, 0.5)).q
     yield "change of poses", lw.jvp(lw.body_poses, m, state, dq=weights)

@@ -17,7 +17,8 @@ def chain():
     ("options", "message"),
     [
         ({"integrator": "variational"}, "steps by 'variational' have no gradients yet; .*semi_implicit_euler"),
-        ({"integrator": "rk4"}, "steps by 'rk4' have no gradients"),
+        ({"integrator": "implicit_midpoint"}, "steps by 'implicit_midpoint' have no gradients"),
+        ({"integrator": "dormand_prince"}, "steps by 'dormand_prince' have no gradients"),
         ({**EULER, "algorithm": "dense"}, "algorithm 'aba', not 'dense'"),
         ({**EULER, "contact": lw.Contact()}, "contact or joint limits"),
     ],
@@ -84,3 +85,33 @@ def test_a_run_that_fails_says_so(chain):
     sim = lw.FullDynamics(chain, chain.state(v=np.full(4, 1e160)), **EULER)
     with pytest.raises(lw.StateError, match="failed"):
         lw.run_with_gradients(sim, 1e-3, 3)
+
+
+def test_the_default_integrator_is_named_where_it_has_no_gradients():
+    model = lw.library.chain(3).compile()
+    sim = lw.FullDynamics(model, model.neutral())  # "auto": nothing is lost here, so that means variational
+    with pytest.raises(lw.StateError, match=r"steps by 'variational' .*integrator='semi_implicit_euler' or 'rk4'"):
+        sim.run(1e-3, 3, gradients=True)
+
+
+def test_run_with_gradients_by_the_keyword(chain, tmp_path):
+    sims = [lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER) for _ in range(2)]
+    efforts = np.full((5, 4), 0.1)
+    run = sims[0].run(1e-3, 5, gradients=True, efforts=efforts, memory=1e6, progress=False)
+    other = lw.run_with_gradients(sims[1], 1e-3, 5, efforts)
+    assert isinstance(run, lw.GradientRun)
+    assert np.array_equal(run.backward(q=np.ones(4)).effort, other.backward(q=np.ones(4)).effort)
+    with pytest.raises(lw.StateError, match="not record="):
+        sims[0].run(1e-3, 5, gradients=True, record=tmp_path / "a.lw")
+    with pytest.raises(lw.StateError, match="not on_step="):
+        sims[0].run(1e-3, 5, gradients=True, on_step=print)
+    with pytest.raises(lw.StateError, match="gradients"):
+        sims[0].run(1e-3, 5, gradients="yes")
+
+
+def test_another_model_is_refused(chain):
+    sim = lw.FullDynamics(chain, chain.neutral(), **EULER)
+    run = lw.run_with_gradients(sim, 1e-3, 3)
+    run._sim = lw.FullDynamics(lw.library.chain(4).compile(), chain.neutral(), **EULER)
+    with pytest.raises(lw.StateError, match="another model"):
+        run.backward(q=np.ones(4))

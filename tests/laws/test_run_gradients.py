@@ -56,7 +56,15 @@ def calm(request, make_tree):
     return make_tree(**{**options, **shapes[request.param]})
 
 
-@pytest.mark.parametrize("options", [{}, {"implicit_joints": False}], ids=["implicit", "explicit"])
+OPTIONS = {
+    "implicit": {},
+    "explicit": {"implicit_joints": False},
+    "rk4": {"integrator": "rk4"},
+    "kick_drift_kick": {"integrator": "kick_drift_kick"},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_runs_against_differences(calm, rng, derivative, options):
     model = calm
     first = model.random_state(rng, speed=0.3)

@@ -151,11 +151,55 @@ def test_a_pendulum_under_a_side_force():
     assert found.effort == pytest.approx([np.cos(rest.state.q[0]) / 20.0])
 
 
+def hung(joint, axis):
+    """A chain of springs that hangs between two anchors, closed by a joint; links in space."""
+    linkage = lw.Linkage("hung")
+    for i in range(8):
+        inertia = lw.Inertia.box(0.5 + 0.1 * i, (0.2, 0.05, 0.05)).at(lw.Pose((0.1, 0.01, 0.02)))
+        parent, place = (f"b{i - 1}", lw.Pose((0.2, 0, 0))) if i else ("world", lw.Pose())
+        spring = lw.Revolute((0, 1, 0) if i % 2 else (0, 0.2, 1), stiffness=2.0 + 0.3 * i)
+        linkage.add_body(f"b{i}", parent, spring, place, inertia)
+    linkage.add_loop(joint, "world", "b7", (lw.Pose((1.2, 0.1, 0.05)), lw.Pose((0.2, 0, 0), rpy=axis)), name="anchor")
+    return linkage.compile()
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [lw.Spherical(), lw.Cylindrical((0, 1, 0)), lw.Prismatic((1, 0, 0))],
+    ids=["ball", "cylindrical", "prismatic"],
+)
+def test_closed_linkages(joint, derivative, rng):
+    model = hung(joint, (0.2, 0.1, 0.3))
+    loads = lw.Loads(model)
+    loads.apply_wrench("b3", force=(0.5, 1.0, -2.0), at=(0.1, 0, 0))
+    rest = lw.settle(model, model.neutral(), loads=loads, tolerance=1e-12)
+    assert rest.report.stable
+    weights, direction, along = rng.normal(size=8), rng.normal(size=8), rng.normal(size=3)
+    found = rest.backward(weights)
+
+    def loss(m=model, effort=None):
+        other = lw.settle(m, rest.state, effort=effort, loads=loads, tolerance=1e-12)
+        return weights @ (other.state.q - rest.state.q)
+
+    def stiffer(d):
+        dof = model.arrays.dof.copy()
+        dof[:, layout.STIFFNESS] += d * direction
+        return with_arrays(model, dof=dof)
+
+    pairs = {
+        "effort": (found.effort @ direction, lambda d: loss(effort=d * direction)),
+        "stiffness": (found.stiffness @ direction, lambda d: loss(stiffer(d))),
+        "gravity": (
+            found.gravity @ along,
+            lambda d: loss(with_arrays(model, gravity=model.arrays.gravity + d * along)),
+        ),
+        "rest": (found.rest @ direction, lambda d: loss(with_arrays(model, rest=model.arrays.rest + d * direction))),
+    }
+    for name, (ours, function) in pairs.items():
+        assert ours == pytest.approx(derivative(function), rel=CLOSE, abs=1e-8), name
+
+
 def test_what_has_no_gradient():
-    bars = lw.library.four_bar().compile()
-    closed = lw.settle(bars, lw.close_loops(bars, bars.neutral()))
-    with pytest.raises(lw.StateError, match="has loops"):
-        closed.backward(np.ones(bars.nv))
     linkage = lw.Linkage("spinner")
     linkage.add_body("top", "world", lw.Revolute((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
     model = linkage.compile()

@@ -55,7 +55,9 @@ class GradientRun:
     state: the last one. steps, h: how many, and how long [s].
     """
 
-    def __init__(self, sim: Any, h: float, steps: int, efforts: FloatArray | None, memory: float):
+    def __init__(
+        self, sim: Any, h: float, steps: int, efforts: FloatArray | None, memory: float, progress: bool | None = None
+    ):
         self._step = step_of(sim, h)
         self.model: Model = sim.model
         self.h, self.steps = self._step.h, steps
@@ -66,9 +68,12 @@ class GradientRun:
         row, kept = 8 * (self.model.nq + self.model.nv), sum(np.asarray(x).nbytes for x in _course(first).values())
         self._every = _interval(steps, row, kept, memory)
         self._kept = [_course(first)]
-        for k in range(0, steps, self._every):
-            self._forward(k, min(self._every, steps - k))
-            self._kept.append(_course(sim.checkpoint()))
+        with progress_bar(steps, self.model.name, progress) as move:
+            for k in range(0, steps, self._every):
+                count = min(self._every, steps - k)
+                self._forward(k, count)
+                self._kept.append(_course(sim.checkpoint()))
+                move(k + count, "")
         self._restore_efforts()
 
     def __repr__(self) -> str:
@@ -185,7 +190,12 @@ class GradientRun:
 
 
 def run_with_gradients(
-    sim: Any, h: float, steps: int, efforts: ArrayLike | None = None, memory: float = MEMORY
+    sim: Any,
+    h: float,
+    steps: int,
+    efforts: ArrayLike | None = None,
+    memory: float = MEMORY,
+    progress: bool | None = None,
 ) -> GradientRun:
     """Makes steps of a `FullDynamics` that can be gone back through.
 
@@ -193,9 +203,10 @@ def run_with_gradients(
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
-    For semi-implicit Euler (`integrator="semi_implicit_euler"`), with springs, dampers, motors and loads. A motor at a
-    limit of effort or speed stays there: gradients are one-sided where it begins or ends to be limited. The simulation
-    is at the end of the run afterwards.
+    progress: None shows a bar on a terminal and in a notebook.
+    For the integrators "semi_implicit_euler", "rk4" and "kick_drift_kick", with springs, dampers, motors and loads. A
+    motor at a limit of effort or speed stays there: gradients are one-sided where it begins or ends to be limited. The
+    simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")
     positive(memory, "memory")
@@ -204,7 +215,7 @@ def run_with_gradients(
     if efforts is not None:
         step_of(sim, step)  # refuses what is not a simulation, or not one with gradients
         table = as_finite(efforts, (count, sim.model.nv), "efforts", sim.model).copy()
-    return GradientRun(sim, step, count, table, float(memory))
+    return GradientRun(sim, step, count, table, float(memory), progress)
 
 
 def _interval(steps: int, row: int, kept: int, memory: float) -> int:

@@ -12,7 +12,6 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.derivatives.adjoint import gradients_leaf_to_root
 from linkwork.derivatives.arrays import MOMENTUM, TWISTED, VIRTUAL, WRENCH, adjoint_of, primal_of
 from linkwork.derivatives.gradients import Gradients
-from linkwork.derivatives.inverse import InversePull
 from linkwork.dynamics.rnea import ACCELERATION
 from linkwork.spatial.memory import load6, store6
 from linkwork.spatial.vectors import ZERO6
@@ -37,8 +36,11 @@ def seeded_adjoint(primal, adjoint, by_acceleration, by_twist):
     restore_mode(mode)
 
 
-def seeded(pull: InversePull, by_acceleration: FloatArray, by_twist: FloatArray) -> Gradients:
-    """Gradients q, v, acceleration, gravity from weights of the bodies' accelerations and twists, (n, 6) each."""
+def seeded(pull: Any, by_acceleration: FloatArray, by_twist: FloatArray) -> Gradients:
+    """Gradients q, v, acceleration, gravity from weights of the bodies' accelerations and twists, (n, 6) each.
+
+    pull: of `inverse.vjp` at the state.
+    """
     table, memory, found = pull.work.outputs(
         pull.model, frozenset(("q", "v", "acceleration", "gravity")), "acceleration"
     )

@@ -65,7 +65,8 @@ class ClosedPull:
         mu: Any = self.solve(w - pushed).effort
         found: Any = self.pull(mu)
         virtual = self.virtual_twists(mu)
-        A, B, G, gravity = self._seeds(nu, virtual)
+        A, B, G, gravity = self._seeds(nu)
+        G += reaction_turns(self.plan, self.system, self.reactions, virtual)
         more: Any = seeded(self.pull, A, B)
         turned, _ = self.at.back(G, None)
         values = {
@@ -90,22 +91,21 @@ class ClosedPull:
         bodies = self.plan.bodies
         return np.where(bodies[:, None] >= 0, rows[np.maximum(bodies, 0)], 0.0).ravel()
 
-    def _seeds(self, nu: FloatArray, virtual: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Weights of accelerations, twists and poses of the bodies, (n, 6) each, and of gravity by the world's (3,)."""
+    def _seeds(self, nu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Weights of accelerations, twists and poses of the bodies in ν · (J q̈ + J̇ v), (n, 6) each, and of gravity by the
+        acceleration of the world (3,)."""
         n, plan = self.model.n_bodies, self.plan
         A, B, G, gravity = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(3)
         still, fall = np.zeros(6), np.concatenate([np.zeros(3), -self.model.gravity])
         for k, rows in enumerate(plan.rows):
             a, b = plan.ends[k]
             to_a, to_b = plan.to_frame[k]
-            row = self.system.loop[k]
-            X = motion_matrix(row[L_R : L_R + 9], row[L_P : L_P + 3])
-            y, other = self.reactions[k], self.system.bases[k] @ nu[rows]
+            X = relative_motion(plan, self.system, k)
+            other = self.system.bases[k] @ nu[rows]
             V_A, V_B = (to @ (self.at.twists[i] if i >= 0 else still) for to, i in ((to_a, a), (to_b, b)))
             a_A = X @ to_a @ (self.a[a] if a >= 0 else fall)
-            w_A = X @ to_a @ (virtual[a] if a >= 0 else still)
             V_A = X @ V_A
-            turned = -_cross(w_A, y) + _cross(a_A, other) + _cross(V_A, _cross(V_B, other))
+            turned = _cross(a_A, other) + _cross(V_A, _cross(V_B, other))
             pairs = (
                 (b, to_b.T, other, _cross(V_A, other), turned),
                 (a, -to_a.T @ X.T, other, _cross(V_B, other), turned),
@@ -118,6 +118,37 @@ class ClosedPull:
                 else:
                     gravity -= (back @ by_a)[3:]
         return A, B, G, gravity
+
+
+def relative_motion(plan: LoopPlan, system: LoopSystem, k: int) -> FloatArray:
+    """X of loop k: twists of its frame A to its frame B, (6, 6)."""
+    row = system.loop[k]
+    return motion_matrix(row[L_R : L_R + 9], row[L_P : L_P + 3])
+
+
+def reaction_wrenches(plan: LoopPlan, system: LoopSystem, reactions: FloatArray) -> FloatArray:
+    """What the reactions of loops (in B) do to all bodies, shape (n, 6), each in its body's frame."""
+    out = np.zeros((plan.model.n_bodies, 6))
+    for k, (a, b) in enumerate(plan.ends):
+        to_a, to_b = plan.to_frame[k]
+        for i, back in ((b, to_b.T), (a, -to_a.T @ relative_motion(plan, system, k).T)):
+            if i >= 0:
+                out[i] += back @ reactions[k]
+    return out
+
+
+def reaction_turns(plan: LoopPlan, system: LoopSystem, reactions: FloatArray, virtual: FloatArray) -> FloatArray:
+    """Weights of the poses of bodies in -μ · Jᵀλ, by the way reactions turn with the frames of loops, (n, 6)."""
+    out = np.zeros((plan.model.n_bodies, 6))
+    for k, (a, b) in enumerate(plan.ends):
+        to_a, to_b = plan.to_frame[k]
+        X = relative_motion(plan, system, k) @ to_a
+        if a >= 0:
+            turned = -_cross(X @ virtual[a], reactions[k])
+            out[a] -= X.T @ turned
+            if b >= 0:
+                out[b] += to_b.T @ turned
+    return out
 
 
 def _cross(V: FloatArray, F: FloatArray) -> FloatArray:

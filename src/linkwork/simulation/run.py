@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal, overload
 
 from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
 from linkwork.core.progress import progress_bar
 from linkwork.core.warning import warn_user
+from linkwork.derivatives.runs import GradientRun, run_with_gradients
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.extremes import Extremes
@@ -198,6 +199,23 @@ def resume_run(
 class Runnable:
     """Gives a simulation its `run`."""
 
+    @overload
+    def run(
+        self: Simulation,
+        h: float,
+        steps: int,
+        *,
+        record: str | Path | Recorder | None = ...,
+        every: int = ...,
+        callback: Callback | None = ...,
+        progress: bool | None = ...,
+        gradients: Literal[False] = ...,
+        **options: Any,
+    ) -> RunReport: ...
+
+    @overload
+    def run(self: Simulation, h: float, steps: int, *, gradients: Literal[True], **options: Any) -> GradientRun: ...
+
     def run(
         self: Simulation,
         h: float,
@@ -208,16 +226,35 @@ class Runnable:
         callback: Callback | None = None,
         progress: bool | None = None,
         sensors: Sensing | None = None,
+        gradients: bool = False,
         **options: Any,
-    ) -> RunReport:
+    ) -> RunReport | GradientRun:
         """Takes many steps of h [s]; shows progress, records frames and calls back between them.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
         progress: show a bar; by default on a terminal and in a notebook. sensors: `lw.Sensors(sim)`, read on the way.
         options: see `run_simulation`.
-        Returns a RunReport: what was asked and done, and the first and last report of the steps.
+        gradients: remember the way back; options are then efforts and memory of `lw.run_with_gradients`, which this is, and
+        nothing is recorded.
+        Returns a RunReport: what was asked and done, and the first and last report of the steps; with gradients a
+        GradientRun, whose `backward` gives them.
         """
+        if flag(gradients, "gradients"):
+            given = {
+                "record": record is not None,
+                "every": every != 0,
+                "callback": callback is not None,
+                "sensors": sensors is not None,
+            }
+            others = [name for name, is_given in given.items() if is_given]
+            others += [name for name in options if name not in ("efforts", "memory")]
+            if others:
+                raise StateError(
+                    f"a run with gradients takes efforts= and memory=, not {others[0]}=; record another run of the same "
+                    "simulation."
+                )
+            return run_with_gradients(self, h, steps, progress=progress, **options)
         how = {"callback": callback, "progress": progress, "sensors": sensors, **options}
         return run_simulation(self, h, steps, record=record, every=every, **how)
 

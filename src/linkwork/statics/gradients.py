@@ -15,13 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.describe import table_of_attributes
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
+from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.krylov import solve_by_products
 from linkwork.derivatives.rest_positions import rest_gradient
 from linkwork.derivatives.world_loads import LoadGradients, WorldLoads
 from linkwork.errors import StateError
+from linkwork.loops.gradients import reaction_turns, reaction_wrenches
+from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.statics.balance import Balance
+from linkwork.statics.constrained import ClosedBalance
 from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
@@ -49,34 +53,82 @@ class SettleGradients(NamedTuple):
     loads: LoadGradients
 
 
-def settle_gradients(model: Model, acting: Acting, q: FloatArray, weights: ArrayLike) -> SettleGradients:
-    """From the gradient of a number with respect to the coordinates at rest, along the tangent, (nv,)."""
-    if model.loops:
-        raise StateError(f"model '{model.name}' has loops; equilibria of closed linkages have no gradients yet.")
-    right = as_weights(weights, (model.nv,), model, "q")
-    state = State(q, np.zeros(model.nv))
-    loads = WorldLoads(model, acting.wrenches, acting.row_body, acting.rows)
-    _, pull = inverse.vjp(model, state, np.zeros(model.nv), loads.wrenches(state))
-    balance = Balance(model, acting, q)
-    balance.eliminate(0.0)
+class Equilibrium:
+    """A linkage at rest, and products with the derivatives of what balances there.
 
-    def product(mu: FloatArray) -> FloatArray:
-        found: Any = pull(mu)
-        return np.asarray(found.q + loads.back(state, found.wrenches))
+    Unknowns of a closed one are its coordinates and the forces of its loops: weights are (μ, ν), of all joints and of all
+    constraints, as in `loops.gradients`.
+    """
 
-    def about_inverse(r: FloatArray) -> FloatArray:
-        x = np.zeros(model.nv)
-        balance.solve(np.ascontiguousarray(r), x)
-        return x
+    def __init__(self, model: Model, acting: Acting, q: FloatArray, reactions: FloatArray):
+        self.model, self.tree = model, model.without_loops
+        self.state = State(q, np.zeros(model.nv))
+        self.loads = WorldLoads(self.tree, acting.wrenches, acting.row_body, acting.rows)
+        self.balance = Balance(self.tree, acting, q)
+        self.reactions = reactions
+        wrenches: Any = self.loads.wrenches(self.state)
+        if model.loops:
+            self.plan = loop_plan(model)
+            self.system = LoopSystem(self.plan, q, self.state.v)
+            self.at = Moving(self.tree, self.state)
+            wrenches = wrenches + reaction_wrenches(self.plan, self.system, reactions)
+            self.closed = ClosedBalance(self.balance, self.plan)
+            pairs = zip(self.plan.rows, self.system.bases, reactions, strict=True)
+            for rows, T, y in pairs:
+                self.closed.force[rows] = np.linalg.lstsq(T, y, rcond=None)[0]
+            self.closed.write_forces()
+            self.balance.weigh()
+        self.balance.eliminate(0.0)
+        if model.loops:
+            self.saddle = self.closed.saddle()
+        _, self.pull = inverse.vjp(self.tree, self.state, np.zeros(model.nv), wrenches)
 
-    mu, left = solve_by_products(product, about_inverse, right)
+    def product(self, weights: FloatArray) -> FloatArray:
+        """The transposed derivative of all that must vanish, times the weights."""
+        nv = self.model.nv
+        mu = np.ascontiguousarray(weights[:nv])
+        found: Any = self.pull(mu)
+        by_q = found.q + self.loads.back(self.state, found.wrenches)
+        if not self.model.loops:
+            return np.asarray(by_q)
+        _, virtual = self.at.along({"v": mu})
+        turned, _ = self.at.back(reaction_turns(self.plan, self.system, self.reactions, virtual), None)
+        _, pushed = self.at.back(None, self.system.wrenches(weights[nv:]))
+        bodies = self.plan.bodies
+        ends = np.where(bodies[:, None] >= 0, virtual[np.maximum(bodies, 0)], 0.0).ravel()
+        return np.concatenate([by_q + turned + pushed, self.system.C @ ends])
+
+    def about_inverse(self, right: FloatArray) -> FloatArray:
+        """By the elimination of the search: exact but for loads and reactions that turn with their bodies."""
+        nv = self.model.nv
+        x = np.zeros(nv)
+        self.balance.solve(np.ascontiguousarray(right[:nv]), x)
+        if not self.model.loops:
+            return x
+        moving = self.system.C @ self.balance.twists(self.plan.bodies)
+        force = self.saddle.solve(moving - right[nv:])
+        return np.concatenate([x - self.saddle.Y @ force, force])
+
+
+def settle_gradients(
+    model: Model, acting: Acting, q: FloatArray, reactions: FloatArray, weights: ArrayLike
+) -> SettleGradients:
+    """From the gradient of a number with respect to the coordinates at rest, along the tangent, (nv,).
+
+    reactions: of the loops, (loops, 6), as `SettleReport` has them.
+    """
+    given = as_weights(weights, (model.nv,), model, "q")
+    at = Equilibrium(model, acting, q, reactions)
+    right = np.concatenate([given, np.zeros(at.plan.count)]) if model.loops else given
+    solved, left = solve_by_products(at.product, at.about_inverse, right)
     if not left <= SOLVED:
         raise StateError(
             f"the equilibrium of '{model.name}' does not answer the weights: {left:.1e} of them is left. A motion that "
             "nothing resists (a link that spins about itself, a body afloat) has no gradient; give its joint a spring, or "
             "weights that do not depend on it."
         )
-    found = pull(-mu)
+    mu = np.ascontiguousarray(solved[: model.nv])
+    found: Any = at.pull(-mu)
     return SettleGradients(
         effort=mu,
         stiffness=found.stiffness,
@@ -84,5 +136,5 @@ def settle_gradients(model: Model, acting: Acting, q: FloatArray, weights: Array
         wrenches=found.wrenches,
         inertias=found.inertias,
         gravity=found.gravity,
-        loads=loads.own(state, found.wrenches),
+        loads=at.loads.own(at.state, found.wrenches),
     )

@@ -84,9 +84,10 @@ class Settled:
         coordinates at rest.
 
         q: along the tangent of `Model.integrate`, shape (nv,). The linkage stays at the same equilibrium: where a small
-        change of a load makes it snap to another, there is no gradient. Not for loops. Cost: O(n), some three sweeps.
+        change of a load makes it snap to another, there is no gradient. Cost: O(n), some three sweeps; O(p n) for p loop
+        constraints.
         """
-        return settle_gradients(self.model, self.acting, self.state.q, q)
+        return settle_gradients(self.model, self.acting, self.state.q, self.report.reactions, q)
 
     @property
     def stable(self) -> bool:
