@@ -21,8 +21,8 @@ SLOW = 0.1  # [m/s] of the end, which counts as held
 
 
 class CableReach(Task):
-    """Actions: speeds of the carriage along x and y, ±1 m/s. Reward: -distance of the cable's end from the target [m], and 10
-    where it is held there (within 2 cm, slower than 0.1 m/s), which ends the episode.
+    """Actions: speeds of the carriage along x and y, ±1 m/s. Reward: -distance of the cable's end from the target [m], and
+    10 where it is held there (within 2 cm, slower than 0.1 m/s), which ends the episode.
 
     joints: of the cable, which turn about x and y by turns.
     Observed: coordinates and velocities of carriage and cable, end and its velocity, target less end.

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.core.progress import progress_bar
 from linkwork.core.warning import warn_user
 from linkwork.errors import StateError
@@ -198,10 +199,11 @@ def resume_run(
 class Runnable:
     """Gives a simulation its `run`."""
 
+    @once_positional(renamed={"steps": "n"})
     def run(
         self: Simulation,
         h: float,
-        steps: int,
+        n: int,
         *,
         record: str | Path | Recorder | None = None,
         every: int = 0,
@@ -210,7 +212,7 @@ class Runnable:
         sensors: Sensing | None = None,
         **options: Any,
     ) -> RunReport:
-        """Takes many steps of h [s]; shows progress, records frames and calls back between them.
+        """Takes n steps of h [s]; shows progress, records frames and calls back between them.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
@@ -219,7 +221,7 @@ class Runnable:
         Returns a RunReport: what was asked and done, and the first and last report of the steps.
         """
         how = {"callback": callback, "progress": progress, "sensors": sensors, **options}
-        return run_simulation(self, h, steps, record=record, every=every, **how)
+        return run_simulation(self, h, n, record=record, every=every, **how)
 
 
 class _Loop:
