@@ -133,8 +133,8 @@ class Dynamics(LinkageSimulation):
         return self._contact_state.points() if self._contact_state is not None else ()
 
     def contact_wrenches(self) -> FloatArray:
-        """What contact did to each body in the last step, shape (n, 6): torque about the body's origin [N·m], then force [N],
-        in the axes of the world. Zeros without `contact`. Cost: O(n) and the contacts.
+        """What contact did to each body in the last step, shape (n, 6): torque about the body's origin [N·m], then force
+        [N], in the axes of the world. Zeros without `contact`. Cost: O(n) and the contacts.
         """
         total = np.zeros((self.model.n_bodies, 6))
         rows = self.recorded_contacts()
