@@ -54,7 +54,7 @@ def loops() -> Any:
                 session.read_devices()
                 start = time.perf_counter()
                 for _ in range(TICKS):
-                    couple_once(session.memory, session._scratch, now_ns())
+                    couple_once(session.memory, session.scratch, now_ns())
                 times[k, 1] = (time.perf_counter() - start) / TICKS
         steps = np.arange(STEPS)
         axes.plot(steps, _smooth(times[:, 0]) * 1e6, color=BLUE, linewidth=1.0, label="simulation loop, one step")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import campaign, planning, problems, responses
+from . import at_random, planning, problems, responses
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -35,9 +35,7 @@ MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 LEAST_STATES = 1e4  # per second, of a planner
 QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
-PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "problems")
-QUICK_SCENES = 3
-MOST_GAINED, MOST_OPEN = 1e-3, 0.01  # of random scenes that gain energy; of steps whose solves do not converge
+PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "walls", "dropped", "problems")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--problems", action="store_const", const="problems", dest="case", help="only solvers on problems"
     )
     parser.add_argument("--scene", choices=[case.scene for case in CASES], help="which scene (all)")
-    parser.add_argument(
-        "--scenes", metavar="N", type=int, default=100, help="how many random scenes of the campaign (100)"
-    )
+    at_random.configure(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="folder of the pictures (out)")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
@@ -66,7 +62,11 @@ def run(options: argparse.Namespace) -> TableReport:
     if options.case in (None, "planning"):
         of_planning(report, options)
     if options.case in (None, "campaign"):
-        of_campaign(report, options)
+        at_random.of_campaign(report, options)
+    if options.case in (None, "walls"):
+        at_random.of_walls(report, options)
+    if options.case in (None, "dropped"):
+        at_random.of_dropped(report, options)
     if options.case in (None, "problems"):
         of_problems(report, options)
     if any(result["case"] == "active" for result in report.results):
@@ -254,39 +254,6 @@ def of_planning(report: TableReport, options: argparse.Namespace) -> None:
         rate = found[f"{name}_per_s"]
         wanted = f"≥ {LEAST_STATES:,.0f} per second"
         report.requirements.append(Requirement(f"states: {words}", rate, "per second", wanted, rate >= LEAST_STATES))
-
-
-def of_campaign(report: TableReport, options: argparse.Namespace) -> None:
-    """Random scenes: what failed, gained energy or did not converge."""
-    count = min(options.scenes, QUICK_SCENES) if options.quick else options.scenes
-    progress(f"{count} random scenes of {campaign.SECONDS:g} s")
-    found = [campaign.outcome(k) for k in range(count)]
-    report.results += [{"case": "campaign", **asdict(each)} for each in found]
-    steps = max(1, sum(each.steps for each in found))
-    overflow, gained = sum(each.is_failed for each in found), sum(each.has_gained for each in found)
-    open_steps, short = (sum(getattr(each, name) for each in found) for name in ("not_converged", "shortened"))
-    row = [f"{count:,}", str(overflow), str(gained), f"{open_steps / steps:.2%}", f"{short / steps:.2%}"]
-    columns = ["scenes", "failed", f"energy up by > {campaign.MOST_GAIN:.0%}", "unconverged steps", "steps in parts"]
-    report.add_table("campaign", f"{count} random scenes of {campaign.SECONDS:g} s", columns, [row])
-    for each in found:
-        if each.is_failed or each.has_gained:
-            report.notes.append(f"scene {each.number}: {each.words}: {each.failure or f'energy up by {each.gain:.2%}'}")
-    for name, value, most in (("failed", overflow, 0.0), ("energy from nothing", gained, MOST_GAINED * count)):
-        report.requirements.append(
-            Requirement(
-                f"random scenes: {name}",
-                value,
-                "scenes",
-                f"≤ {most:g}",
-                value <= most,
-                goal="0",
-                goal_reached=not value,
-            )
-        )
-    share = open_steps / steps
-    report.requirements.append(
-        Requirement("random scenes: unconverged steps", 100 * share, "%", f"≤ {MOST_OPEN:.0%}", share <= MOST_OPEN)
-    )
 
 
 def of_problems(report: TableReport, options: argparse.Namespace) -> None:

@@ -75,7 +75,7 @@ def follow_loops(molecule: Any, steps: int, active: int) -> Loops:
             session.read_devices()
             began = time.thread_time()
             for _ in range(TICKS):
-                couple_once(session.memory, session._scratch, now_ns())
+                couple_once(session.memory, session.scratch, now_ns())
             tick = (time.thread_time() - began) / TICKS
         rows.append((step, tick, sim.report.n_active))
     return Loops(*np.array(rows).T)

@@ -41,9 +41,10 @@ from linkwork.dynamics.quantities import (
     gravity_efforts,
     operational_inertia,
 )
-from linkwork.dynamics.reactions import hybrid_dynamics, joint_reactions
+from linkwork.dynamics.reactions import hybrid_dynamics
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
+from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
 from linkwork.errors import (
     DeviceError,
@@ -56,8 +57,10 @@ from linkwork.errors import (
 )
 from linkwork.full.report import FullReport
 from linkwork.full.simulation import FullDynamics
+from linkwork.loops import gradients as _loop_gradients  # noqa: F401  (its rules are known from here on)
 from linkwork.loops.closing import close_loops, loop_gaps
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
+from linkwork.loops.reactions import joint_reactions
 from linkwork.model import library
 from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn
@@ -79,6 +82,11 @@ from linkwork.model.linkage import Body, Linkage, Obstacle
 from linkwork.model.loops import Loop, LoopClosure
 from linkwork.model.model import Frame, Model
 from linkwork.model.motion import Motion
+from linkwork.model.rods.curve import BSpline
+from linkwork.model.rods.ends import Clamped, Pinned, RodOn
+from linkwork.model.rods.numbers import RodDamping
+from linkwork.model.rods.rod import Rod, rod
+from linkwork.model.rods.section import Material, Section, rectangle, round_section
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
@@ -94,8 +102,11 @@ from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
+from linkwork.statics.buckling import Buckled, buckling
+from linkwork.statics.continuation import Branch, continuation
 from linkwork.statics.gradients import SettleGradients
 from linkwork.statics.loads import Loads
+from linkwork.statics.modes import Modes, modes
 from linkwork.statics.settle import Settled, SettleReport, settle
 
 if TYPE_CHECKING:
@@ -182,9 +193,13 @@ __all__ = [
     "Actuators",
     "AdaptiveDynamics",
     "AdaptiveReport",
+    "BSpline",
     "Body",
     "Box",
+    "Branch",
+    "Buckled",
     "Capsule",
+    "Clamped",
     "Closest",
     "Collisions",
     "Compound",
@@ -221,14 +236,17 @@ __all__ = [
     "Loop",
     "LoopClosure",
     "LoopSolution",
+    "Material",
     "Mesh",
     "Miss",
     "MissingExtraError",
     "Model",
     "ModelError",
+    "Modes",
     "Momentum",
     "Motion",
     "Obstacle",
+    "Pinned",
     "Planar",
     "Plane",
     "Pose",
@@ -242,11 +260,16 @@ __all__ = [
     "Rerooted",
     "Response",
     "Revolute",
+    "Rod",
+    "RodDamping",
+    "RodForces",
+    "RodOn",
     "RunGradients",
     "RunInterrupted",
     "RunReport",
     "Scene",
     "Screw",
+    "Section",
     "Sensor",
     "Sensors",
     "SettleGradients",
@@ -269,6 +292,7 @@ __all__ = [
     "body_jacobian",
     "body_poses",
     "body_twists",
+    "buckling",
     "center_of_mass",
     "centroidal_momentum_bias",
     "centroidal_momentum_matrix",
@@ -277,6 +301,7 @@ __all__ = [
     "closest",
     "com_jacobian",
     "constrained_dynamics",
+    "continuation",
     "energy",
     "errors",
     "follow",
@@ -299,13 +324,18 @@ __all__ = [
     "load",
     "loop_gaps",
     "mass_matrix",
+    "modes",
     "molecules",
     "momentum",
     "operational_inertia",
     "reach",
     "reach_velocity",
+    "rectangle",
     "reroot",
     "resume_run",
+    "rod",
+    "rod_forces",
+    "round_section",
     "run_scene",
     "run_with_gradients",
     "sensors",

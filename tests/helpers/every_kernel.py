@@ -382,7 +382,7 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         trace = grasp.session.run(0.02, h=H)
         yield f"felt in {type(sim).__name__}", trace.felt
         felt = np.zeros(6)
-        held = grasp.session._held
+        held = grasp.session.held
         feel_by_path(held.table, held.ports_table, np.ones(6), felt)
         yield f"felt by the path in {type(sim).__name__}", felt
         wrenches, moved, all_felt = np.ones((2, 6)), np.zeros((2, 6)), np.zeros((2, 6))
@@ -412,6 +412,9 @@ def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     loads = lw.Loads(column)
     loads.apply_wrench(5, force=(0.0, 0.0, 60.0), at=(0.0, 0.0, -0.1))
     yield "energy of a buckled column", lw.settle(column, column.neutral(), loads=loads).report.energy
+    yield "modes of a column", lw.modes(column, column.neutral(), 3).rates2
+    ball = lw.library.chain(3, joint=lw.Spherical(stiffness=(1.0, 2.0, 3.0))).compile()
+    yield "gradient of the energy of uneven balls", lw.vjp(lw.energy, ball, ball.random_state(rng))[1]((0.0, 1.0)).q
     tight = lw.FullDynamics(column, column.state(0.1 * rng.normal(size=6)), integrator="implicit_euler")
     tight.apply_wrench(5, force=(3.0, 0.0, -5.0))
     tight.step(H, STEPS)

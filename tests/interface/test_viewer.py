@@ -161,11 +161,11 @@ def test_contacts_are_points_and_arrows():
     with lw.view(sim, port=0) as viewer:
         viewer.step(50)
         layers = viewer.page.stage.layers
-        np.testing.assert_allclose(layers._nodes["contacts"].points, [[0.3, 0.0, 0.0]], atol=1e-3)
-        (start, end), length = layers._nodes["pushes"].points[0], 0.2 * viewer.page.stage.camera.size
+        np.testing.assert_allclose(layers.nodes["contacts"].points, [[0.3, 0.0, 0.0]], atol=1e-3)
+        (start, end), length = layers.nodes["pushes"].points[0], 0.2 * viewer.page.stage.camera.size
         np.testing.assert_allclose(end - start, [0.0, 0.0, length], atol=1e-3 * length)
         layers.show("contacts", False)
-        assert not {"contacts", "pushes"} & set(layers._nodes)
+        assert not {"contacts", "pushes"} & set(layers.nodes)
 
 
 def test_playing_goes_on_and_pauses(page):
@@ -204,25 +204,25 @@ def test_layers_come_and_go(page):
         stage.layers.show(name, True)
     page.step(2)
     page.step(2)
-    assert {"names", "world", "joints", "loads", "springs", "center", "trails"} <= set(stage.layers._nodes)
+    assert {"names", "world", "joints", "loads", "springs", "center", "trails"} <= set(stage.layers.nodes)
     np.testing.assert_allclose(
-        stage.layers._nodes["loads"].points[0, 1] - stage.layers._nodes["loads"].points[0, 0],
+        stage.layers.nodes["loads"].points[0, 1] - stage.layers.nodes["loads"].points[0, 0],
         [0.2 * stage.camera.size, 0, 0],
         atol=1e-5 * stage.camera.size,
     )
     for name in stage.layers.NAMES:
         stage.layers.show(name, False)
-    assert set(stage.layers._nodes) <= {"springs", "chosen"}
+    assert set(stage.layers.nodes) <= {"springs", "chosen"}
 
 
 def test_a_recording_is_scrubbed_and_compared(recording):
     with lw.view(recording, recording, port=0) as viewer:
         viewer.seek(0.1)
-        k = viewer.page._frames[0]
+        k = viewer.page.frames[0]
         assert recording.times[k] <= 0.1 + 1e-9
         np.testing.assert_allclose(viewer.page.stage.poses, recording.poses(k))
         viewer.step(-1)
-        assert viewer.page._frames == (k - 1, k - 1)
+        assert viewer.page.frames == (k - 1, k - 1)
         viewer.seek(99.0)
         assert viewer.page.time == recording.times[-1]
 

@@ -122,7 +122,7 @@ def test_the_ground_is_turned_up(up):
 def known_to_page(drawing: Drawing) -> np.ndarray:
     """Poses of all pieces as the page has them, from the properties of its nodes."""
     X = np.zeros((drawing.pieces.kind.size, 4, 4))
-    for batch in drawing._batches:
+    for batch in drawing.batches:
         node = lw.Pose(xyz=tuple(batch.handle.position), quaternion=tuple(batch.handle.wxyz)).matrix
         places, turns = batch.handle.batched_positions.astype(float), batch.handle.batched_wxyzs.astype(float)
         for k, row in enumerate(batch.rows):
@@ -146,9 +146,9 @@ def test_only_what_moved_is_sent_and_the_page_has_it_right(server):
     q[model.q_slice(0)] = 0.2  # all as one rigid body
     turned = lw.body_poses(model, model.state(q))
     before = dict(drawing.sent)
-    assert drawing.move(turned) == len(drawing._batches)
+    assert drawing.move(turned) == len(drawing.batches)
     assert drawing.sent["instances"] == before["instances"]
-    assert drawing.sent["nodes"] == 7 * len(drawing._batches)
+    assert drawing.sent["nodes"] == 7 * len(drawing.batches)
     single = 1e-6 * size  # the page has single precision: 6e-8, through a node and a quaternion
     np.testing.assert_allclose(known_to_page(drawing)[:, :3, 3], pieces.world_poses(turned)[:, :3, 3], atol=20 * single)
     drawing.remove()
@@ -185,8 +185,8 @@ def test_what_is_far_away_is_drawn_as_capsules(server, shape):
     shown = drawing.drawn
     drawing.move(T, [far])
     assert drawing.drawn < shown / 50
-    hidden = [batch for batch in drawing._batches if not batch.handle.visible]
-    assert len(hidden) == len(drawing._batches)
+    hidden = [batch for batch in drawing.batches if not batch.handle.visible]
+    assert len(hidden) == len(drawing.batches)
     capsules = drawing._capsules
     assert capsules.name in listened
     assert drawing.body_of(capsules.handles[0], 0) in range(n)

@@ -182,3 +182,32 @@ def test_a_mechanism_is_given_another_root_on_a_page(browser):
         viewer.reset()
         assert live.sim is sim
         shown.end()
+
+
+def test_a_body_of_a_running_scene_is_dragged(browser):
+    """Pages replace their pictures of bodies while the mouse is down: no NaN reaches the simulation, and bodies follow."""
+    scene = lw.Scene.read("snake_robot")
+    with lw.view(scene, port=0) as viewer:
+        shown = Page(browser, viewer)
+        page, live = shown.page, shown.live
+        prepare(live.sim)
+        shown.click("Play")
+        assert wait_for(lambda: live.sim.steps_done > 50)
+        for turn in range(3):
+            x, y, place = shown.place_of(4 + 6 * turn)
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x - 40, y - 120, steps=6)
+            assert wait_for(lambda: live.hand.is_holding and np.linalg.norm(live.hand.force) > 0.0), turn
+            begun = live.sim.steps_done
+            assert wait_for(lambda begun=begun: live.sim.steps_done > begun + 100)
+            for numbers in (live.hand.force, live.hand.target, live.sim.state.q, live.sim.state.v):
+                assert np.isfinite(numbers).all()
+            with viewer.hold():
+                grasp = live.hand.grasp
+                now = grasp.session.points[grasp.number]
+            assert now[2] > place[2] + 0.005, turn  # it was lifted off the floor
+            page.mouse.up()
+            assert wait_for(lambda: not live.hand.is_holding)
+        assert live.is_playing  # a step that fails pauses the page
+        shown.end()

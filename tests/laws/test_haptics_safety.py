@@ -24,13 +24,13 @@ def test_when_the_simulation_dies_the_force_fades_out():
     """No more snapshots: the force stays until the watchdog sees it, then falls steadily to nothing, for good."""
     grasp = held_chain()
     session = grasp.session
-    session._virtual = start = session.now()
+    session.virtual_time = start = session.now()
     session.publish()
     session.tick()
     full = np.linalg.norm(grasp.felt[3:])
     sizes = []
     for millisecond in range(0, 400, 5):
-        session._virtual = start + millisecond * 1_000_000
+        session.virtual_time = start + millisecond * 1_000_000
         session.tick()
         sizes.append(np.linalg.norm(grasp.felt[3:]))
         state = "held" if millisecond <= 100 else "fading" if millisecond < 300 else "released"
@@ -49,13 +49,13 @@ def test_when_the_simulation_dies_the_force_fades_out():
 def test_when_a_device_dies_the_body_is_let_go():
     grasp = held_chain()
     session = grasp.session
-    session._virtual = start = session.now()
+    session.virtual_time = start = session.now()
     session.tick()
-    session._virtual = start + 400_000_000
+    session.virtual_time = start + 400_000_000
     session.publish()
     from linkwork.haptics.coupling import couple_once
 
-    couple_once(session.memory, session._scratch, session.now())  # a tick without a reading
+    couple_once(session.memory, session.scratch, session.now())  # a tick without a reading
     assert grasp.state == "released"
     session.take_forces()
     assert not grasp.load.force.any()
@@ -64,14 +64,14 @@ def test_when_a_device_dies_the_body_is_let_go():
 def test_when_the_coupling_loop_dies_the_simulation_goes_on_without_it():
     grasp = held_chain()
     session = grasp.session
-    session._virtual = start = session.now()
+    session.virtual_time = start = session.now()
     session.tick()
     session.take_forces()
     assert grasp.load.force.any()
-    session._virtual = start + 200_000_000
+    session.virtual_time = start + 200_000_000
     session.step(1e-3)
     assert not grasp.load.force.any()
-    session._virtual = start + 700_000_000
+    session.virtual_time = start + 700_000_000
     session.write_devices()
     assert not grasp.device.force.any()
 
@@ -87,7 +87,7 @@ def test_a_driver_that_writes_nonsense_does_nothing():
     from linkwork.haptics.memory import leave_reading
 
     leave_reading(session.memory, grasp.slot, message)
-    couple_once(session.memory, session._scratch, session.now())
+    couple_once(session.memory, session.scratch, session.now())
     assert grasp.state == "released"
     assert not grasp.felt.any()
     assert not grasp.wrench.any()

@@ -166,5 +166,3 @@ def test_what_has_no_gradient():
         rest.backward([1.0, 2.0])
     with pytest.raises(lw.StateError, match=r"q\[0\] is nan"):
         rest.backward([np.nan])
-    with pytest.raises(lw.StateError, match=r"what lw\.settle"):
-        lw.Settled(rest.state, rest.report).backward([1.0])

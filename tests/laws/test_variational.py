@@ -144,11 +144,42 @@ def test_a_run_is_its_own_mirror_image_in_time():
     back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator="variational")
     back.step(2e-3, 200)
     assert there.view.moving.counts[14] == back.view.moving.counts[14] == 0  # nothing was halved
-    # Solved to 5e-8 of the displacements (some 1e-2 per step), in 400 steps: 3.2e-9 seen, a margin of 60. Velocities err by
-    # that times the chain's rates (10 per second): 2.7e-8 seen, a margin of 70.
-    allowed = 5e-8 * 1e-2 * 400
+    # Solved to 1e-12 of the displacements (some 1e-2 per step), in 400 steps, a margin of 50. Velocities err by that times
+    # the chain's rates (10 per second).
+    allowed = 50.0 * 1e-12 * 1e-2 * 400
     assert np.abs(back.state.q - start.q).max() <= allowed
     assert np.abs(back.state.v + start.v).max() <= 10.0 * allowed
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_trees_of_all_joints_return_as_those_of_the_midpoint_rule_do(floating):
+    """1,000 steps there and back. Motions of both rules differ a little, and so does how errors grow along them."""
+    farthest = {"variational": 0.0, "implicit_midpoint": 0.0}
+    for integrator, seed in itertools.product(farthest, range(3)):
+        model = lw.library.random_tree(12, seed=seed, kinds=lw.library.JOINT_KINDS, floating=floating).compile()
+        start = model.random_state(seed, speed=1.0)
+        there = lw.FullDynamics(model, start, integrator=integrator)
+        assert there.step(1e-3, 1000).halvings == 0
+        turned = there.state
+        back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator=integrator)
+        back.step(1e-3, 1000)
+        distance = float(np.abs(model.difference(start.q, back.state.q)).max())
+        farthest[integrator] = max(farthest[integrator], distance)
+    # The midpoint rule solves to 1e-12 of velocities, this one to as much of displacements: 36 times farther was seen.
+    assert farthest["variational"] <= 1000.0 * farthest["implicit_midpoint"]
+
+
+def test_motors_that_have_come_to_rest_cost_no_more_than_motion():
+    """What is left of motion is rounding, and so is its energy: no reason to make steps shorter."""
+    model = lw.library.chain(6).compile()
+    sim = lw.FullDynamics(model, model.random_state(1), integrator="variational")
+    for body in model.body_names:
+        sim.set_motor(body, position=0.3, stiffness=60.0, damping=6.0)
+    sim.step(2e-3, 2500)
+    report = sim.step(2e-3, 500)
+    assert np.abs(sim.state.v).max() <= 1e-9
+    assert report.halvings == 0
+    assert report.evaluations <= 2 * 500
 
 
 def test_the_chain_that_other_integrators_lose(recwarn):

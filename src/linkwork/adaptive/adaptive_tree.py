@@ -100,7 +100,7 @@ class AdaptiveTree:
             Entry("opened", ("opened",), "i", 0, last),
             Entry("flag", ("opened",), "iu", 0, 255),
             Entry("held", ("held",), "i", 0, last),
-            Entry("held_open", ("held",), "iu"),
+            Entry("held_open", ("held",), "iu", 0),
         )
 
     def saved_nodes(self, opened: IntArray) -> dict[str, NDArray[Any]]:

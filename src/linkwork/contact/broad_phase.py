@@ -19,16 +19,19 @@ from linkwork.contact.geometry.distance import Scratch, make_scratch
 from linkwork.contact.narrow_phase import (
     COLLISION,
     CONTACTS,
+    FASTEST,
     LEAST,
     MARGIN,
     MEETING,
     MODE,
     QUERY,
     STEP,
+    THIN,
+    is_stepping,
     may_touch,
     touch_shapes,
 )
-from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.shape_table import ShapeTable, thinnest
 from linkwork.contact.volumes import Volumes, carried_twist, child_pose, is_own, place_nodes, refit
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
@@ -56,6 +59,8 @@ class Finder(NamedTuple):
 def make_finder(table: ShapeTable, volumes: Volumes, depth: int, capacity: int = 256) -> Finder:
     """depth: of the assembly tree; capacity: contacts at first."""
     rows = 8 * depth + 4 * (len(table.world_links).bit_length() + 8) + 64
+    query = np.zeros(QUERY)
+    query[THIN] = thinnest(table)
     return Finder(
         table,
         volumes,
@@ -63,7 +68,7 @@ def make_finder(table: ShapeTable, volumes: Volumes, depth: int, capacity: int =
         make_scratch(),
         np.zeros((rows, 2), dtype=np.int64),
         np.zeros((rows, WIDTH)),
-        np.zeros(QUERY),
+        query,
     )
 
 
@@ -87,7 +92,7 @@ def begin_search(finder, margin, h):
     """An empty list of contacts, and what is sought."""
     begin_list(finder.contacts)
     query = finder.query
-    query[MODE], query[MARGIN], query[STEP], query[MEETING] = CONTACTS, margin, h, math.inf
+    query[MODE], query[MARGIN], query[STEP], query[MEETING], query[FASTEST] = CONTACTS, margin, h, math.inf, 0.0
 
 
 @kernel
@@ -118,7 +123,7 @@ def is_decided(query):
 @inlined
 def margin_now(query):
     """Distance beyond which nothing matters: for queries the smallest one found so far."""
-    if query[MODE] == CONTACTS:
+    if is_stepping(query):
         return query[MARGIN]
     return max(query[LEAST], 0.0)
 

@@ -7,7 +7,7 @@ from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.corners import with_coming_corners
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
-from linkwork.contact.geometry.solids import MESH, SPHERE, TRIANGLE, core_support
+from linkwork.contact.geometry.solids import MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
 from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9
@@ -15,12 +15,17 @@ from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub
 from linkwork.spatial.vectors import ZERO6
 
 # What a search is after, in query[MODE]; the numbers of a search, query (24,)
-CONTACTS, CLEARANCE, COLLISION = 0.0, 1.0, 2.0
+CONTACTS, CLEARANCE, COLLISION, PASSING = 0.0, 1.0, 2.0, 3.0
 MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
-MEETING, QUERY = 15, 24
+MEETING, FASTEST, CLEAR, THIN, QUERY = 15, 16, 17, 18, 24
 TARGET = 0.1  # part of the margin at which a body that comes from afar counts as touching
 MESH_POINTS = 8  # contacts kept of one shape with one mesh
 COMING = 2.0  # reaches: an impact at one end of a body makes its other end faster, to 3/2 of its speed for a rod
+# Of the half widths of two solids together: one that goes deeper than this is on its way through; how much deeper one may
+# go that was as deep before; what a body moves by in a step that cannot pass, and that cannot where it is inside already.
+DEEP, DEEPER, FAST, SLOW = 0.5, 0.01, 0.4, 0.05
+SLIP = 0.1  # of them: how much deeper a moment may be found
+TURNS = 0.1  # [rad] a body that turns by more until it meets an obstacle has another lever there
 SLIDES = (
     0.1  # of the size of the smaller shape: bodies that slide past each other by more until they meet, meet elsewhere
 )
@@ -80,6 +85,8 @@ def touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, 
 
 @routine
 def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach):
+    if query[MODE] == PASSING:
+        return follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach)
     if query[MODE] != CONTACTS:
         gap, n, a, b = signed_distance(table.vertices, A, B, scratch)
         remember(query, s, t, gap, n, a, b)
@@ -97,6 +104,29 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
 
 
 @routine
+def follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach):
+    """Follows two solids along the way that they have taken: query[CLEAR] is at most the time when one is on its way
+    through the other, deeper than a part of their width and than it was at first [s]. Returns their distance at first.
+
+    Bodies that touch are followed like all others: a rod that rests on a wall with one end sweeps it with the other.
+    """
+    widths = half_width(A) + half_width(B)
+    if B[0] == PLANE or reach <= SLOW * widths:
+        return 0.0
+    gap, n, _a, _b = signed_distance(table.vertices, A, B, scratch)
+    deep = max(DEEP * widths, DEEPER * widths - gap)
+    if reach > gap + deep:
+        end, slip = query[CLEAR], SLIP * widths
+        hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, end, -deep, slip, scratch, gap, n)
+        if not hit:
+            last, _n, _a, _b = signed_distance(table.vertices, moved(A, pa, Va, end), moved(B, pb, Vb, end), scratch)
+            hit, time = last < -deep, 0.5 * end
+        if hit:
+            query[CLEAR] = time
+    return max(gap, 0.0)
+
+
+@routine
 def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n, reach):
     """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
 
@@ -106,7 +136,8 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
     a body comes from afar, query[MEETING] says when that is [s], so that the step can be cut there.
     """
     margin = query[MARGIN]
-    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], TARGET * margin, scratch, gap, n)
+    target = TARGET * margin
+    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], target, 0.5 * target, scratch, gap, n)
     if hit:
         later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
@@ -127,9 +158,16 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
             if table.body[t] >= 0:
                 meets_elsewhere = slide > SLIDES * min(size_of(table, s), size_of(table, t))
             else:
-                meets_elsewhere = A[0] != SPHERE and away > size_of(table, s)
+                turns = time * math.sqrt(Va[0] * Va[0] + Va[1] * Va[1] + Va[2] * Va[2]) > TURNS
+                meets_elsewhere = A[0] != SPHERE and (turns or away > size_of(table, s))
             if touches and meets_elsewhere:
                 query[MEETING] = min(query[MEETING], time)
+
+
+@inlined
+def is_stepping(query):
+    """Whether a search is one of a step: its list of contacts, or whether something passes."""
+    return query[MODE] == CONTACTS or query[MODE] == PASSING
 
 
 @inlined
@@ -177,7 +215,7 @@ def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
     while top >= 0:
         k = stack[top]
         top -= 1
-        margin = query[MARGIN] if query[MODE] == CONTACTS else max(query[LEAST], 0.0)
+        margin = query[MARGIN] if is_stepping(query) else max(query[LEAST], 0.0)
         box_c, box_h = load3(table.mesh_boxes, k, 0), load3(table.mesh_boxes, k, 3)
         if boxes_apart(Ra, pa, centre, half, B[1], B[2], box_c, box_h, margin + reach):
             continue
@@ -189,6 +227,10 @@ def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
         face = triangle_normal(table.vertices, T)
         if query[MODE] == CONTACTS:
             touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach)
+        elif query[MODE] == PASSING:
+            corner = add3(matvec3(T[1], load3(table.vertices, T[4], 0)), T[2])
+            if dot3(face, sub3(A[2], corner)) >= 0.0:  # from behind it does not push
+                follow(table, scratch, query, A, pa, Va, T, T[2], ZERO6, reach)
         else:
             gap, n, a, b = signed_distance(table.vertices, A, T, scratch)
             remember(query, s, t, gap, n, a, b)

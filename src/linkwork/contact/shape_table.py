@@ -155,7 +155,8 @@ class _Builder:
         # The origin of the shape may be far from its points; size is the reach from the origin, for tolerances.
         reach = float(np.linalg.norm(points, axis=1).max())
         self._put(points)
-        return solids.HULL, (reach, 0.0, 0.0), span, tuple(0.5 * (high - low)), tuple(0.5 * (high + low))
+        width = 0.5 * mesh_files.thickness(points)
+        return solids.HULL, (reach, width, 0.0), span, tuple(0.5 * (high - low)), tuple(0.5 * (high + low))
 
     def _mesh(self, corners: FloatArray):  # type: ignore[no-untyped-def]
         low, high = corners.min(axis=1), corners.max(axis=1)
@@ -234,6 +235,16 @@ def mean_size(table: ShapeTable) -> float:
     moving = table.box[table.body >= 0, 3:]
     chosen = moving if len(moving) else table.box[table.kind != solids.PLANE, 3:]
     return float(chosen.max(axis=1).mean()) if len(chosen) else 1.0
+
+
+def thinnest(table: ShapeTable) -> float:
+    """Half the least width of the shapes that move [m]; infinite where none does."""
+    moving = np.flatnonzero(table.body >= 0)
+    lengths = {
+        solids.SPHERE: slice(0, 1), solids.CAPSULE: slice(0, 1), solids.BOX: slice(0, 3), solids.CYLINDER: slice(0, 2),
+        solids.HULL: slice(1, 2),
+    }  # fmt: skip
+    return min((float(table.size[s, lengths[int(table.kind[s])]].min()) for s in moving), default=math.inf)
 
 
 def _field_triangles(field: HeightField) -> FloatArray:

@@ -2,19 +2,33 @@
 
 The distance along the normal cannot shrink faster than `rate`, so that a step of gap / rate passes nothing:
 
-    t ← t + gap / rate      rate = -n·(v_a - v_b) + |ω_a| r_a + |ω_b| r_b                                     (4)
+    t ← t + gap / rate      rate = -n·(v_a - v_b) + |n x ω_a| ρ_a + |n x ω_b| ρ_b                             (4)
 
+with ρ the largest distance of a point of the solid from the axis that it turns about, which stays what it is: a rod that
+spins about its own axis is followed as easily as one that does not. Overlapping solids are followed in the same way: their
+signed distance is the largest separation along any direction, so that (4) bounds how fast they can go deeper.
 The contact points are those of the moment of touch, taken back to where they are now.
 """
 
 import math
 
 from linkwork.contact.geometry.distance import signed_distance
-from linkwork.contact.geometry.solids import PLANE, core_radius, core_reach
+from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, core_radius, core_reach
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, rotation_about, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import (
+    add3,
+    cross3,
+    dot3,
+    matmul3,
+    matvec3,
+    rotation_about,
+    scale3,
+    sub3,
+    tmatvec3,
+)
 
 MAX_ADVANCES = 64
+ROUND = 1.0 + 1e-9  # what rounding may hide of a distance from an axis
 
 
 @inlined
@@ -41,32 +55,53 @@ def moved_back(x, solid, later):
     return add3(matvec3(solid[1], tmatvec3(later[1], sub3(x, later[2]))), solid[2])
 
 
-@inlined
-def spin_radius(solid, origin):
-    """Largest distance of a point of the solid from the body's origin; planes do not move."""
-    if solid[0] == PLANE:
+@routine
+def axis_distance(solid, origin, w):
+    """Largest distance of a point of the solid from the line through `origin` along w [m]; zero where nothing turns."""
+    speed = norm3(w)
+    kind, R, p, size = solid[0], solid[1], solid[2], solid[3]
+    if kind == PLANE or speed == 0.0:
         return 0.0
-    return norm3(sub3(solid[2], origin)) + core_reach(solid) + core_radius(solid)
+    axis = scale3(1.0 / speed, w)
+    middle = norm3(cross3(axis, sub3(p, origin)))
+    if kind == SPHERE:
+        far = middle + size[0]
+    elif kind == CAPSULE or kind == CYLINDER:
+        along = scale3(size[1], (R[2], R[5], R[8]))
+        d = sub3(p, origin)
+        far = max(norm3(cross3(axis, add3(d, along))), norm3(cross3(axis, sub3(d, along)))) + size[0]
+    elif kind == BOX:
+        far = 0.0
+        for k in range(4):
+            x = size[0] if k & 1 else -size[0]
+            y = size[1] if k & 2 else -size[1]
+            d, e = sub3(p, origin), matvec3(R, (x, y, size[2]))
+            far = max(far, max(norm3(cross3(axis, add3(d, e))), norm3(cross3(axis, sub3(d, e)))))
+    else:
+        far = middle + core_reach(solid) + core_radius(solid)
+    return ROUND * far
 
 
 @routine
-def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, scratch, gap, n):
-    """(hit, time): when the solids first come within `target` [m] of each other in the time h.
+def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, slip, scratch, gap, n):
+    """(hit, time): when the solids first come within `target` [m] of each other in the time h, less than `slip` [m] nearer.
 
-    pa, pb: origins of the bodies in the world [m]. gap, n: distance and normal now.
+    pa, pb: origins of the bodies in the world [m]. gap, n: distance and normal now. A target below zero is a depth.
     """
-    turning = norm3((Va[0], Va[1], Va[2])) * spin_radius(A, pa) + norm3((Vb[0], Vb[1], Vb[2])) * spin_radius(B, pb)
+    wa, wb = (Va[0], Va[1], Va[2]), (Vb[0], Vb[1], Vb[2])
+    ra, rb = axis_distance(A, pa, wa), axis_distance(B, pb, wb)
     v = (Va[3] - Vb[3], Va[4] - Vb[4], Va[5] - Vb[5])
+    aim = target - slip
     t = 0.0
     for k in range(MAX_ADVANCES):
         if k > 0:
             gap, n, _a, _b = signed_distance(vertices, moved(A, pa, Va, t), moved(B, pb, Vb, t), scratch)
         if gap <= target:
             return True, t
-        rate = -dot3(n, v) + turning
+        rate = -dot3(n, v) + norm3(cross3(n, wa)) * ra + norm3(cross3(n, wb)) * rb
         if rate <= 0.0:
             return False, h
-        t += (gap - 0.5 * target) / rate
+        t += (gap - aim) / rate
         if t >= h:
             return False, h
     # Still closing in after so many advances: a grazing touch; taken as one, since to miss it would be worse.

@@ -1,7 +1,14 @@
 """Pieces of the sweeps of derivatives that depend on the joint: its columns, and the derivatives of its springs."""
 
 from linkwork.core.jit import inlined, routine
-from linkwork.model.joint_kernels import quaternion_at, se3_log_velocity
+from linkwork.model.ball_spring import (
+    ball_spring_change,
+    ball_spring_change_transposed,
+    inverse_left,
+    is_sprung,
+    three_stiffnesses,
+)
+from linkwork.model.joint_kernels import quaternion_at
 from linkwork.model.layout import CENTER, COMPOUND, DOF, FREE, HELICAL, KIND, SPHERICAL, STIFFNESS, Q, V
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import (
@@ -75,14 +82,8 @@ def ball_stretch(tree, rest, i, q):
 
 
 @inlined
-def three_springs(dof, j, x):
-    """k x"""
-    return (dof[j, STIFFNESS] * x[0], dof[j + 1, STIFFNESS] * x[1], dof[j + 2, STIFFNESS] * x[2])
-
-
-@inlined
 def has_springs(kind, dof, j):
-    return dof[j, STIFFNESS] != 0.0 or (kind == FREE and dof[j + 3, STIFFNESS] != 0.0)
+    return is_sprung(dof, j) or (kind == FREE and dof[j + 3, STIFFNESS] != 0.0)
 
 
 @routine
@@ -99,13 +100,14 @@ def springs_adjoint(tree, dof, rest, i, q, mu, by_q, by_dof):
                 by_dof[j + d, STIFFNESS] = mu[j + d] * (q[k + d] - rest[k + d])
     elif (kind == SPHERICAL or kind == FREE) and (asked or has_springs(kind, dof, j)):
         r, x = ball_stretch(tree, rest, i, q)
-        # dr = Jr⁻¹(r) δ, and the transpose of Jr⁻¹(r) is Jl⁻¹(r).
-        add_three(by_q, j, se3_log_velocity(r, three_springs(dof, j, three(mu, j))))
+        add_three(by_q, j, ball_spring_change_transposed(dof, j, r, three(mu, j)))
         if asked:
-            for d in range(3):
-                by_dof[j + d, STIFFNESS] = mu[j + d] * r[d]
+            m = inverse_left(scale3(-1.0, r), three(mu, j))  # μ·Jl⁻¹(r) K r = (Jr⁻¹(r) μ)·K r
+            by_dof[j, STIFFNESS] = m[0] * r[0]
+            by_dof[j + 1, STIFFNESS] = m[1] * r[1]
+            by_dof[j + 2, STIFFNESS] = m[2] * r[2]
         if kind == FREE:
-            pull = three_springs(dof, j + 3, three(mu, j + 3))  # dx = δ_v - δ_ω x x
+            pull = three_stiffnesses(dof, j + 3, three(mu, j + 3))  # dx = δ_v - δ_ω x x
             add_three(by_q, j, cross3(pull, x))
             add_three(by_q, j + 3, pull)
             if asked:
@@ -128,10 +130,10 @@ def springs_tangent(tree, dof, rest, i, q, dq, ddof, out):
     elif (kind == SPHERICAL or kind == FREE) and (asked or has_springs(kind, dof, j)):
         r, x = ball_stretch(tree, rest, i, q)
         turn = three(dq, j)
-        add_three(out, j, three_springs(dof, j, se3_log_velocity(scale3(-1.0, r), turn)))
+        add_three(out, j, ball_spring_change(dof, j, r, turn))
         if asked:
-            add_three(out, j, three_springs(ddof, j, r))
+            add_three(out, j, inverse_left(r, three_stiffnesses(ddof, j, r)))
         if kind == FREE:
-            add_three(out, j + 3, three_springs(dof, j + 3, sub3(three(dq, j + 3), cross3(turn, x))))
+            add_three(out, j + 3, three_stiffnesses(dof, j + 3, sub3(three(dq, j + 3), cross3(turn, x))))
             if asked:
-                add_three(out, j + 3, three_springs(ddof, j + 3, x))
+                add_three(out, j + 3, three_stiffnesses(ddof, j + 3, x))

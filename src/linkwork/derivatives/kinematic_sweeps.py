@@ -9,7 +9,7 @@ With ξ the twist by which the pose of a body changes, and V its twist:
 
 from linkwork.core.jit import kernel, routine
 from linkwork.derivatives.joint_pieces import ball_effort, ball_stretch, ball_twist, set_three
-from linkwork.model.joint_kernels import body_pose, helical_twist, screw_pose, screw_twist
+from linkwork.model.joint_kernels import body_pose, helical_twist, joint_passive_effort, screw_pose, screw_twist
 from linkwork.model.layout import (
     COMPOUND,
     DOF,
@@ -141,7 +141,7 @@ def kinematic_tangent(tree, body, screws, q, v, twists, dq, dv, moved, changed):
 
 @kernel
 def stretches(tree, rest, q, out):
-    """What the springs of all joints are stretched by, (nv,): the gradient of their energy is k times this."""
+    """What the springs of all joints are stretched by, (nv,); half its squares times k are their energy."""
     for i in range(tree.shape[0]):
         kind = tree[i, KIND]
         j = tree[i, V]
@@ -154,3 +154,14 @@ def stretches(tree, rest, q, out):
         else:
             for d in range(tree[i, DOF]):
                 out[j + d] = q[k + d] - rest[k + d]
+
+
+@kernel
+def spring_pulls(tree, dof, rest, q, still, out):
+    """What the springs of all joints resist with, (nv,): the gradient of their energy; still (nv,) is zero."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(tree.shape[0]):
+        joint_passive_effort(tree, dof, rest, i, q, still, out)
+    for j in range(out.shape[0]):
+        out[j] = -out[j]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import choice, shown
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
-from linkwork.derivatives.kinematic_sweeps import kinematic_adjoint, kinematic_tangent, stretches
+from linkwork.derivatives.kinematic_sweeps import kinematic_adjoint, kinematic_tangent, spring_pulls, stretches
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.inputs import as_finite, as_state
 from linkwork.dynamics.kinematics import local_twists
@@ -71,6 +71,12 @@ class Moving:
     def stretches(self) -> FloatArray:
         out = np.empty(self.model.nv)
         stretches(self.model.arrays.tree, self.model.arrays.rest, self.q, out)
+        return out
+
+    def spring_pulls(self) -> FloatArray:
+        tree, _, _, dof, rest, _ = self.model.arrays
+        out = np.empty(self.model.nv)
+        spring_pulls(tree, dof, rest, self.q, np.zeros(self.model.nv), out)
         return out
 
     def dof(self, column: int) -> FloatArray:
@@ -206,7 +212,7 @@ def energy_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> 
         return _gradients(
             asked,
             "energy",
-            q=by_q + potential * at.dof(layout.STIFFNESS) * r,
+            q=by_q + potential * at.spring_pulls(),
             v=by_v + kinetic * armature * at.v,
             inertias=inertias,
             gravity=-potential * at.moment.sum(axis=0),

@@ -36,8 +36,7 @@ class RunGradients(NamedTuple):
     of the model, as in `lw.Gradients`.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     q: FloatArray
     v: FloatArray

@@ -146,6 +146,52 @@ def clear_effort(tree, i, quiet):
         quiet[tree[i, V] + d] = 0.0
 
 
+@inlined
+def join_force(d, node, f1, f2, known, effort):
+    """Force of a joint between two clusters, on the lower one, from the forces on their handles. known: gap to close."""
+    i = d.nodes[node, INDEX]
+    R = load9(d.hinge, i, H_R)
+    p = load3(d.hinge, i, H_P)
+    y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
+    y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
+    return pass_joint(d.tree, i, effort, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+
+
+@inlined
+def back_on_upper(d, node, f):
+    """What a joint that pushes the lower cluster with f does to the upper one."""
+    i = d.nodes[node, INDEX]
+    return negate6(wrench_to_parent(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), f))
+
+
+@inlined
+def hang_force(d, node, a, known, effort):
+    """Force of the joint that a branch hangs on, on the branch. a: acceleration of its carrier; known: gap to close."""
+    i = d.nodes[node, INDEX]
+    y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
+    return pass_joint(d.tree, i, effort, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+
+
+@inlined
+def body_acceleration(d, node, f1, f2, known):
+    """Of a BODY node, from the forces on its handles and its bias."""
+    return add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
+
+
+@inlined
+def own_bias(d, node):
+    """What a node has at the state: the gap β that its joint has to close, or the bias b of its body."""
+    kind = d.nodes[node, NODE_KIND]
+    known = ZERO6
+    if kind == JOIN:
+        known = flat6(d.coef, d.block[node] + JOIN_L + L_BETA)
+    elif kind == HANG:
+        known = flat6(d.coef, d.block[node] + HANG_L + L_BETA)
+    elif kind == BODY:
+        known = body_bias(d, node)
+    return known
+
+
 @routine
 def descend(table, base, actual, target, count):
     """Acceleration of the target's BODY node (six numbers); of a joint node into `answer`.
@@ -170,44 +216,34 @@ def descend(table, base, actual, target, count):
         node = d.way[steps - 1 - k]
         shared = shared and k < count and d.path[count - 1 - k] == node
         kind = nodes[node, NODE_KIND]
-        i = nodes[node, INDEX]
         known = load6(d.change, count - 1 - k, 0) if shared else ZERO6
+        if actual:
+            known = own_bias(d, node)
         if kind == JOIN:
-            o = d.block[node] + JOIN_L
-            R = load9(d.hinge, i, H_R)
-            p = load3(d.hinge, i, H_P)
-            y = twist_to_child(R, p, row_sums(d.coef, d.block[nodes[node, LEFT]], lane_vector(f1, 0.0)))
-            y = add6(sub6(y, row_sums(d.coef, d.block[nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-            if actual:
-                y = add6(y, flat6(d.coef, o + L_BETA))
-            f = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
+            f = join_force(d, node, f1, f2, known, effort)
             if is_solid(nodes, node):
                 if not is_solid(nodes, nodes[node, UP]):
-                    a = answer_of_stretch(d.coef, o - JOIN_L + JOIN_SOLID, f1, f2)
+                    at = d.block[node] + JOIN_SOLID
+                    a = answer_of_stretch(d.coef, at, f1, f2)
                     if actual:
-                        a = add6(a, flat6(d.coef, o - JOIN_L + JOIN_SOLID + SOLID_B))
+                        a = add6(a, flat6(d.coef, at + SOLID_B))
                     elif shared:
                         a = add6(a, load6(d.change, count - 1 - k, 6))
                 if k + 1 < steps and d.way[steps - 2 - k] == nodes[node, RIGHT]:
                     a = into_lower(nodes, d.block, node, d.hinge, d.coef, a)
             if k + 1 < steps:
                 if d.way[steps - 2 - k] == nodes[node, LEFT]:
-                    f2 = negate6(wrench_to_parent(R, p, f))
+                    f2 = back_on_upper(d, node, f)
                 else:
                     f1 = f
         elif kind == HANG:
-            o = d.block[node] + HANG_L
-            y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
-            if actual:
-                y = add6(y, flat6(d.coef, o + L_BETA))
-            f1 = pass_joint(d.tree, i, effort, d.coef, o, d.freedom, y, d.answer)
+            f1 = hang_force(d, node, a, known, effort)
             f2 = ZERO6
             if is_solid(nodes, node):
+                i = nodes[node, INDEX]
                 a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
         elif kind == BODY and not is_solid(nodes, node):
-            a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
-            if actual:
-                a = add6(a, body_bias(d, node))
+            a = body_acceleration(d, node, f1, f2, known)
     return a
 
 

@@ -22,16 +22,26 @@ import numpy as np
 from numba import int64
 from numpy.typing import NDArray
 
-from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, ROLE, UP, UPPER
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, pass_joint
+from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L, pass_joint
 from linkwork.dynamics.path_data import PathData, path_data_of
-from linkwork.dynamics.path_queries import NO_NODE, climb_on, push_gap, times_block, unit6
+from linkwork.dynamics.path_queries import (
+    NO_NODE,
+    back_on_upper,
+    body_acceleration,
+    climb_on,
+    hang_force,
+    join_force,
+    push_gap,
+    times_block,
+    unit6,
+)
 from linkwork.dynamics.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
-from linkwork.spatial.simd import lane_vector, negate6, row_sums
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, wrench_to_parent
+from linkwork.spatial.simd import negate6
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child
 
 IntArray = NDArray[np.int64]
 
@@ -161,7 +171,7 @@ def write_column(table, words, node, stop, enters, R, T, size, rows, c):
             words[T + (6 + r) * size + c] = high[r]
     a, f1, f2 = come_down(table, count)
     if kind == BODY:
-        a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), b)
+        a = body_acceleration(d, node, f1, f2, b)
     if kind == JOIN:
         for r in range(6):
             words[R + r * size + c] = f1[r]
@@ -179,24 +189,18 @@ def come_down(table, count):
     for k in range(count - 1, 0, -1):
         node = d.path[k]
         kind = d.nodes[node, NODE_KIND]
-        i = d.nodes[node, INDEX]
         known = load6(d.change, k, 0)
         if kind == JOIN:
-            R = load9(d.hinge, i, H_R)
-            p = load3(d.hinge, i, H_P)
-            y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
-            y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-            f = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+            f = join_force(d, node, f1, f2, known, d.quiet)
             if d.path[k - 1] == d.nodes[node, LEFT]:
-                f2 = negate6(wrench_to_parent(R, p, f))
+                f2 = back_on_upper(d, node, f)
             else:
                 f1 = f
         elif kind == HANG:
-            y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
-            f1 = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+            f1 = hang_force(d, node, a, known, d.quiet)
             f2 = ZERO6
         elif kind == BODY:
-            a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
+            a = body_acceleration(d, node, f1, f2, known)
     return a, f1, f2
 
 

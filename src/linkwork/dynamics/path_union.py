@@ -13,13 +13,21 @@ from numpy.typing import NDArray
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
+from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_SOLID, SOLID_B
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid
 from linkwork.dynamics.path_data import PathData, path_data_of
-from linkwork.dynamics.path_queries import body_bias, push_through, times_block
+from linkwork.dynamics.path_queries import (
+    back_on_upper,
+    body_acceleration,
+    hang_force,
+    join_force,
+    own_bias,
+    push_through,
+    times_block,
+)
 from linkwork.spatial.memory import load3, load6, load9, store6
-from linkwork.spatial.simd import flat6, lane_vector, negate6, row_sums
-from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, wrench_to_parent
+from linkwork.spatial.simd import flat6, negate6
+from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child
 
 IntArray = NDArray[np.int64]
 
@@ -163,19 +171,14 @@ def descend_together(table, actual):
     for k in range(last, -1, -1):
         node = u.node[k]
         kind = d.nodes[node, NODE_KIND]
-        i = d.nodes[node, INDEX]
         left = u.child[k, 0]
         right = u.child[k, 1]
-        known = known_change(d, u, k, actual)
+        known = own_bias(d, node) if actual else load6(u.change, k, 0)
         a = load6(u.state, k, A)
         f1 = load6(u.state, k, F1)
         f2 = load6(u.state, k, F2)
         if kind == JOIN:
-            R = load9(d.hinge, i, H_R)
-            p = load3(d.hinge, i, H_P)
-            y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
-            y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-            f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+            f = join_force(d, node, f1, f2, known, effort)
             below = a
             if is_solid(d.nodes, node):
                 if not is_solid(d.nodes, d.nodes[node, UP]):
@@ -184,18 +187,18 @@ def descend_together(table, actual):
                     a = add6(a, flat6(d.coef, at + SOLID_B) if actual else load6(u.change, k, 6))
                 below = into_lower(d.nodes, d.block, node, d.hinge, d.coef, a)
             if left >= 0:
-                hand_down(u.state, left, a, f1, negate6(wrench_to_parent(R, p, f)))
+                hand_down(u.state, left, a, f1, back_on_upper(d, node, f))
             if right >= 0:
                 hand_down(u.state, right, below, f, f2)
         elif kind == HANG:
-            y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
-            f = pass_joint(d.tree, i, effort, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+            f = hang_force(d, node, a, known, effort)
             if is_solid(d.nodes, node):
+                i = d.nodes[node, INDEX]
                 a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
             hand_down(u.state, left, a, f, ZERO6)
         elif kind == BODY:
             if not is_solid(d.nodes, node):
-                a = add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
+                a = body_acceleration(d, node, f1, f2, known)
             store6(u.state, k, A, a)
             if left >= 0:
                 hand_down(u.state, left, a, ZERO6, ZERO6)
@@ -204,23 +207,6 @@ def descend_together(table, actual):
                 hand_down(u.state, left, a, ZERO6, ZERO6)
             if right >= 0:
                 hand_down(u.state, right, a, ZERO6, ZERO6)
-
-
-@inlined
-def known_change(d, u, k, actual):
-    """What the joint of node k has to close, or by what the bias of its body goes, besides what comes from above."""
-    node = u.node[k]
-    kind = d.nodes[node, NODE_KIND]
-    known = ZERO6
-    if not actual:
-        known = load6(u.change, k, 0)
-    elif kind == JOIN:
-        known = flat6(d.coef, d.block[node] + JOIN_L + L_BETA)
-    elif kind == HANG:
-        known = flat6(d.coef, d.block[node] + HANG_L + L_BETA)
-    elif kind == BODY:
-        known = body_bias(d, node)
-    return known
 
 
 @routine

@@ -36,8 +36,7 @@ class SweepTable:
     len(table): finished runs. parameters, results: names of columns. `table["energy"]` is a column, `table.row(k)` a row.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(self, folder: str | Path):
         self.folder = as_path(folder, "a sweep")

@@ -109,9 +109,8 @@ class FullDynamics(Dynamics):
             if algorithm not in ("aba", "gpu"):
                 raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
             algorithm = "gpu"
-        outside = field is not None or thermostat is not None
         implicit = algorithm == "aba" and implicit_joints is not False
-        integrator = chosen_integrator(model, integrator, contact, limits, implicit, outside)
+        integrator = chosen_integrator(model, integrator, contact, limits, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):
@@ -123,6 +122,7 @@ class FullDynamics(Dynamics):
         if algorithm != "aba" and (model.loops or implicit_joints):
             what = "loops" if model.loops else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
+        outside = field is not None or thermostat is not None
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         implicit = algorithm == "aba" if implicit_joints is None else implicit_joints
         super().__init__(model, state, Stepping(integrator, implicit, keep_momentum, rtol, atol), contact, act)

@@ -30,8 +30,7 @@ WARP = 32  # slots of a level are aligned to it when there is one sample
 class DeviceEnergy(NamedTuple):
     """[J] of each sample, as arrays on the device; what counts is as in `lw.energy`."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     kinetic: Any
     potential: Any
@@ -52,8 +51,7 @@ class DeviceModel(TakesTurns):
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

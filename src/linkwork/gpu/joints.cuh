@@ -171,6 +171,24 @@ LW_FN Freedoms<D> freedoms(const Tables& T, long long i, long long b) {
   return F;
 }
 
+LW_FN bool is_sprung(const Real* stiffness) { return stiffness[0] != 0 || stiffness[1] != 0 || stiffness[2] != 0; }
+
+// What the spring of a ball resists the rotation vector r from rest with: Jl⁻¹(r) K r, the gradient of ½ r·K r.
+LW_FN void ball_spring_pull(const Real* stiffness, const Real* r, Real* pull) {
+  LW_UNROLL for (int d = 0; d < 3; d++) pull[d] = stiffness[d] * r[d];
+  if (stiffness[0] == stiffness[1] && stiffness[0] == stiffness[2]) return;
+  Real angle2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], c, once[3], twice[3];
+  if (angle2 < (Real)1e-4) {
+    c = (Real)(1.0 / 12.0) + angle2 * (Real)(1.0 / 720.0) + angle2 * angle2 * (Real)(1.0 / 30240.0);
+  } else {
+    Real half = (Real)0.5 * sqrt(angle2);
+    c = (1 - half / tan(half)) / angle2;
+  }
+  cross3(r, pull, once);
+  cross3(r, once, twice);
+  LW_UNROLL for (int d = 0; d < 3; d++) pull[d] += (Real)-0.5 * once[d] + c * twice[d];
+}
+
 // Springs and dampers of joint i: subtracts their resistance from efforts (nv, batch).
 LW_FN void add_passive_effort(const Tables& T, long long i, long long b, Real* effort) {
   long long k = T.q0[i], j = T.v0[i], nv = T.freedoms, B = T.batch;
@@ -180,14 +198,16 @@ LW_FN void add_passive_effort(const Tables& T, long long i, long long b, Real* e
   if (kind == HELICAL || kind == COMPOUND) {
     for (int d = 0; d < T.dof[i]; d++)
       effort[(j + d) * B + b] -= stiffness[j + d] * (coordinate(T, k + d, b) - T.rest[k + d]);
-  } else if ((kind == SPHERICAL && stiffness[j] != 0) || (kind == FREE && (stiffness[j] != 0 || stiffness[j + 3] != 0))) {
+  } else if ((kind == SPHERICAL && is_sprung(stiffness + j)) ||
+             (kind == FREE && (is_sprung(stiffness + j) || stiffness[j + 3] != 0))) {
     int turn_at = kind == SPHERICAL ? 0 : 3;
-    Real back[4], now[4], r[3], product[4];
+    Real back[4], now[4], r[3], product[4], pull[3];
     load_quaternion(T, k + turn_at, b, now);
     LW_UNROLL for (int c = 0; c < 4; c++) back[c] = (c ? -1 : 1) * T.rest[k + turn_at + c];
     quaternion_multiply(back, now, product);
     quaternion_log(product, r);
-    LW_UNROLL for (int d = 0; d < 3; d++) effort[(j + d) * B + b] -= stiffness[j + d] * r[d];
+    ball_spring_pull(stiffness + j, r, pull);
+    LW_UNROLL for (int d = 0; d < 3; d++) effort[(j + d) * B + b] -= pull[d];
     if (kind == FREE) {
       Real x[3], R[9], local[3];
       LW_UNROLL for (int c = 0; c < 3; c++) x[c] = coordinate(T, k + c, b) - T.rest[k + c];
@@ -215,7 +235,7 @@ LW_FN Real spring_energy(const Tables& T, long long i, long long b) {
     LW_UNROLL for (int c = 0; c < 4; c++) back[c] = (c ? -1 : 1) * T.rest[k + turn_at + c];
     quaternion_multiply(back, now, product);
     quaternion_log(product, r);
-    energy += (Real)0.5 * stiffness[j] * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+    LW_UNROLL for (int d = 0; d < 3; d++) energy += (Real)0.5 * stiffness[j + d] * r[d] * r[d];
     if (kind == FREE)
       for (int d = 0; d < 3; d++) {
         Real x = coordinate(T, k + d, b) - T.rest[k + d];

@@ -43,8 +43,7 @@ class CouplingSettings:
     damping is too high for the body's mass.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     stiffness: float = 200.0
     damping: float = 2.0
@@ -112,8 +111,7 @@ class Grasp:
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(
         self, session: Session, slot: int, number: int, load: Load, device: Device, settings: CouplingSettings

@@ -62,8 +62,7 @@ class Session(Uncopied):
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(self, sim: LinkageSimulation):
         self._condenser = Condenser(sim)
@@ -73,8 +72,8 @@ class Session(Uncopied):
         self._pumps: dict[int, DevicePump] = {}
         self._numbers = 0
         self._lock = threading.RLock()  # between the simulation loop and whoever changes grasps; no other loop takes it
-        self._virtual: int | None = None  # [ns] time of `run`
-        self._scratch = np.zeros(SCRATCH)
+        self.virtual_time: int | None = None  # [ns] time of `run`
+        self.scratch = np.zeros(SCRATCH)
         self._message = np.zeros(at.SNAPSHOT_WORDS)
         self._hold = 0.0  # [s] for which the simulation holds a force
         self._loops: Loops | None = None
@@ -90,7 +89,7 @@ class Session(Uncopied):
 
     def now(self) -> int:
         """Time [ns] by which snapshots, readings and forces are stamped."""
-        return now_ns() if self._virtual is None else self._virtual
+        return now_ns() if self.virtual_time is None else self.virtual_time
 
     def clock(self) -> float:
         """The same in seconds: what devices that move by themselves follow."""
@@ -131,8 +130,8 @@ class Session(Uncopied):
                 raise
             if align:
                 k = self.grasps.index(grasp)
-                assert self._held is not None
-                q = matrix_quaternion(tuple(self._held.ports.pose[k, :9].tolist()))
+                assert self.held is not None
+                q = matrix_quaternion(tuple(self.held.ports.pose[k, :9].tolist()))
                 grasp.origin[:] = self._message[_record(k)][_POINT]
                 grasp.device_origin[:] = reading.position
                 grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
@@ -169,11 +168,11 @@ class Session(Uncopied):
 
     def _arrange(self) -> None:
         """Arrays for as many hands as there are."""
-        self._held: Held | None = None
+        self.held: Held | None = None
         if self.grasps:
             index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
             points = np.array([grasp.at for grasp in self.grasps])
-            self._held = self._condenser.hold(index, points, self._message)
+            self.held = self._condenser.hold(index, points, self._message)
 
     # ----------------------------------------------------------------------------------------------- the simulation's side
 
@@ -196,22 +195,22 @@ class Session(Uncopied):
             self._leave()
 
     def _condense(self) -> None:
-        if self._held is None:
+        if self.held is None:
             return
-        for row, grasp in zip(self._held.ports.applied, self.grasps, strict=True):
+        for row, grasp in zip(self.held.ports.applied, self.grasps, strict=True):
             row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
-        self._condenser.condense(self._held)
+        self._condenser.condense(self.held)
 
     def _leave(self) -> None:
         message, k = self._message, len(self.grasps)
         words = message.view(np.int64)
         words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
-        if self._held is None:
+        if self.held is None:
             words[[at.S_WORDS, at.S_STATIONS, at.S_ROWS, at.S_AT_ROWS]] = at.S_HANDS, 0, 0, at.S_HANDS
         for h, grasp in enumerate(self.grasps):
             record = message[_record(h)]
-            assert self._held is not None
-            grasp.settings.write(record, self._hold, self._held.ports.mobility[6 * h : 6 * h + 6])
+            assert self.held is not None
+            grasp.settings.write(record, self._hold, self.held.ports.mobility[6 * h : 6 * h + 6])
             record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = grasp.slot, grasp.number
             record[at.R_ORIGIN : at.R_ORIGIN + 3] = grasp.origin
             record[at.R_DEVICE_ORIGIN : at.R_DEVICE_ORIGIN + 3] = grasp.device_origin
@@ -254,7 +253,7 @@ class Session(Uncopied):
     def tick(self) -> None:
         """One tick of all devices and of the coupling loop, now."""
         self.read_devices()
-        couple_once(self.memory, self._scratch, self.now())
+        couple_once(self.memory, self.scratch, self.now())
         self.write_devices()
 
     # ------------------------------------------------------------------------------------------------------- virtual time
@@ -308,7 +307,7 @@ class Session(Uncopied):
             rates[name] = positive(value, name)
             if not SLOWEST <= rates[name] <= FASTEST:
                 raise StateError(f"{name} is {rates[name]:g} per second; from {SLOWEST:g} to {FASTEST:g} can be kept.")
-        self._virtual, self._hold = None, h * n
+        self.virtual_time, self._hold = None, h * n
         self._loops = Loops(self, h, n, rates, in_process, spins, real_time)
         try:
             self._loops.start()

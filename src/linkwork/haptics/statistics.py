@@ -24,8 +24,7 @@ class LoopStatistics:
     missed: ticks that were due while an earlier one was under way or the processor was away.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     name: str
     ticks: int

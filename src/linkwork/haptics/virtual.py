@@ -34,15 +34,15 @@ def run(session: Session, duration: float, h: float, rate: float, n: int, record
     try:
         session.publish()
         for k in range(max(1, round(duration * rate))):
-            session._virtual = start + round(1e9 * k / rate)
+            session.virtual_time = start + round(1e9 * k / rate)
             done = _step_until(session, k / rate, h, n, done)
             session.tick()
             if k % record_every == 0:
                 trace.add(k / rate, session)
-        session._virtual = start + round(1e9 * duration)
+        session.virtual_time = start + round(1e9 * duration)
         _step_until(session, duration, h, n, done)
     finally:
-        session._virtual = start + round(1e9 * duration)
+        session.virtual_time = start + round(1e9 * duration)
     return trace.finish()
 
 
@@ -58,7 +58,7 @@ def move_on(session: Session, h: float, n: int, advance: Callable[[float, int], 
     """As `Session.move_on`."""
     with session._lock:
         leave_the_clock(session, "move_on()")
-        session._virtual = session.now() + round(1e9 * h * n)
+        session.virtual_time = session.now() + round(1e9 * h * n)
         if session._hold != h * n:  # how far bodies yield meanwhile is another number
             session._hold = h * n
             session.publish()
@@ -86,9 +86,9 @@ def leave_the_clock(session: Session, what: str) -> None:
     """From now on time is virtual, until `start`; it begins at the same number, so that runs repeat themselves."""
     if session.is_running:
         raise StateError(f"the loops of this session run by the clock; stop() them before {what}.")
-    if session._virtual is not None:
+    if session.virtual_time is not None:
         return
-    session._virtual = START
+    session.virtual_time = START
     for grasp in session.grasps:
         if hasattr(grasp.device, "follow"):
             grasp.device.follow(session.clock)

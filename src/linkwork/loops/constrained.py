@@ -31,8 +31,7 @@ UNMET = 1e-6  # and from which on the message tells; below it is rounding and dr
 class LoopSolution(NamedTuple):
     """Accelerations of a closed chain, and what its cut joints carry."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     acceleration: FloatArray  # (nv,) [rad/s² or m/s²]
     reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]

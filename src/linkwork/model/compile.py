@@ -80,6 +80,9 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     model = _with_drives(_pack(linkage, draft), linkage.actuators)
+    whole = tuple(rod for rod in linkage.rods if all(name in model._body_index for name in rod.bodies))
+    if whole:
+        model = replace(model, rods=whole)
     if not linkage._loops and not linkage.frames:
         return model
 

@@ -38,7 +38,8 @@ class Joint:
     """What every joint may carry. A number serves all degrees of freedom; a sequence gives one each.
 
     limits: (lower, upper) of the coordinate, or one pair for each coordinate [rad or m]
-    damping [N·m·s or N·s/m], stiffness [N·m/rad or N/m] and the coordinates `rest` at which the spring is slack
+    damping [N·m·s or N·s/m], stiffness [N·m/rad or N/m] and the coordinates `rest` at which the spring is slack; the spring
+    of a ball has the energy ½ φᵀKφ of the rotation vector φ from rest, one stiffness per axis of the child
     armature: inertia of the rotor, seen at the joint [kg·m² or kg]
     effort_limit [N·m or N]: of motors. velocity_limit [rad/s or m/s]: speed above which a motor does not push; 0 counts as
     not given
@@ -106,13 +107,11 @@ class Joint:
                 rule = f" ≥ {low:g}" if low > -math.inf else ""
                 found.append((name, f"{name} is {value}; it must be a number{rule}"))
         found += [("limits", fault) for fault in self._limit_faults()]
-        turning = option_numbers(self.stiffness)
-        if self.kind in (SPHERICAL, FREE) and turning is not None:
-            # A spring that pulls along the whole rotation (or displacement) has an energy only if it is the same all round.
-            for what, part in (("rotations", turning[:3]), ("displacements", turning[3:])):
-                if part.size and np.ptp(part) > 0:
-                    fault = f"stiffness {self.stiffness} differs between {what}; give one stiffness for all three"
-                    found.append(("stiffness", fault))
+        sliding = option_numbers(self.stiffness)
+        if self.kind == FREE and sliding is not None and sliding[3:].size and np.ptp(sliding[3:]) > 0:
+            # The displacement is measured in the world, the spring would turn with the child: one stiffness for all.
+            fault = f"stiffness {self.stiffness} differs between displacements; give one stiffness for all three"
+            found.append(("stiffness", fault))
         return found
 
     def _limit_faults(self) -> list[str]:

@@ -7,6 +7,7 @@ R = exp(â q), p = (1 - R) c + l q, S = [a; l + c x a]. A compound joint is a pr
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.model.ball_spring import ball_spring_pull, is_sprung, three_stiffnesses
 from linkwork.model.layout import (
     AXIS,
     CENTER,
@@ -34,6 +35,7 @@ from linkwork.spatial.rotations import (
     ZERO3,
     add3,
     cross3,
+    dot3,
     matvec3,
     quaternion_conjugate,
     quaternion_exp,
@@ -194,16 +196,17 @@ def joint_passive_effort(tree, dof, rest, i, q, v, effort):
     if kind == HELICAL or kind == COMPOUND:
         for d in range(tree[i, DOF]):
             effort[j + d] -= dof[j + d, STIFFNESS] * (q[k + d] - rest[k + d])
-    elif (kind == SPHERICAL and dof[j, STIFFNESS] != 0.0) or (
-        kind == FREE and (dof[j, STIFFNESS] != 0.0 or dof[j + 3, STIFFNESS] != 0.0)
+    elif (kind == SPHERICAL and is_sprung(dof, j)) or (
+        kind == FREE and (is_sprung(dof, j) or dof[j + 3, STIFFNESS] != 0.0)
     ):
-        # One isotropic stiffness pulls along the rotation from rest, so that the energy is k θ²/2.
         turn = 0 if kind == SPHERICAL else 3
         q_rest = quaternion_at(rest, k + turn)
         q_now = quaternion_at(q, k + turn)
         r = quaternion_log(quaternion_multiply(quaternion_conjugate(q_rest), q_now))
-        for d in range(3):
-            effort[j + d] -= dof[j + d, STIFFNESS] * r[d]
+        pull = ball_spring_pull(dof, j, r)
+        effort[j] -= pull[0]
+        effort[j + 1] -= pull[1]
+        effort[j + 2] -= pull[2]
         if kind == FREE:
             x = (q[k] - rest[k], q[k + 1] - rest[k + 1], q[k + 2] - rest[k + 2])
             x = tmatvec3(quaternion_matrix(q_now), x)
@@ -226,7 +229,7 @@ def joint_spring_energy(tree, dof, rest, i, q):
         turn = 0 if kind == SPHERICAL else 3
         q_rest = quaternion_at(rest, k + turn)
         r = quaternion_log(quaternion_multiply(quaternion_conjugate(q_rest), quaternion_at(q, k + turn)))
-        energy += 0.5 * dof[j, STIFFNESS] * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+        energy += 0.5 * dot3(r, three_stiffnesses(dof, j, r))
         if kind == FREE:
             for d in range(3):
                 x = q[k + d] - rest[k + d]

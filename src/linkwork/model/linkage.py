@@ -17,6 +17,7 @@ from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
 from linkwork.model.motion import Motion
+from linkwork.model.rods.ends import RodOn
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import HeightField, Plane, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
@@ -75,6 +76,7 @@ class Linkage:
     warnings: list[str] = field(default_factory=list)  # what a file said that could not be kept
     motion: Motion | None = None  # what a motion-capture file recorded
     ignore_contact: list[tuple[str, str]] = field(default_factory=list)  # pairs of bodies or obstacles that never touch
+    rods: list[RodOn] = field(default_factory=list)  # where its rods are
     sensors: list[Sensor] = field(default_factory=list)  # of `lw.sensors`
     actuators: list[Actuator] = field(default_factory=list)
     _bodies: list[Body] = field(default_factory=list, repr=False)
@@ -357,6 +359,7 @@ class Linkage:
                     ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
             (a, in_a), (b, in_b) = ends
             self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
+        self.rods += [rod.renamed(prefix) for rod in list(other.rods)]
         for frame in merged_frames(other._frames, prefix, WORLD, parent, placement):
             self.add_frame(*frame)
         if parent == WORLD:

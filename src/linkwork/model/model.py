@@ -22,6 +22,7 @@ from linkwork.model.joints import Joint
 from linkwork.model.loops import LoopClosure
 from linkwork.model.manifold import all_finite, coordinates_difference, coordinates_integrate, normalize_coordinates
 from linkwork.model.random_coordinates import random_coordinates
+from linkwork.model.rods.ends import RodOn
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Shape
 from linkwork.model.state import State
@@ -81,6 +82,7 @@ class Model:
     loops: tuple[LoopClosure, ...] = ()  # joints beside the tree
     obstacles: tuple[tuple[str, Shape], ...] = ()  # names and shapes that stand in the world, placed in its frame
     ignore_contact: tuple[tuple[str, str], ...] = ()  # names of bodies or obstacles that never touch each other
+    rods: tuple[RodOn, ...] = ()  # those whose bodies are all here
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order

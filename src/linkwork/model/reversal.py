@@ -95,7 +95,7 @@ def reversal_faults(joint: Joint, placement: Pose) -> list[str]:
             f"them; give the {ball} joint one {name} for all directions"
             for name in PER_AXIS_OF_A_BALL
             if getattr(joint, name) is not None and np.ptp(joint.per_dof(name)) > 0.0
-        ]
+        ] + _uneven_spring_faults(joint)
     found = [
         f"its {name} acts on the velocity of the child's origin, which the parent's origin does not share; "
         f"leave {name} of a {ball} joint out"
@@ -108,6 +108,16 @@ def reversal_faults(joint: Joint, placement: Pose) -> list[str]:
             f"origin; leave the sliding stiffness of a {ball} joint out"
         )
     return found
+
+
+def _uneven_spring_faults(joint: Joint) -> list[str]:
+    """From the other side the rotation vector is turned by the rest orientation, and the spring's axes with it."""
+    if np.ptp(joint.per_dof("stiffness")) > 0.0 and np.abs(joint.rest_coordinates()[1:]).max() > 0.0:
+        return [
+            f"its stiffness {joint.stiffness} differs between axes and is slack at another orientation than the joint's "
+            "zero frame; put that orientation into the placement instead of `rest`"
+        ]
+    return []
 
 
 def screw_motion(screw: Screw3, q: float) -> Pose:

@@ -23,8 +23,7 @@ HELIX = 4  # residues from the carbonyl to the amide of an α-helix
 
 
 class HydrogenBond(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     acceptor: int  # number of the residue whose C=O takes part, in `molecule.atoms.residues`
     donor: int  # and of the one whose N-H does

@@ -42,8 +42,7 @@ FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 class Torsion:
     """A joint of a molecule, by its name in the field."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     name: str  # "A:17:phi"
     joint: int  # number of the joint, and of the body it carries
@@ -58,8 +57,7 @@ class Molecule:
     report: every change that was made to the structure.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, shown
 from linkwork.core.names import did_you_mean
+from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -51,15 +52,14 @@ class Avoiding:
     def look(self, q: FloatArray, target: FloatArray, weight: float) -> None:
         """Writes the targets of all pairs at q; those further apart than the margin weigh nothing."""
         assert self.collisions is not None
-        state = State(q, self.still)
+        state, poses = State(q, self.still), world_poses(*self.model.arrays[:3], q)
         self.least = math.inf
         for row, (body, name) in zip(target, self.pairs, strict=True):
             near = self.collisions.closest(state, self.model.body_names[body], name)
             self.least = min(self.least, near.distance)
             row[:] = 0.0
             if near.distance < self.margin:
-                pose = self.collisions._poses[body]
-                R, p = pose[:9].reshape(3, 3), pose[9:]
+                R, p = poses[body, :9].reshape(3, 3), poses[body, 9:]
                 row[at.T_POINT : at.T_POINT + 3] = R.T @ (near.point_a - p)
                 row[at.T_GOAL : at.T_GOAL + 3] = near.point_a + (self.margin - near.distance) * near.normal
                 row[at.T_ALONG : at.T_ALONG + 3], row[at.T_IS_ALONG] = near.normal, 1.0

@@ -30,8 +30,7 @@ Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 class Miss(NamedTuple):
     """How far one target is missed."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     turn: float  # [rad]
     way: float  # [m]
@@ -40,8 +39,7 @@ class Miss(NamedTuple):
 class Reached(NamedTuple):
     """Where a search for targets ended, and how near it came."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     state: State  # the coordinates found, at rest
     reached: bool  # every target within the tolerance, loops closed

@@ -144,7 +144,9 @@ def _newton_euler(model: Model, state: State, x: Variables, qdd: Complex) -> Com
     effort = x.armature * qdd + x.damping * x.v
     for i in range(n - 1, -1, -1):
         rows = _rows(model, i)
-        effort[rows] = effort[rows] + S[i].T @ force[i] + x.stiffness[rows] * _stretch(model, state, i, x.q)
+        effort[rows] = (
+            effort[rows] + S[i].T @ force[i] + _pull(model, i, x.stiffness[rows], _stretch(model, state, i, x.q))
+        )
         parent = model.parent[i]
         if parent >= 0:
             force[parent] = force[parent] + X[i].T @ force[i]
@@ -222,6 +224,18 @@ def _stretch(model: Model, state: State, i: int, dq: Complex) -> Complex:
     R = _quaternion_matrix(state.q[t : t + 4])
     shift = R.T @ (state.q[k : k + 3] - rest[k : k + 3]) + dq[j + 3 : j + 6]
     return np.concatenate([turn, shift - np.cross(dq[j : j + 3], shift)])  # (1 - δ̂) turns it into the new frame
+
+
+def _pull(model: Model, i: int, stiffness: Complex, stretch: Complex) -> Complex:
+    """Gradient of ½ Σ k stretch² per freedom of joint i; for a rotation vector w, Jl⁻¹(w) K w."""
+    pull = stiffness * stretch
+    if model.arrays.tree[i, layout.KIND] not in BALLS or np.ptp(stiffness[:3].real) == 0.0:
+        return pull
+    w = _hat(stretch[:3])
+    angle = np.sqrt(stretch[:3] @ stretch[:3])
+    c = (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
+    pull[:3] = pull[:3] - 0.5 * w @ pull[:3] + c * w @ w @ pull[:3]
+    return pull
 
 
 def _hat(x: Complex) -> Complex:

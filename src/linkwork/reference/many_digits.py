@@ -202,7 +202,7 @@ def _quaternion_matrix(q: Exact) -> Exact:
 
 def _sin_cos(angle: Decimal) -> tuple[Decimal, Decimal]:
     """Taylor's series of an angle made small by halving it often."""
-    halvings = 20
+    halvings = 20 + max(0, angle.adjusted()) * 4  # a decimal digit is less than four halvings
     x = angle / 2**halvings
     s, c, term = Decimal(0), Decimal(0), Decimal(1)
     for k in range(40):

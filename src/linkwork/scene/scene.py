@@ -46,8 +46,7 @@ class Scene:
     Raises FormatError with all faults at once, each with its line.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

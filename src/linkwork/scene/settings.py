@@ -32,7 +32,7 @@ def parse_setting(words: str, example: str = "method.tolerance=1e-4 or load.0.fo
     path = _key_path(key)
     if not equals or path is None:
         raise LinkworkError(f"--set {words}: write key=value, such as {example}.")
-    return Setting(path, _value(value.strip(), words), words)
+    return Setting(path, _value_of(value.strip(), words), words)
 
 
 def _key_path(key: str) -> KeyPath | None:
@@ -50,7 +50,7 @@ def _key_path(key: str) -> KeyPath | None:
     return tuple(path) if parsed == 0 else None  # a table header with a comment behind it is TOML too
 
 
-def _value(text: str, words: str) -> Any:
+def _value_of(text: str, words: str) -> Any:
     if not text:
         return None
     try:

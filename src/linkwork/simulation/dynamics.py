@@ -22,6 +22,7 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
 from linkwork.simulation.extremes import Moment
+from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import AUTO, suitable_integrator
 from linkwork.simulation.momentum import total_momentum
 from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
@@ -37,13 +38,19 @@ if TYPE_CHECKING:
 
 
 def chosen_integrator(
-    model: Model, integrator: str, contact: Contact | None, limits: bool | None, implicit: bool, outside: bool
+    model: Model,
+    integrator: str,
+    contact: Contact | None,
+    limits: bool | None,
+    implicit: bool,
+    field: Field | None,
+    thermostat: Langevin | None,
 ) -> str:
-    """The integrator that was asked for, or for "auto" the one that suits. outside: a field or a thermostat acts."""
+    """The integrator that was asked for, or for "auto" the one that suits."""
     if integrator != AUTO:
         return integrator
     touching = contact is not None or (limits is not False and has_limits(model))
-    return suitable_integrator(model, touching, implicit, outside)
+    return suitable_integrator(model, touching, implicit, field is not None, thermostat is not None)
 
 
 class Dynamics(LinkageSimulation):
@@ -94,7 +101,8 @@ class Dynamics(LinkageSimulation):
         """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
         moving = self._moving
         arrays = (moving.arrays, moving.constraints, moving.table)
-        return View(self._loads, self._joints, *arrays, self._contact_state, self._forces, **self._more_of_view())
+        more = {"parts": self._parts, **self._more_of_view()}
+        return View(self._loads, self._joints, *arrays, self._contact_state, self._forces, **more)
 
     def _more_of_view(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -36,6 +36,10 @@ LOADS, MOTORS, IMPLICIT, KEEPS_MOMENTUM, COMPOSITES_READY = 4, 5, 6, 7, 8
 ITERATIONS, IDLE, REJECTED, REMEMBERED, BALANCED = 9, 10, 11, 12, 13
 HALVINGS, UNBALANCED = 14, 15  # of steps that could not be solved; midpoint steps without balance of energy
 LIMITED = 16  # whether motors of any joint have limits
+BY_INERTIA, POSES_READY = (
+    17,
+    18,
+)  # of variational steps: corrected by M; poses and wrenches at q are those of the last end
 COUNTS = 20
 
 # Entries of `numbers`.
@@ -52,13 +56,18 @@ GUESS_TERMS = 57  # of `integrators.past`
 KINETIC_NOW = 58  # [J] kinetic energy at the end of the last variational step, where it was found; or negative
 IN_DOUBT = 59  # of `integrators.lengths`
 LINKAGE = 60  # version of the linkage: how often its joints became others
-END_LINKAGE = 61  # one more than the version on which the last variational step ended; zero: there was none
+CONTRACTION = (
+    61  # [1/rad] ratio by which corrections by M shrink, per largest displacement in the step; zero: not known
+)
+FIRST_CHANGE = 62  # of coordinates, by the first correction of the last variational step
+END_LINKAGE = 63  # one more than the version on which the last variational step ended; zero: there was none
 STEP_PAST_SIZE = END_LINKAGE + 1 - ENERGY_DEBT
 STEP_PAST = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_PAST_SIZE)  # what a run needs of all these to go on
-ENERGY_GAP = 62  # [J] made by the last variational step
-STEP_PAST_BEFORE = 63  # STEP_PAST when the step began
+ENERGY_GAP = 64  # [J] made by the last variational step
+STEP_PAST_BEFORE = 65  # STEP_PAST when the step began
 DEBT_BEFORE = STEP_PAST_BEFORE + STEP_PAST_SIZE  # [J] ENERGY_DEBT when the step began
-NUMBERS = DEBT_BEFORE + 1
+LAST_CHANGE = DEBT_BEFORE + 1  # of coordinates, by the last correction of a variational step
+NUMBERS = LAST_CHANGE + 1
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.loads import LoadTable
     from linkwork.simulation.moving import Moving
     from linkwork.simulation.parts.joint_inputs import JointInputs
+    from linkwork.simulation.parts.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class View:
     moving, constraints, table: arrays of the linkage that steps move, and the table by which kernels find them.
     contact: contact and joint limits (`ContactState`). forces: from Python (`PythonForces`).
     tree: coefficients on the assembly tree (`AdaptiveTree`). region: its active part (`ActiveRegion`).
+    parts: all of them, in the order in which a checkpoint is restored.
     refresh: brings what the next evaluation would use up to date: forces from Python, or coefficients on open paths.
     """
 
@@ -37,4 +39,5 @@ class View:
     forces: Any = None
     tree: Any = None
     region: Any = None
+    parts: tuple[Part, ...] = ()
     refresh: Callable[[], None] = lambda: None

@@ -14,6 +14,7 @@ from linkwork.simulation.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.energy import energy_change, potential_energy
 from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.products import mass_times
 from linkwork.statics.sweeps import eliminate_leaf_to_root, follow_negative_pivot, solve_right_side
 from linkwork.statics.workspace import (
     P_,
@@ -34,6 +35,9 @@ NO_PUSHES, NO_BODIES = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
 # far below what is asked for, and rounding (1e-16) over it stays a small motion.
 SOFTEN = 1e-9
 LEAST = 1e-10
+SHORT_WAY = (
+    1e-5  # [rad or m] over which a change of efforts is taken for a derivative: rounding 1e-11, and as much curved
+)
 SLIGHT = 1e-3  # [rad or m] a spring's effort at this deflection counts as a load, where there are no others
 
 
@@ -127,6 +131,13 @@ class Balance:
             *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, SOFTEN, NO_DIAGONAL)
         )
 
+    def eliminate_exactly(self, rate2: float) -> Pivots:
+        """Factors ∂²U + rate2 M at `place` as it is, rate2 [1/s²] of any sign."""
+        self.sweeps += 1
+        return Pivots(
+            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, 0.0, rate2, 0.0, NO_DIAGONAL)
+        )
+
     def solve(self, r: FloatArray, x: FloatArray) -> tuple[float, float]:
         """x for the efforts r; returns the largest rotation [rad] and displacement [m] of a body."""
         turn, way = solve_right_side(self.arrays, self.place, self.work, r, NO_PUSHES, NO_BODIES, x)
@@ -144,6 +155,25 @@ class Balance:
     def negative_direction(self, body: int, x: FloatArray) -> float:
         """x along which the factored energy falls away; returns the largest rotation of a body."""
         return float(follow_negative_pivot(self.arrays, self.place, self.work, body, x))
+
+    def mass_times(self, x: FloatArray, out: FloatArray) -> None:
+        """out ← M x at `place`, rotors included."""
+        mass_times(self.arrays, self.place, self.work, x, out)
+
+    def curvature(self, x: FloatArray) -> float:
+        """xᵀ∂²U x at `place`, from the change of unbalanced efforts over a short way."""
+        largest = float(np.abs(x).max(initial=0.0))
+        if largest == 0.0:
+            return 0.0
+        scale = SHORT_WAY / largest
+        kept, efforts = self.place, []
+        r = np.zeros_like(x)
+        for sign in (1.0, -1.0):
+            self.look(x, sign * scale)
+            unbalanced_efforts(self.arrays, self.acting, self.trial, self.work, r)
+            efforts.append(float(r @ x))
+        unbalanced_efforts(self.arrays, self.acting, kept, self.work, r)  # wrenches of `place` again
+        return (efforts[1] - efforts[0]) / (2.0 * scale)
 
     def look(self, x: FloatArray, scale: float) -> FloatArray:
         """Puts `trial` at place ⊕ scale x; returns its coordinates."""

@@ -136,7 +136,7 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leav
             raise not_settled(balance, done, max_sweeps, tolerance)
         if done.history[-1] <= tolerance:
             blend = 0.0
-        blend, saddle, fine = _eliminate(closed, blend, done.history[-1] <= tolerance)
+        blend, saddle, unstable = _eliminate(closed, blend, done.history[-1] <= tolerance)
         x, step = balance.x, np.zeros(closed.plan.count)
         balance.solve(balance.r, x)
         moving = closed.system.C @ balance.twists(closed.plan.bodies)
@@ -144,9 +144,9 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leav
         x += saddle.Y @ step
         if done.history[-1] <= tolerance:
             turn, way = _extent(closed, x)
-            if fine or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
+            if unstable == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
                 done.sweeps = balance.sweeps
-                return Outcome(turn, way, fine, done)
+                return Outcome(turn, way, unstable, unstable == 0, done)
             done.saddles_left += 1
             blend = 1.0
             continue
@@ -195,16 +195,19 @@ def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
     )
 
 
-def _eliminate(closed: ClosedBalance, blend: float, as_it_is: bool) -> tuple[float, Saddle, bool]:
-    """The first blend from `blend` on with a minimum on the closed states: as many negative signs as constraints."""
+def _eliminate(closed: ClosedBalance, blend: float, as_it_is: bool) -> tuple[float, Saddle, int]:
+    """The first blend from `blend` on with a minimum on the closed states: as many negative signs as constraints.
+
+    Returns it, the elimination, and how many more negative signs there are.
+    """
     extra = 0.0
     while True:
         pivots = closed.balance.eliminate(blend, extra)
         if pivots.singular < 0:
             saddle = closed.saddle()
-            fine = pivots.negative + int((saddle.values > 0.0).sum()) == saddle.values.size
-            if fine or as_it_is:
-                return blend, saddle, fine
+            unstable = pivots.negative + int((saddle.values > 0.0).sum()) - saddle.values.size
+            if unstable == 0 or as_it_is:
+                return blend, saddle, unstable
         if blend < 1.0:
             blend = next(b for b in BLENDS if b > blend)
         else:

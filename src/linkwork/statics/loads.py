@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
+from linkwork.model import layout
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_COLUMNS
+from linkwork.simulation.load_columns import LOAD_COLUMNS, LOAD_TORQUE
 from linkwork.simulation.loaded import Loaded
 from linkwork.simulation.motor_view import Motors
 from linkwork.statics.workspace import Acting
@@ -77,3 +78,15 @@ def gather(model: Model, effort: object, wrenches: object, loads: object) -> Act
         fixed += table.wrench
         total_effort += loads.view.joints.effort
     return Acting(total_effort, fixed, rows, bodies)
+
+
+def has_potential(model: Model, acting: Acting) -> bool:
+    """Whether what acts has an energy: no torques, no wrenches fixed in bodies, no efforts on ball and free joints."""
+    if acting.wrenches.any() or acting.rows[:, LOAD_TORQUE : LOAD_TORQUE + 3].any():
+        return False
+    tree = model.arrays.tree
+    for i in np.flatnonzero((tree[:, layout.KIND] == layout.SPHERICAL) | (tree[:, layout.KIND] == layout.FREE)):
+        first = int(tree[i, layout.V])
+        if acting.effort[first : first + int(tree[i, layout.DOF])].any():
+            return False
+    return True

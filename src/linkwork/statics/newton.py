@@ -16,6 +16,7 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance, Pivots
+from linkwork.statics.lowest import lowest_direction
 
 FloatArray = NDArray[np.float64]
 
@@ -27,11 +28,14 @@ SHORTEST = 1e-10  # of a step: below it no decrease can be found
 BLENDS = (0.0, 0.25, 0.5, 1.0)  # from the exact second derivative to |B|
 POOR = 0.2  # of a step: where one must be shortened more and joints slide, damped steps are tried
 FIRST_DAMPING, LAST_DAMPING = 1e-2, 1e-8  # as parts of loads over inertia of the whole
+MOST_MIXED, SOFT_DAMPING = 3, 1e-7  # so many short mixed steps, and the part of loads over inertia that damps then
 DAMPED_TRIALS, MORE, LESS, GOOD = 8, 6.0, 0.15, 0.3
 RUNAWAY = 1e3  # lengths of the linkage in one step ...
 LINEAR = 0.9  # ... and this part of the slope gained: nothing holds it, the energy falls without end
 KICK = 0.05  # [rad] turn of the body that turns most, when a saddle is left
 LONGEST_KICKS = 8  # doublings of it while the energy falls
+SHORTEST_KICKS = 12  # halvings of it until the energy falls
+FINER = (1.5, 0.75)  # times the best of these
 MOST_SADDLES = 20
 
 
@@ -52,6 +56,7 @@ class Method:
 
     blend: float = 1.0  # stiffness of loads between exact (0) and |B| (1)
     damping: float = 0.0  # [1/s²] inertia added to the exact second derivative; 0: none, by blends
+    mixed: int = 0  # full short steps in a row for which the exact second derivative was not positive
 
 
 @dataclass
@@ -60,6 +65,7 @@ class Outcome:
 
     turn: float  # [rad] largest rotation of a body in the Newton step from here: the estimated distance
     way: float  # [m] largest displacement in it
+    unstable: int  # directions in which the energy falls
     stable: bool
     progress: Progress
 
@@ -76,10 +82,10 @@ def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddl
             turn, way = balance.solve(balance.r, balance.x)
             if pivots.negative == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES:
                 done.sweeps = balance.sweeps
-                return Outcome(turn, way, pivots.negative == 0 and pivots.singular < 0, done)
+                return Outcome(turn, way, pivots.negative, pivots.negative == 0 and pivots.singular < 0, done)
             if not _leave_saddle(balance, pivots):
                 done.sweeps = balance.sweeps
-                return Outcome(turn, way, False, done)
+                return Outcome(turn, way, pivots.negative, False, done)
             done.saddles_left += 1
             method = Method()
             continue
@@ -140,6 +146,10 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
     method.blend = next_blend(blend, scale, turn)
     if scale < POOR and balance.slides:
         method.damping = FIRST_DAMPING * balance.scales.rate2
+    # Near a soft direction that falls, |B| makes steps far too short: the exact one with little inertia takes over.
+    method.mixed = method.mixed + 1 if scale == 1.0 and turn < NEAR and blend > 0.0 else 0
+    if method.mixed >= MOST_MIXED:
+        method.mixed, method.damping = 0, SOFT_DAMPING * balance.scales.rate2
 
 
 def _damped_step(balance: Balance, method: Method) -> bool:
@@ -176,24 +186,36 @@ def next_blend(blend: float, scale: float, turn: float) -> float:
 
 
 def _leave_saddle(balance: Balance, pivots: Pivots) -> bool:
-    """Goes downhill along a direction of negative curvature; False where the energy does not fall."""
+    """Goes to the lowest place along a direction of negative curvature; False where the energy does not fall."""
     x = balance.x
-    turn = balance.negative_direction(pivots.deepest, x)
+    turn = lowest_direction(balance, pivots, x)
     x *= KICK / turn if turn > 0.0 else 1.0
-    best, scale = 0.0, 1.0
+    best, fell = 0.0, 0.0
+
+    def lower(scale: float) -> bool:
+        nonlocal best, fell
+        balance.look(x, scale)
+        change, noise = balance.change(x, scale)
+        if not change < min(fell, -noise):
+            return False
+        best, fell = scale, change
+        return True
+
     for sign in (1.0, -1.0):
-        scale, fell = sign, 0.0
-        for _ in range(LONGEST_KICKS):
-            balance.look(x, scale)
-            change, noise = balance.change(x, scale)
-            if not change < min(fell, -noise):
+        scale = sign
+        for _ in range(SHORTEST_KICKS):  # a saddle that is hardly one ends soon
+            if lower(scale):
                 break
-            best, fell = scale, change
-            scale *= 2.0
-        if fell < 0.0:
+            scale *= 0.5
+        if best != 0.0:
             break
     if best == 0.0:
         return False
+    for _ in range(LONGEST_KICKS):
+        if not lower(2.0 * best):
+            break
+    for part in FINER:
+        lower(part * best)
     balance.look(x, best)
     balance.accept()
     balance.weigh()

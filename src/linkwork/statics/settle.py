@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
-from linkwork.errors import StateError
+from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -19,9 +21,9 @@ from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
-from linkwork.statics.loads import gather
+from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
-from linkwork.statics.workspace import Acting
+from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +44,7 @@ class SettleReport(NamedTuple):
     stable: (
         bool  # the energy rises in all directions (on closed states, with loops); loads without a potential: see theory
     )
+    unstable_modes: int  # independent directions in which it falls (Sylvester: negative pivots), exact but for rounding
     energy: float  # gravity, springs, world-fixed forces [J]
     sweeps: int  # eliminations over the whole linkage
     saddles_left: int  # unstable equilibria met and left on the way
@@ -57,18 +60,21 @@ class SettleReport(NamedTuple):
         )
 
 
-class _Settled(NamedTuple):
-    state: State
-    report: SettleReport
-
-
-class Settled(_Settled):
-    """A linkage at rest: `state`, `report`, and the way back to what it was settled under: `backward`."""
-
-    _under: tuple[Model, Acting] | None = None
+@dataclass(frozen=True)
+class Settled:
+    """A linkage at rest. `state, report = lw.settle(...)` takes the first two."""
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
+
+    state: State
+    report: SettleReport
+    model: Model
+    wrenches: FloatArray  # (n, 6)  that each joint passes to the body it carries, [n; f] in the body's frame [N·m, N]
+    acting: Acting = field(repr=False)  # what it was settled under
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.state, self.report))
 
     def backward(self, q: ArrayLike) -> SettleGradients:
         """Gradients of a number with respect to loads, springs, inertias and gravity, from that with respect to the
@@ -77,11 +83,49 @@ class Settled(_Settled):
         q: along the tangent of `Model.integrate`, shape (nv,). The linkage stays at the same equilibrium: where a small
         change of a load makes it snap to another, there is no gradient. Not for loops. Cost: O(n), some three sweeps.
         """
-        if self._under is None:
-            raise StateError(
-                "this equilibrium does not know what it was settled under; take what lw.settle(...) gives."
-            )
-        return settle_gradients(*self._under, self.state.q, q)
+        return settle_gradients(self.model, self.acting, self.state.q, q)
+
+    @property
+    def stable(self) -> bool:
+        return self.report.stable
+
+    @property
+    def unstable_modes(self) -> int:
+        return self.report.unstable_modes
+
+    def along(self, rod: str | None = None) -> RodForces:
+        """What flows along a rod, by its name; the only one by default."""
+        return rod_forces(self.model, self.state, self.wrenches, rod)
+
+    @property
+    def tension(self) -> FloatArray:
+        """Along the only rod, at its joints [N], shape (n,)."""
+        return self.along().tension
+
+    @property
+    def shear(self) -> FloatArray:
+        """Along y and z of the section of the only rod [N], shape (n, 2)."""
+        return self.along().shear
+
+    @property
+    def moment(self) -> FloatArray:
+        """About y and z of the section of the only rod [N·m], shape (n, 2)."""
+        return self.along().moment
+
+    @property
+    def torque(self) -> FloatArray:
+        """About the axis of the only rod [N·m], shape (n,)."""
+        return self.along().torque
+
+    @property
+    def curvature(self) -> FloatArray:
+        """About y and z of the section of the only rod [1/m], shape (n, 2)."""
+        return self.along().curvature
+
+    @property
+    def twist(self) -> FloatArray:
+        """Of the only rod [rad/m], shape (n,)."""
+        return self.along().twist
 
 
 def settle(
@@ -102,7 +146,8 @@ def settle(
     tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
     max_sweeps: eliminations over the linkage before giving up.
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
-    exactly balanced and yet not at a minimum of the energy.
+    exactly balanced and yet not at a minimum of the energy. Under loads without a potential (torques, wrenches that turn
+    with their body, efforts on ball joints) there is no energy to fall, and the equilibrium found is kept.
     Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest; joint
     limits are not looked at.
     Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found.
@@ -117,11 +162,13 @@ def settle(
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)
     if not model.loops:
         balance = Balance(model, acting, q)
-        return _settled(balance, None, settle_tree(balance, limit, most, leave_saddles), 0)
+        leave = leave_saddles and has_potential(model, acting)
+        return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
     q, before = _closed_start(model, acting, q, most)
     balance = Balance(model, acting, q)
     closed = ClosedBalance(balance, loop_plan(model))
-    return _settled(balance, closed, settle_closed(closed, limit, most, leave_saddles), before)
+    leave = leave_saddles and has_potential(model, acting)
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 
 
 def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:
@@ -149,6 +196,7 @@ def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, s
         turn=outcome.turn,
         way=outcome.way,
         stable=outcome.stable,
+        unstable_modes=outcome.unstable,
         energy=balance.energy(rows),
         sweeps=outcome.progress.sweeps + sweeps_before,
         saddles_left=outcome.progress.saddles_left,
@@ -156,9 +204,8 @@ def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, s
         reactions=np.zeros((0, 6)) if closed is None else closed.system.reactions(closed.force),
         history=np.array(outcome.progress.history),
     )
-    settled = Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report)
     acting = balance.acting
     if rows is not None:
         acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
-    settled._under = balance.model, acting
-    return settled
+    wrenches = -balance.work.body[:, WRENCH : WRENCH + 6]
+    return Settled(State(balance.place.q.copy(), np.zeros(balance.model.nv)), report, balance.model, wrenches, acting)

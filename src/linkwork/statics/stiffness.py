@@ -11,6 +11,7 @@ points where its children hang, t_c the force of all that lies beyond, r_c from 
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.model.ball_spring import ball_spring_change, inverse_left, is_even, is_sprung, three_stiffnesses
 from linkwork.model.joint_kernels import quaternion_at
 from linkwork.model.layout import (
     ARMATURE,
@@ -50,7 +51,6 @@ from linkwork.statics.workspace import D_D, GUARD, IA, IB, IC, OWN, P_, R_, R_WO
 # A force across its lever has a moment and no stiffness. The energy −r f cos φ then falls until φ = 0, a quarter turn away:
 # with this part of r f for stiffness the step r f / (GUARDED r f) is that quarter turn.
 GUARDED = 2.0 / math.pi
-SMALL_ANGLE2 = 1e-8  # of a spring's rotation squared, below which (θ/2) cot(θ/2) is 1 - θ²/12 to rounding
 
 
 @inlined
@@ -208,28 +208,33 @@ def add_joint_stiffness(arrays, place, work, i, exact, inverse_time2, diagonal):
                 half = 0.5 * exact * dot6(F, s)
                 D[j + d, e] -= half
                 D[j + e, d] -= half
-    elif (kind == SPHERICAL or kind == FREE) and (dof[j, STIFFNESS] != 0.0 or dof[j + nd - 1, STIFFNESS] != 0.0):
+    elif (kind == SPHERICAL or kind == FREE) and (is_sprung(dof, j) or dof[j + nd - 1, STIFFNESS] != 0.0):
         add_ball_spring(dof, rest, place.q, tree[i, Q], j, kind == FREE, exact, D)
 
 
 @routine
 def add_ball_spring(dof, rest, q, k, j, free, exact, D):
-    """Second derivative of ½ k θ² (5), and for a free joint of ½ k |x − x₀|²."""
+    """Second derivative of ½ φᵀKφ (5), and for a free joint of ½ k |x − x₀|².
+
+    Unequal stiffnesses may leave it negative in some directions far from rest; what is not exact has Jl⁻¹ K Jr⁻¹ instead.
+    """
     turn = 3 if free else 0
     q_now = quaternion_at(q, k + turn)
     w = quaternion_log(quaternion_multiply(quaternion_conjugate(quaternion_at(rest, k + turn)), q_now))
-    angle2 = dot3(w, w)
-    stiffness = dof[j, STIFFNESS]
-    across = 1.0 - angle2 / 12.0
-    along = 1.0 / 12.0
-    if angle2 > SMALL_ANGLE2:
-        half = 0.5 * math.sqrt(angle2)
-        across = half / math.tan(half)
-        along = (1.0 - across) / angle2
+    exactly = 1.0 if is_even(dof, j) else exact
+    back = scale3(-1.0, w)
     for d in range(3):
-        D[j + d, d] += stiffness * across
-        for e in range(3):
-            D[j + d, e] += stiffness * along * w[d] * w[e]
+        unit = (1.0 if d == 0 else 0.0, 1.0 if d == 1 else 0.0, 1.0 if d == 2 else 0.0)
+        column = scale3(exactly, ball_spring_change(dof, j, w, unit))
+        if exactly < 1.0:
+            rough = inverse_left(w, three_stiffnesses(dof, j, inverse_left(back, unit)))
+            column = add3(column, scale3(1.0 - exactly, rough))
+        D[j + d, 0] += 0.5 * column[0]
+        D[j + d, 1] += 0.5 * column[1]
+        D[j + d, 2] += 0.5 * column[2]
+        D[j, d] += 0.5 * column[0]
+        D[j + 1, d] += 0.5 * column[1]
+        D[j + 2, d] += 0.5 * column[2]
     if free:
         stiffness = dof[j + 3, STIFFNESS]
         x = (q[k] - rest[k], q[k + 1] - rest[k + 1], q[k + 2] - rest[k + 2])

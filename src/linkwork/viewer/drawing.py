@@ -51,7 +51,7 @@ class Drawing:
     ):  # fmt: skip
         self.pieces, self.detail = pieces, detail
         self._still = STILL * size
-        self._batches: list[_Batch] = []
+        self.batches: list[_Batch] = []
         self._listener: Callable[[Any], None] | None = None
         self._lock = threading.RLock()
         self._body_colors = colors
@@ -99,14 +99,14 @@ class Drawing:
             receive_shadow=False,
             side="double" if len(triangles.points) > 5000 else "front",
         )
-        self._batches.append(_Batch(handle, rows, X, sector))
+        self.batches.append(_Batch(handle, rows, X, sector))
 
     # -------------------------------------------------------------------------------------------------------------- events
 
     def listen(self, listener: Callable[[Any], None]) -> None:
         """Calls `listener` for every node of the scene, those that come later too: it waits for clicks and drags."""
         self._listener = listener
-        for handle in (*(batch.handle for batch in self._batches), *self._capsules.handles):
+        for handle in (*(batch.handle for batch in self.batches), *self._capsules.handles):
             listener(handle)
 
     def body_of(self, handle: Any, instance: int | None) -> int:
@@ -114,7 +114,7 @@ class Drawing:
         k = 0 if instance is None else instance
         if handle.name == self._capsules.name:
             return self._capsules.body_of(k)
-        for batch in self._batches:
+        for batch in self.batches:
             if batch.handle.name == handle.name:
                 return int(self.pieces.body[batch.rows[k]]) if 0 <= k < batch.rows.size else -1
         return -1
@@ -127,7 +127,7 @@ class Drawing:
             if self.detail is not None and eyes and not self.is_frozen and self.detail.choose(T, eyes):
                 self._change_levels()
             changed = 0
-            for batch in self._batches:
+            for batch in self.batches:
                 if self._is_fine(batch):
                     changed += self._move_batch(batch, self.pieces.world_poses(T, batch.rows))
             return changed + self._move_capsules(T)
@@ -135,14 +135,14 @@ class Drawing:
     @property
     def drawn(self) -> int:
         """Shapes and capsules that are shown."""
-        shapes = sum(batch.rows.size for batch in self._batches if self._is_fine(batch))
+        shapes = sum(batch.rows.size for batch in self.batches if self._is_fine(batch))
         return shapes + (0 if self._capsules.last is None else int(self._capsules.last.body.size))
 
     def _is_fine(self, batch: _Batch) -> bool:
         return self.detail is None or batch.sector == OF_WORLD or self.detail.level[batch.sector] == FINE
 
     def _change_levels(self) -> None:
-        for batch in self._batches:
+        for batch in self.batches:
             batch.handle.visible = self._is_fine(batch)
 
     def _move_batch(self, batch: _Batch, now: FloatArray) -> int:
@@ -194,7 +194,7 @@ class Drawing:
                 return 0
             self._body_colors = colors
             tint, changed = self._tints(colors), 0
-            for batch in self._batches:
+            for batch in self.batches:
                 if not np.array_equal(tint[batch.rows], self._colors[batch.rows]):
                     batch.handle.batched_colors = tint[batch.rows]
                     self.sent["colors"] += 3 * batch.rows.size

@@ -42,7 +42,7 @@ class Layers:
         self._scene, self._model, self._size = scene, model, size
         self.shown = {"loads", "contacts"}
         self.hidden: Load | None = None  # a load that is drawn elsewhere
-        self._nodes: dict[str, Any] = {}
+        self.nodes: dict[str, Any] = {}
         tips = np.setdiff1d(np.arange(model.n_bodies), model.parent)
         self._tips = tips[np.linspace(0, len(tips) - 1, min(MOST_TRAILS, len(tips))).astype(int)] if len(tips) else tips
         self._trail: deque[FloatArray] = deque(maxlen=TRAIL_POINTS)
@@ -59,8 +59,8 @@ class Layers:
         """Brings every layer that is shown to a state. T: poses of bodies, shape (n, 4, 4)."""
         if "names" in self.shown:
             self._draw_names(T)
-        if "world" in self.shown and "world" not in self._nodes:
-            self._nodes["world"] = self._scene.add_frame(
+        if "world" in self.shown and "world" not in self.nodes:
+            self.nodes["world"] = self._scene.add_frame(
                 "/layers/world", axes_length=0.2 * self._size, axes_radius=0.003 * self._size
             )
         if "joints" in self.shown:
@@ -82,30 +82,30 @@ class Layers:
             self._drop("chosen")
             return
         text, place = self._model.body_names[body], T[body, :3, 3]
-        if "chosen" not in self._nodes:
-            self._nodes["chosen"] = self._scene.add_label("/layers/chosen", text, position=place)
-        self._nodes["chosen"].text, self._nodes["chosen"].position = text, place
+        if "chosen" not in self.nodes:
+            self.nodes["chosen"] = self._scene.add_label("/layers/chosen", text, position=place)
+        self.nodes["chosen"].text, self.nodes["chosen"].position = text, place
 
     def remove(self) -> None:
-        for name in list(self._nodes):
+        for name in list(self.nodes):
             self._drop(name)
 
     # ------------------------------------------------------------------------------------------------------------- inside
 
     def _drop(self, name: str) -> None:
-        node = self._nodes.pop(name, None)
+        node = self.nodes.pop(name, None)
         for one in node if isinstance(node, list) else [node] if node is not None else []:
             one.remove()
 
     def _draw_names(self, T: FloatArray) -> None:
         n = self._model.n_bodies
         bodies = range(n) if n <= MOST_NAMES else np.linspace(0, n - 1, MOST_NAMES).astype(int).tolist()
-        if "names" not in self._nodes:
-            self._nodes["names"] = [
+        if "names" not in self.nodes:
+            self.nodes["names"] = [
                 self._scene.add_label(f"/layers/name_{i}", self._model.body_names[i], font_screen_scale=0.8)
                 for i in bodies
             ]
-        for label, i in zip(self._nodes["names"], bodies, strict=True):
+        for label, i in zip(self.nodes["names"], bodies, strict=True):
             label.position = T[i, :3, 3]
 
     def _joint_axes(self, T: FloatArray) -> FloatArray:
@@ -141,26 +141,26 @@ class Layers:
         return np.stack([forces[:, 0], ends], axis=1)
 
     def _draw_center(self, place: FloatArray) -> None:
-        if "center" not in self._nodes:
-            self._nodes["center"] = self._scene.add_icosphere(
+        if "center" not in self.nodes:
+            self.nodes["center"] = self._scene.add_icosphere(
                 "/layers/center", radius=0.015 * self._size, color=CENTER, cast_shadow=False
             )
-        self._nodes["center"].position = place
+        self.nodes["center"].position = place
 
     def _lines(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
         if not len(points):
             self._drop(name)
-        elif name in self._nodes:
-            self._nodes[name].points = points.astype(np.float32)
+        elif name in self.nodes:
+            self.nodes[name].points = points.astype(np.float32)
         else:
-            self._nodes[name] = self._scene.add_line_segments(
+            self.nodes[name] = self._scene.add_line_segments(
                 f"/layers/{name}", points.astype(np.float32), color, thickness=3.0, thickness_units="screen"
             )
 
     def _points(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
         self._drop(name)  # viser keeps as many points as there were first
         if len(points):
-            self._nodes[name] = self._scene.add_point_cloud(
+            self.nodes[name] = self._scene.add_point_cloud(
                 f"/layers/{name}",
                 points.astype(np.float32),
                 color,
@@ -172,11 +172,11 @@ class Layers:
     def _arrows(self, name: str, points: FloatArray, color: tuple[int, int, int]) -> None:
         if not len(points):
             self._drop(name)
-        elif name in self._nodes:
-            self._nodes[name].points = points.astype(np.float32)
+        elif name in self.nodes:
+            self.nodes[name].points = points.astype(np.float32)
         else:
             s = self._size
-            self._nodes[name] = self._scene.add_arrows(
+            self.nodes[name] = self._scene.add_arrows(
                 f"/layers/{name}",
                 points.astype(np.float32),
                 color,

@@ -76,7 +76,7 @@ class Playback:
         self.time = float(recording.times[0])
         self._end = max(float(one.times[-1]) for one in (recording, other) if one is not None)
         self._lock, self._ended, self._wake = threading.RLock(), threading.Event(), threading.Event()
-        self._frames = (-1, -1)
+        self.frames = (-1, -1)
         self._is_moving = False  # while the slider follows the playback
         room = room_of(recording, pieces_of(recording.model))
         self.stage = Stage(server, recording.model, recording.state(0), room=room)
@@ -194,11 +194,11 @@ class Playback:
         with self._lock:
             self.time = min(max(t, float(self.recording.times[0])), self._end)
             frames = (frame_at(self.recording, self.time), frame_at(self.other, self.time) if self.other else -1)
-            if frames[0] != self._frames[0]:
+            if frames[0] != self.frames[0]:
                 self.stage.move(self.recording.state(frames[0]))
-            if self._second is not None and self.other is not None and frames[1] != self._frames[1]:
+            if self._second is not None and self.other is not None and frames[1] != self.frames[1]:
                 self._second.move(body_poses(self.other.model, self.other.state(frames[1])))
-            self._frames = frames
+            self.frames = frames
             event = next((words for t0, words in self._events if abs(t0 - self.time) < 1e-9), "")
             self._status.content = (
                 f"t = **{self.time:.4g} s**, frame {frames[0] + 1:,} of {len(self.recording):,}{event and f', {event}'}"

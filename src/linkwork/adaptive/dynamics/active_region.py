@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics import choice, gather, region
+from linkwork.adaptive.dynamics.cost import Cost
+from linkwork.adaptive.dynamics.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES, Reduced
 from linkwork.adaptive.dynamics.turns import HAS_TURN
@@ -36,7 +38,7 @@ OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench") 
 class ActiveRegion:
     """The active nodes of an assembly tree and the linkage that moves, gathered from them.
 
-    pins: joints pinned active (1) or inactive (-1), by the bodies they carry.
+    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. cost: what updates and steps cost so far.
     fail(status, body): raises the error that says why a region could not be formed.
     Whoever has one says when the region is chosen and when steps are made.
     """
@@ -57,6 +59,8 @@ class ActiveRegion:
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self.pins: dict[int, int] = {}
+        self.cost = Cost()
+        self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
         if moving.contact is not None:
@@ -238,13 +242,14 @@ class ActiveRegion:
     def _saved_arrays(self) -> dict[str, NDArray[Any]]:
         run = self.tree.run
         forces = {"force_bodies": run.loop_body, "forces": run.loop_wrench} if self._has_contact else {}
-        return {**{name: getattr(run, name) for name in OF_RUN}, **forces}
+        return {**{name: getattr(run, name) for name in OF_RUN}, "floor": self.floor, **forces}
 
     def schema(self) -> tuple[Entry, ...]:
-        least = {"counts": 0.0, "metric_sums": 0.0}
+        ranges = dict.fromkeys(("counts", "metric_sums", "floor"), (0, np.inf))
+        ranges["force_bodies"] = (-1, self.model.n_bodies - 1)
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
         return (
-            *(entry._replace(least=least.get(entry.name, entry.least)) for entry in arrays),
+            *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
             *self.tree.schema_of_nodes(),
             Entry("pins", ("pins", 2), "i"),
         )
@@ -322,6 +327,7 @@ class ActiveRegion:
         """All that depends on history is forgotten, pins too, so that a region can begin anew."""
         run = self.tree.run
         self._release()
+        self.floor[:] = 0.0
         run.loop_body[2 * len(self.model.loops) :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
             array[...] = 0

@@ -18,8 +18,10 @@ class AdaptiveReport(Report):
     n_active: joints that move; the bases of floating trees always do and are not counted.
     n_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven at the last region update, in exact arithmetic (rounding comes on top); NaN before the first one.
-    reached: whether that is within the tolerance (a number of joints may have been asked for instead).
+        proven at the last region update in exact arithmetic, and rounding, measured; NaN before the first one.
+    reached: whether both are within the tolerance (a number of joints may have been asked for instead).
+    rounding_floor: part of the bound that is rounding, in the same measure: as measured against `aba`, or carried on, much
+        larger, from an earlier update.
     region_changes: joints that became active or inactive since the simulation began.
     energy: kinetic, and potential of gravity, joint springs and the field [J].
     field_energy: that of the field alone [J]; zero without one.
@@ -30,6 +32,7 @@ class AdaptiveReport(Report):
     n_computed: int
     error_bound: float
     reached: bool
+    rounding_floor: float
     region_changes: int
     energy: float
     field_energy: float = 0.0

@@ -12,7 +12,7 @@ from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.choice import SETTINGS
-from linkwork.adaptive.dynamics.cost import Cost
+from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_memory import (
@@ -22,7 +22,8 @@ from linkwork.adaptive.dynamics.region_memory import (
     tables_to_gather,
 )
 from linkwork.adaptive.dynamics.report import AdaptiveReport
-from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT, bound_of
+from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
+from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
@@ -123,7 +124,7 @@ class AdaptiveDynamics(Dynamics):
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         outside = field is not None or thermostat is not None
-        integrator = chosen_integrator(model, integrator, contact, limits, implicit_joints, outside)
+        integrator = chosen_integrator(model, integrator, contact, limits, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)
@@ -137,10 +138,11 @@ class AdaptiveDynamics(Dynamics):
         super().__init__(model, state, Stepping(integrator, implicit_joints, keep_momentum, rtol, atol), contact, act)
         self._weights = metric_weights(model, weights, "weights")
         self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
+        self._is_delicate = is_delicate(model)
         self._forces = PieceForces(model, field, thermostat, integrator)
         self._make_region()
         self._counted = count_optional_joints(model)
-        self._cost, self._uncounted = Cost(), 0  # steps since the last update are counted with it
+        self._uncounted = 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
         self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
@@ -231,12 +233,13 @@ class AdaptiveDynamics(Dynamics):
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound = float(bound_of(MEASURES[self.measure], self._tree.run)) if self._is_proven else math.nan
+        bound, rounding, reached = bound_of_update(self) if self._is_proven else (math.nan, math.nan, False)
         return AdaptiveReport(
             n_active=int(region.count_active(self._tree.table)),
             n_computed=int(self._tree.run.counts[JOINT_COUNT]),
             error_bound=bound,
-            reached=self.tolerance is not None and bound <= self.tolerance,
+            reached=reached,
+            rounding_floor=rounding,
             region_changes=int(self._tree.run.counts[CHANGE_COUNT]),
             energy=energy.total,
             field_energy=self._forces.energy,
@@ -254,6 +257,7 @@ class AdaptiveDynamics(Dynamics):
             "n_active": float(report.n_active),
             "n_computed": float(report.n_computed),
             "error_bound": report.error_bound,
+            "rounding_floor": report.rounding_floor,
             **self._forces_and_contact_scalars(energy.kinetic, int(self._reduced.counts[VELOCITIES])),
         }
 
@@ -353,12 +357,14 @@ class AdaptiveDynamics(Dynamics):
             self._forces.load_metric()
         self._region.perform(region.UPDATE, settings=self._choice)
         self._is_proven = wants_all or not passes
+        if self._is_proven:
+            form_floor(self, wants_all)
         if not wants_all:
-            self._cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
+            self._region.cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
 
     def _count_steps(self) -> None:
         """Counts the steps since the last update, with the joints that move."""
-        self._cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
+        self._region.cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
         self._uncounted = 0
 
     def advice_on_cost(self) -> str:
@@ -369,7 +375,7 @@ class AdaptiveDynamics(Dynamics):
         if self._forces.field is not None:
             return ""
         self._count_steps()
-        return self._cost.advice(self._counted) if self._cost.updates else ""
+        return self._region.cost.advice(self._counted) if self._region.cost.updates else ""
 
     # --------------------------------------------------------------------------------------------------- what users want
 

@@ -7,7 +7,7 @@ accelerations are compared with those of `aba`, which adds inertias and keeps it
 to the solves that follow, under other loads too, but much larger: where that is small against the tolerance. So a change of
 loads costs O(log n), not O(n), unless the tolerance is near rounding or the linkage is delicate. What was found long ago is
 found anew a few bodies per step (`comparison`), so that no step is long; the first one, with much to be set up anyway, is
-compared at once.
+compared at once. On delicate linkages (`metric/delicate.py`) nothing goes on to other solves: all are compared at once.
 Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
@@ -57,7 +57,7 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
         return suspected
     comparison = sim._comparison
     growth = max(1.0, joints / max(1.0, known[JOINTS]))
-    if is_known and growth <= MOST_GROWTH:
+    if is_known and growth <= MOST_GROWTH and not sim._is_delicate:
         before = growth * growth * max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
         likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
         if goal is None or _is_small(sim, likely, goal):

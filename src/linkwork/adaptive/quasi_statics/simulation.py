@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
+from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
@@ -115,6 +116,7 @@ class QuasiStatics(LinkageSimulation):
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
+        self._is_delicate = is_delicate(model)
         self._open = OpenNodes(self._tree, self._floor, self._measured_floor, self._check)
         self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY
@@ -404,7 +406,7 @@ class QuasiStatics(LinkageSimulation):
     @property
     def view(self) -> View:
         """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
-        return View(self._loads, self._joints, tree=self._tree, refresh=self._bring_up_to_date)
+        return View(self._loads, self._joints, tree=self._tree, parts=self._parts, refresh=self._bring_up_to_date)
 
     def _load_table_grew(self) -> None:
         self._tree.follow_load_table()

@@ -4,8 +4,9 @@ A *solid* is a tuple `(kind, R, p, size, first, count)`: the pose of the shape i
 vertex table. The core of a sphere is its centre, of a capsule its segment; boxes, cylinders, hulls and triangles are their
 own core, with no radius. All distances are distances of cores less the radii.
 
-size by kind: SPHERE (radius, -, -); CAPSULE and CYLINDER (radius, half length, -); BOX half edges; HULL, TRIANGLE (reach of
-the vertices from the origin, -, -); PLANE none, its outside is z > 0; MESH (a height field too) is a set of triangles.
+size by kind: SPHERE (radius, -, -); CAPSULE and CYLINDER (radius, half length, -); BOX half edges; HULL (reach of the
+vertices from the origin, half the least width, -); TRIANGLE (that reach, -, -); PLANE none, its outside is z > 0; MESH (a
+height field too) is a set of triangles.
 """
 
 import math
@@ -39,6 +40,21 @@ def core_reach(solid):
     if kind == BOX:
         return math.sqrt(size[0] * size[0] + size[1] * size[1] + size[2] * size[2])
     return size[0]
+
+
+@inlined
+def half_width(solid):
+    """Half the least width of a solid [m]; zero for a triangle, infinite for a plane."""
+    kind, size = solid[0], solid[3]
+    if kind == SPHERE or kind == CAPSULE:
+        return size[0]
+    if kind == BOX:
+        return min(size[0], min(size[1], size[2]))
+    if kind == CYLINDER:
+        return min(size[0], size[1])
+    if kind == HULL:
+        return size[1]
+    return math.inf if kind == PLANE else 0.0
 
 
 @routine

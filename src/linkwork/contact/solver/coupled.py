@@ -58,14 +58,14 @@ RUNAWAY = 1e6  # of the velocities that are met: impulses of a bounce that canno
 
 
 @routine
-def solve_coupled(contacts, problem, system, h, settings):
+def solve_coupled(contacts, problem, system, h, settings, most):
     """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report.
 
     settings (5,): tolerance, most sweeps, rest speed [m/s], part of a penetration taken back per step, gap below which
-    bodies touch [m].
+    bodies touch [m]. most: sweeps of this solve.
     Returns whether the residual came below the tolerance.
     """
-    tolerance, most, rest_speed, part = settings[0], int(settings[1]), settings[2], settings[3]
+    tolerance, rest_speed, part = settings[0], settings[2], settings[3]
     count = contacts.number[COUNT]
     rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
     fill_delassus(problem, system, count, rows)
@@ -93,7 +93,7 @@ def solve_coupled(contacts, problem, system, h, settings):
 @kernel
 def solve_coupled_step(contacts, problem, system, h, settings):
     """`solve_coupled` as an entry from Python."""
-    return solve_coupled(contacts, problem, system, h, settings)
+    return solve_coupled(contacts, problem, system, h, settings, int(settings[1]))
 
 
 @routine

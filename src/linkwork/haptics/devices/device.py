@@ -23,8 +23,7 @@ class Reading(NamedTuple):
     position: [m], in the device's own axes, shape (3,). rotation: unit quaternion w, x, y, z. buttons: one bit each.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     position: Sequence[float]
     rotation: Sequence[float] = UPRIGHT
@@ -55,8 +54,7 @@ class Pointer:
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), rotation: Sequence[float] = UPRIGHT):
         self.force, self.torque = np.zeros(3), np.zeros(3)

@@ -38,8 +38,7 @@ class UdpDevice:
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(self, address: tuple[str, int] = ("127.0.0.1", 0)):
         if not (isinstance(address, tuple) and len(address) == 2 and isinstance(address[0], str)):

@@ -85,8 +85,7 @@ class CompiledField(FieldQuestions):
     def __repr__(self) -> str:
         return line_of_attributes(self)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model

@@ -10,8 +10,7 @@ from linkwork.core.describe import table_of_attributes
 
 
 class Change(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     kind: str  # "altloc", "ligand", "water", "ion", "hydrogens", "residue", "gap", "end", "atoms", "protonation", ...
     where: str  # chain:residue, a chain, or "" for the whole structure
@@ -25,8 +24,7 @@ class Change(NamedTuple):
 class PreparationReport:
     """Every change that was made, in the order it was made."""
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
+    _repr_html_ = table_of_attributes
 
     source: str
     changes: list[Change] = field(default_factory=list)

@@ -30,11 +30,11 @@ MUCH, LARGEST_END = 0.005, 8.0  # [rad or m] of change, and bodies of a branch, 
 
 
 @inlined
-def mark_all(table):
-    """Every body is to be eliminated."""
+def mark_all(table, are_marked):
+    """Every body is to be eliminated, or none."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        s.change[i, MARKED] = 1.0
+        s.change[i, MARKED] = 1.0 if are_marked else 0.0
 
 
 @routine

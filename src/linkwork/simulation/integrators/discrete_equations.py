@@ -33,14 +33,19 @@ from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.acting import note_joints
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.discrete_corrections import eliminate_leaf_to_root, mark_all, mark_fast_ends
+from linkwork.simulation.integrators.discrete_inertia import correct_by_inertia, eliminate_inertia
 from linkwork.simulation.integrators.discrete_newton import FORCE, WEIGHT, misses_root_to_leaf, substitute_root_to_leaf
 from linkwork.simulation.motor_law import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
+    BY_INERTIA,
+    CONTRACTION,
     ENERGY_DEBT,
     EVALUATIONS,
+    FIRST_CHANGE,
     IMPULSE,
     ITERATIONS,
+    LAST_CHANGE,
     LOADS,
     MOTORS,
     NOT_CONVERGED,
@@ -56,8 +61,12 @@ from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import add6, join
 
 EPS = float(np.finfo(float).eps)
-# Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees (momentum is kept to this).
-SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 5e-8, 1e-6, 1e-14
+# Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees with loops or contact (momentum
+# is kept to this).
+SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 1e-12, 1e-6, 1e-14
+LOOSER = (
+    1e-9  # [1/rad²] of the displacements as well: a small part of what the step itself errs by, where joints turn far
+)
 MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
@@ -70,34 +79,25 @@ MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
 
 
 @routine
-def solve(table, h, tolerance):
+def solve(table, h, tolerance, by_inertia):
     """Newton's method for q⁺ from the guess in q: OK, NOT_CONVERGED, or a body whose joint resists with nothing.
 
-    tolerance: of the displacements, but for floating trees, whose is FLOATING_TOLERANCE. The matrix is eliminated once;
-    corrections with it follow, and another elimination where they gain little.
+    tolerance: of the displacements. The matrix is eliminated once; corrections with it follow, and another elimination
+    where they gain little. by_inertia: corrections by M at the start, whose poses are in `work`, while they gain enough.
     """
     s = moving_of(table)
     before = math.inf
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
-    if has_floating_tree(table):
-        tolerance = FLOATING_TOLERANCE
     s.counts[ITERATIONS] = 0
     eliminates = True
     while s.counts[ITERATIONS] < MAX_ITERATIONS:
         s.counts[ITERATIONS] += 1
-        impulses_at_start(table, h)
-        if eliminates:
-            s.counts[EVALUATIONS] += 1
-            mark_all(table)
-        else:
-            mark_fast_ends(table, s.qdd)
-        misses_root_to_leaf(table, h)
-        bad = eliminate_leaf_to_root(table)
+        s.counts[EVALUATIONS] += eliminates
+        bad = correct(table, h, by_inertia, eliminates)
         if bad != OK:
             return bad
-        substitute_root_to_leaf(table, s.qdd)
         change = 0.0
         size = 0.0
         for k in range(s.v.shape[0]):
@@ -107,22 +107,69 @@ def solve(table, h, tolerance):
         if not math.isfinite(change):
             return NOT_CONVERGED
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
-        # After an elimination changes shrink as squares: the next one is smaller by the last ratio squared. Corrections
-        # with an older matrix shrink by one ratio.
+        # After an elimination of K changes shrink as squares: the next one is smaller by the last ratio squared.
+        # Corrections with an older matrix, or by M, shrink by one ratio.
         ratio = change if s.counts[ITERATIONS] == 1 else change / before
-        if eliminates and s.counts[ITERATIONS] > 1:
+        if by_inertia:
+            ratio = ratio_by_inertia(table, size, ratio)
+        elif eliminates and s.counts[ITERATIONS] > 1:
             ratio *= ratio
         after = change * min(1.0, ratio)
         s.numbers[RESIDUAL] = after / h
-        allowed = tolerance * size + EPS * (1.0 + largest_q)
+        allowed = (tolerance + LOOSER * size * size) * size + EPS * (1.0 + largest_q)
         s.numbers[ALLOWED] = allowed / h
+        s.numbers[LAST_CHANGE] = change
+        if s.counts[ITERATIONS] == 1:
+            s.numbers[FIRST_CHANGE] = change
         if after <= allowed:
+            s.counts[BY_INERTIA] = by_inertia
             return OK
+        if by_inertia:
+            by_inertia = not change > SLOW * before if s.counts[ITERATIONS] > 1 else not change > FAR
+            eliminates = not by_inertia
+            before = change
+            continue
         if eliminates and change > 0.5 * before:
             return OK if change <= ROUNDING_FLOOR * size else NOT_CONVERGED
         eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
         before = change
     return NOT_CONVERGED
+
+
+@inlined
+def correct(table, h, by_inertia, eliminates):
+    """One correction into qdd: OK, or a body whose joint resists with nothing."""
+    s = moving_of(table)
+    impulses_at_start(table, h)
+    if by_inertia or eliminates:
+        mark_all(table, not by_inertia)
+    else:
+        mark_fast_ends(table, s.qdd)
+    misses_root_to_leaf(table, h)
+    bad = OK
+    if by_inertia and eliminates:
+        bad = eliminate_inertia(table, h)
+    elif by_inertia:
+        correct_by_inertia(table, h)
+    else:
+        bad = eliminate_leaf_to_root(table)
+        if bad == OK:
+            substitute_root_to_leaf(table, s.qdd)
+    return bad
+
+
+@inlined
+def ratio_by_inertia(table, size, ratio):
+    """By how much a correction by M shrinks what is missing: as the last two did, or as in steps before.
+
+    That grows with the largest displacement in the step; what it is per displacement is kept.
+    """
+    s = moving_of(table)
+    if s.counts[ITERATIONS] > 1:
+        s.numbers[CONTRACTION] = max(ratio / max(size, EPS), 0.7 * s.numbers[CONTRACTION])
+        return ratio
+    known = s.numbers[CONTRACTION]
+    return 2.0 * known * size if known > 0.0 else 1.0
 
 
 # ------------------------------------------------------------------------------------------------------------- forces
@@ -222,6 +269,11 @@ def part_given_back(table, debt, kinetic):
         part = min(max(debt / kinetic, -4.0 * LARGEST_DEBT), 4.0 * LARGEST_DEBT)
     s.numbers[ENERGY_DEBT] = debt - part * kinetic
     return part
+
+
+@inlined
+def sum_of_sizes(w):
+    return abs(w[0]) + abs(w[1]) + abs(w[2]) + abs(w[3]) + abs(w[4]) + abs(w[5])
 
 
 @inlined

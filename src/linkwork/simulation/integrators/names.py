@@ -28,15 +28,15 @@ AUTO = "auto"  # the default: the one that suits the model and what acts, chosen
 RTOL, ATOL = 1e-6, 1e-9  # error that substeps with error control may make, relative and absolute, by default
 
 
-def suitable_integrator(model: Model, touching: bool, implicit: bool, outside: bool) -> str:
+def suitable_integrator(model: Model, touching: bool, implicit: bool, field: bool, thermostat: bool) -> str:
     """The integrator that "auto" means.
 
     touching: contact or joint limits act. implicit: springs and dampers of joints may be implicit, which takes `aba`.
-    outside: forces from Python, or a thermostat, act.
+    field, thermostat: whether they act.
     """
     if touching or not implicit:
         return "semi_implicit_euler"
-    if outside:
-        return "kick_drift_kick"
     loses_energy = bool(model.loops) or bool((model.arrays.dof[:, DAMPING] > 0.0).any())
+    if thermostat or (field and loses_energy):
+        return "kick_drift_kick"
     return "semi_implicit_euler" if loses_energy or has_limited_motors(model) else "variational"

@@ -21,18 +21,22 @@ from linkwork.simulation.integrators.chart import EVALUATE, integrate
 from linkwork.simulation.integrators.discrete_body import back, cayley_vector, way_of
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
+    FLOATING_TOLERANCE,
     LARGEST_GAP,
     SOLVE_TOLERANCE,
     SUB_Q,
+    has_floating_tree,
     impulses_at_end,
     note_efforts,
     outside_wrenches,
     part_given_back,
     solve,
+    sum_of_sizes,
 )
 from linkwork.simulation.integrators.discrete_newton import FORCE, GIVEN, P_0, P_D, R_0, S_0, TURN, momenta_at_end
 from linkwork.simulation.integrators.lengths import SHORTEST, halve, next_part
 from linkwork.simulation.moving import (
+    ALLOWED,
     DEBT_BEFORE,
     ENERGY_DEBT,
     ENERGY_GAP,
@@ -105,7 +109,7 @@ def find_end(table, h):
     s = moving_of(table)
     keep_start(table, h)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if solve(table, h, SOLVE_TOLERANCE) != OK:
+    if solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False) != OK:
         return False
     impulses_at_end(table, h)
     return True
@@ -171,6 +175,7 @@ def balances(table, h):
     s = moving_of(table)
     work = 0.0
     involved = 0.0
+    pushes = 0.0  # [N or N·m], whose work is known no better than the displacements are
     for i in range(s.tree.shape[0]):
         x = cayley_vector(load4(s.change, i, TURN))
         share = 0.5 * dot6(load6(s.change, i, FORCE), join(x, load3(s.change, i, P_D)))
@@ -185,6 +190,7 @@ def balances(table, h):
         share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
         work += share
         involved += abs(share)
+        pushes += sum_of_sizes(load6(s.change, i, FORCE))
         twist = ZERO6
         if s.tree[i, PARENT] >= 0:
             twist = load6(s.work, s.tree[i, PARENT], TWIST)
@@ -200,14 +206,16 @@ def balances(table, h):
     for j in range(s.v.shape[0]):
         armature = s.dof[j, ARMATURE]
         kinetic += 0.5 * armature * s.v[j] * s.v[j]
-        joint = s.u[j] * (s.effort[j] + s.stages[IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j])
+        force = s.effort[j] + s.stages[IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j]
+        joint = s.u[j] * force
+        pushes += abs(force)
         work += joint
         involved += abs(joint)
     before = s.numbers[KINETIC_START]
     gap = kinetic - before - work
     s.numbers[ENERGY_GAP] = gap
     s.numbers[KINETIC_START] = kinetic
-    return abs(gap) <= LARGEST_GAP * (kinetic + before + involved)
+    return abs(gap) <= LARGEST_GAP * (kinetic + before + involved) + h * s.numbers[ALLOWED] * pushes
 
 
 @routine

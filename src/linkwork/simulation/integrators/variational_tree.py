@@ -14,26 +14,22 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
-    ACCELERATION,
-    BIAS,
-    EFFORT_D,
-    IA,
-    IB,
-    IC,
     P_,
-    PA,
     R_,
     S_D,
     TWIST,
-    U_SMALL,
-    accelerations_root_to_leaf,
-    inertias_leaf_to_root,
 )
 from linkwork.model.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.accelerate import world_poses_root_to_leaf
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.integrators.discrete_body import back, cayley_vector, momentum_at_end, way_of
+from linkwork.simulation.integrators.discrete_body import (
+    back,
+    cayley_vector,
+    momentum_at_end,
+    momentum_at_start,
+    way_of,
+)
 from linkwork.simulation.integrators.discrete_equations import (
     CARRIED,
     LARGEST_DEBT,
@@ -44,9 +40,10 @@ from linkwork.simulation.integrators.discrete_equations import (
     impulses_at_end,
     note_efforts,
     outside_wrenches,
-    part_given_back,
     solve,
+    sum_of_sizes,
 )
+from linkwork.simulation.integrators.discrete_inertia import END_MOMENTUM, carry_what_is_left
 from linkwork.simulation.integrators.discrete_newton import (
     FORCE,
     GIVEN,
@@ -58,7 +55,6 @@ from linkwork.simulation.integrators.discrete_newton import (
     S_1,
     TURN,
     displace,
-    end_rotation,
 )
 from linkwork.simulation.integrators.lengths import SHORTEST, first_length, halve, is_in_doubt, lengthen, next_part
 from linkwork.simulation.integrators.past import (
@@ -71,21 +67,32 @@ from linkwork.simulation.integrators.past import (
     remember_mean,
     remembers,
 )
+from linkwork.simulation.integrators.variational_energy import (
+    begin_count,
+    count_energy,
+    kinetic_energy,
+    kinetic_energy_now,
+    velocities,
+)
 from linkwork.simulation.moving import (
+    ALLOWED,
+    BY_INERTIA,
     CARRIED_MOMENTUM,
-    COUNTED_KINETIC,
+    CONTRACTION,
     ENERGY_DEBT,
     ENERGY_GAP,
     ENERGY_WITHIN,
-    EVALUATIONS,
+    FIRST_CHANGE,
     IMPULSE,
     KINETIC_NOW,
+    LAST_CHANGE,
     LOADS,
     NOT_CONVERGED,
     OK,
     PASSED,
     PAST,
     PAST_ROWS,
+    POSES_READY,
     STEP_PAST_BEFORE,
     STEP_PAST_SIZE,
     SUBSTEP,
@@ -96,16 +103,18 @@ from linkwork.simulation.moving import (
     moving_of,
 )
 from linkwork.simulation.stepping.integrator import Integrator
-from linkwork.spatial.inertia import rigid_as_articulated, rigid_times_twist
-from linkwork.spatial.memory import load3, load4, load6, load10, store3, store6, store9
-from linkwork.spatial.rotations import ZERO3, add3
-from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
+from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.rotations import add3
+from linkwork.spatial.vectors import add6, dot6, join, scale6, sub6, twist_to_child
 
 # What a step carries on and remembers, and the same when it began, to go back to should it fail: column of `change`, row of
 # `stages`, first row of mean velocities there, first of `numbers`.
 NOW = (CARRIED_MOMENTUM, CARRIED, MEAN_V, ENERGY_DEBT)
 BEFORE = (CARRIED_MOMENTUM + 6, PAST + PAST_ROWS, PAST + PAST_ROWS + 1, STEP_PAST_BEFORE)
 NOT_FOUND = -1.0  # in the place of a kinetic energy
+FAR_MORE = 30.0  # what corrections by M leave, over what was expected, after which K is eliminated
+FORGETTING = 0.99
 STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the energy to the next
 
 
@@ -113,6 +122,7 @@ STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the 
 def begin_steps(table, h):
     """Before the first of some steps: momenta are those that the last step left, or follow from the velocities."""
     s = moving_of(table)
+    s.counts[POSES_READY] = 0  # wrenches may be others
     if remembers(table):
         return
     begin_past(table, h)
@@ -159,7 +169,7 @@ def copy_carried(table, back):
     for j in range(s.v.shape[0]):
         s.stages[to[1], j] = s.stages[source[1], j]
     for row in range(REMEMBERED):
-        for k in range(s.stages.shape[1]):
+        for k in range(s.q.shape[0] + 1):  # rows are as long as the whole linkage needs
             s.stages[to[2] + row, k] = s.stages[source[2] + row, k]
     for k in range(STEP_PAST_SIZE):
         s.numbers[to[3] + k] = s.numbers[source[3] + k]
@@ -196,19 +206,23 @@ def one_substep(table, h):
         s.stages[SUB_Q, k] = s.q[k]
     start_root_to_leaf(table, span)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    bad = solve(table, span, PART_TOLERANCE if span < h else SOLVE_TOLERANCE)
+    tolerance = PART_TOLERANCE if span < h else SOLVE_TOLERANCE
+    bad = solve(table, span, tolerance, is_met_by_inertia(table, tolerance))
     if bad != OK:
         return bad if bad >= 0 and is_first else halve(table, h)
-    impulses_at_end(table, span)
-    kinetic, before, after, involved = end_root_to_leaf(table, span)
+    kinetic, before, after, involved, pushes, is_solved = end_of_motion(table, span)
+    if not is_solved:
+        if solve(table, span, tolerance, False) != OK:
+            return halve(table, h)
+        kinetic, before, after, involved, pushes, _ = end_of_motion(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
-    allowed = LARGEST_GAP * (2.0 * kinetic + involved)
+    allowed = LARGEST_GAP * (2.0 * kinetic + involved) + span * s.numbers[ALLOWED] * pushes
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
     # radian: in steps that are made in parts, or were a short time ago. There those at the ends count.
     at_end = NOT_FOUND
     if not is_alike or is_in_doubt(table, h) or not abs(gap) <= allowed:
         at_start = kinetic_energy_now(table, s.stages[SUB_Q])
-        at_end = kinetic_energy(table, MISSING, IMPULSE, s.q)
+        at_end = kinetic_energy(table, END_MOMENTUM, IMPULSE, s.q)
         gap = at_end - at_start - before - after
     s.numbers[ENERGY_GAP] = gap
     if not abs(gap) <= allowed and span > h * SHORTEST:
@@ -222,7 +236,40 @@ def one_substep(table, h):
     remember_mean(table, span)
     if not math.isfinite(kinetic):
         return NOT_CONVERGED
+    s.counts[POSES_READY] = 1
     return next_part(table, h)
+
+
+@inlined
+def is_met_by_inertia(table, tolerance):
+    """Whether a few corrections by M are expected to do, with the displacements guessed in u, as well as the last ones."""
+    s = moving_of(table)
+    size = 0.0
+    for k in range(s.v.shape[0]):
+        size = max(size, abs(s.u[k]))
+    ratio = s.numbers[CONTRACTION] * size
+    is_so = ratio * ratio * ratio * s.numbers[FIRST_CHANGE] <= tolerance * size
+    if not is_so:
+        s.numbers[CONTRACTION] *= FORGETTING  # so that they are tried again
+    return is_so
+
+
+@inlined
+def end_of_motion(table, h):
+    """`end_root_to_leaf`, with what is left carried on; and whether that is as little as corrections by M should leave."""
+    s = moving_of(table)
+    impulses_at_end(table, h)
+    kinetic, before, after, involved, pushes = end_root_to_leaf(table, h)
+    by_inertia = s.counts[BY_INERTIA] != 0
+    far = carry_what_is_left(table, h, by_inertia)
+    is_solved = True
+    if by_inertia and far > FAR_MORE * h * s.numbers[ALLOWED]:
+        size = 0.0
+        for k in range(s.v.shape[0]):
+            size = max(size, abs(s.u[k]))
+        s.numbers[CONTRACTION] = max(s.numbers[CONTRACTION], far / (s.numbers[LAST_CHANGE] * size))
+        is_solved = False
+    return kinetic, before, after, involved, pushes, is_solved
 
 
 # ------------------------------------------------------------------------------------------------------------ both ends
@@ -246,43 +293,67 @@ def push(table):
 
 @routine
 def start_root_to_leaf(table, h):
-    """Poses at q, and what the first of (5) is given: momenta carried, with half the impulses of forces on bodies."""
+    """Poses at q, and what the first of (5) is given: momenta carried, with half the impulses of forces on bodies.
+
+    After another substep poses in `work` and wrenches are those of its end.
+    """
     s = moving_of(table)
-    S = s.change_dof[:, S_0 : S_0 + 6]
+    if s.counts[POSES_READY] == 0:
+        find_poses(table)
+        if is_pushed(table):
+            push(table)
+    s.counts[POSES_READY] = 0
+    pushed = is_pushed(table)
+    for i in range(s.tree.shape[0]):
+        store9(s.change, i, R_0, load9(s.work, i, R_))
+        store3(s.change, i, P_0, load3(s.work, i, P_))
+        given = load6(s.change, i, CARRIED_MOMENTUM)
+        if pushed:
+            given = add6(given, scale6(0.5 * h, load6(s.change, i, FORCE)))
+        store6(s.change, i, GIVEN, given)
+        if s.tree[i, KIND] != HELICAL:
+            for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+                store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
+
+
+@routine
+def find_poses(table):
+    """Poses of bodies in their parents at q, and motion subspaces, into `work` and `dof_work`."""
+    s = moving_of(table)
+    S = s.dof_work[:, S_D : S_D + 6]
     for i in range(s.tree.shape[0]):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, S)
-        store9(s.change, i, R_0, R)
-        store3(s.change, i, P_0, p)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
-        store6(s.change, i, GIVEN, load6(s.change, i, CARRIED_MOMENTUM))
-    if is_pushed(table):
-        push(table)
-        for i in range(s.tree.shape[0]):
-            store6(s.change, i, GIVEN, add6(load6(s.change, i, GIVEN), scale6(0.5 * h, load6(s.change, i, FORCE))))
 
 
 @routine
 def end_root_to_leaf(table, h):
-    """(10): momenta of bodies at the end into MISSING, those of joints into IMPULSE.
+    """(10): momenta of bodies at the end into END_MOMENTUM, of joints into IMPULSE; what (5) misses; poses at the end.
 
-    Returns the kinetic energy of the motion within the step, the work of all forces in its halves, and its size [J].
+    Returns the kinetic energy of the motion within the step, the work of all forces in its halves, and its size [J]; and
+    the sum of the forces [N or N·m], whose work is known no better than the displacements are.
     """
     s = moving_of(table)
     S = s.change_dof[:, S_1 : S_1 + 6]
+    at_end = s.dof_work[:, S_D : S_D + 6]
     pushed = is_pushed(table)
     kinetic = 0.0
     before = 0.0
     after = 0.0
     involved = 0.0
+    pushes = 0.0
     for i in range(s.tree.shape[0]):
-        turn, d, R0, joint, p1 = displace(s, i, S)
+        turn, d, _, _, _ = displace(s, i, S)
+        given = momentum_at_start(s.body, i, turn, d, h)
         momentum, energy = momentum_at_end(s.body, i, turn, d, h)
-        store6(s.change, i, MISSING, momentum)
+        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), given))
+        store6(s.change, i, END_MOMENTUM, momentum)
         kinetic += energy
+        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, at_end)
+        store9(s.work, i, R_, R)
+        store3(s.work, i, P_, p)
         if pushed:
-            store9(s.work, i, R_, end_rotation(R0, joint))
-            store3(s.work, i, P_, p1)
             share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
             before += share
             involved += abs(share)
@@ -295,17 +366,21 @@ def end_root_to_leaf(table, h):
             share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
             after += share
             involved += abs(share)
-            momentum = add6(load6(s.change, i, MISSING), scale6(0.5 * h, load6(s.change, i, FORCE)))
-            store6(s.change, i, MISSING, momentum)
+            force6 = load6(s.change, i, FORCE)
+            pushes += sum_of_sizes(force6)
+            add_to6(s.change, i, END_MOMENTUM, scale6(0.5 * h, force6))
     for j in range(s.v.shape[0]):
-        rotor = s.dof[j, ARMATURE] * s.u[j] / (h * h)
-        kinetic += 0.5 * rotor * s.u[j]
-        share = 0.5 * s.u[j] * (s.effort[j] + s.stages[IMPULSE, j] - 2.0 * rotor)
+        rotor = s.dof[j, ARMATURE] * s.v[j]
+        force = s.effort[j] + s.drive[j]  # rotors, and what acts at the middle of the step
+        kinetic += 0.5 * rotor * s.v[j]
+        share = 0.5 * s.u[j] * force
         before += share
         after += share
         involved += 2.0 * abs(share)
-        s.stages[IMPULSE, j] = 0.5 * h * (s.effort[j] + s.stages[IMPULSE, j])
-    return kinetic, before, after, involved
+        pushes += abs(force)
+        s.stages[IMPULSE, j] = 0.5 * h * force + rotor
+        s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * force  # what joints miss, as in the first of (5)
+    return kinetic, before, after, involved, pushes
 
 
 @routine
@@ -313,90 +388,9 @@ def carry_on(table):
     """What the next step begins with."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, MISSING))
+        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, END_MOMENTUM))
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.stages[IMPULSE, j]
-
-
-# ----------------------------------------------------------------------------------------------------------- velocities
-
-
-@routine
-def velocities(table, column, row, q):
-    """v of the momenta in a column of `change` and a row of `stages`, at q: `aba` from rest; returns as that."""
-    s = moving_of(table)
-    s.counts[EVALUATIONS] += 1
-    S = s.dof_work[:, S_D : S_D + 6]
-    for i in range(s.tree.shape[0]):
-        R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
-        store9(s.work, i, R_, R)
-        store3(s.work, i, P_, p)
-        store6(s.work, i, BIAS, ZERO6)
-        A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
-        store6(s.work, i, IA, A)
-        store9(s.work, i, IB, B)
-        store6(s.work, i, IC, C)
-        store6(s.work, i, PA, scale6(-1.0, load6(s.change, i, column)))
-        j = s.tree[i, V]
-        for k in range(s.tree[i, DOF]):
-            s.resistance[j + k, ARMATURE] = s.dof[j + k, ARMATURE]
-            s.dof_work[j + k, EFFORT_D] = s.stages[row, j + k]
-        if s.tree[i, KIND] == HELICAL:
-            s.work[i, U_SMALL] = s.stages[row, j]
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
-    if bad < 0:
-        accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.v)
-    return bad
-
-
-@routine
-def kinetic_energy(table, column, row, q):
-    """½ v·p of the same [J], by `velocities`."""
-    s = moving_of(table)
-    velocities(table, column, row, q)
-    energy = 0.0
-    for i in range(s.tree.shape[0]):
-        energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, ACCELERATION))  # from rest: its twist
-    for j in range(s.v.shape[0]):
-        energy += 0.5 * s.stages[row, j] * s.v[j]
-    return energy
-
-
-@inlined
-def kinetic_energy_now(table, q):
-    """That of the momenta that are carried on, at q, where they are [J]; found once."""
-    s = moving_of(table)
-    if s.numbers[KINETIC_NOW] < 0.0:
-        s.numbers[KINETIC_NOW] = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED, q)
-    return s.numbers[KINETIC_NOW]
-
-
-@routine
-def count_energy(table):
-    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
-    s = moving_of(table)
-    kinetic = kinetic_energy_now(table, s.q)
-    debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
-    part = part_given_back(table, debt, kinetic)
-    if part != 0.0:
-        scale = math.sqrt(1.0 - part)
-        for i in range(s.tree.shape[0]):
-            store6(s.change, i, CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, CARRIED_MOMENTUM)))
-        for j in range(s.v.shape[0]):
-            s.stages[CARRIED, j] *= scale
-        s.numbers[ENERGY_WITHIN] -= part * kinetic
-    begin_count(table, kinetic - part * kinetic)
-
-
-@inlined
-def begin_count(table, kinetic):
-    """What steps make of energy is counted from here on."""
-    s = moving_of(table)
-    s.numbers[COUNTED_KINETIC] = kinetic
-    s.numbers[KINETIC_NOW] = kinetic
-    s.numbers[WORK] = 0.0
-    s.numbers[UNCOUNTED_STEPS] = 0.0
-    s.numbers[UNCOUNTED_GAP] = 0.0
 
 
 VARIATIONAL_TREE = Integrator(step_tree, note_efforts=note_efforts, begin_steps=begin_steps, end_steps=end_steps)

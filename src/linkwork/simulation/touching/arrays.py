@@ -52,7 +52,7 @@ WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END, GAINED, TOP_KINETIC = range(6,
 # CORRECTION of whole steps; two of Moving.numbers before a part; 1: the last part was one in which something touched.
 # Energy of springs where the step began [J].
 CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, BALANCE = range(13, 19)
-WHOLE_TOTALS, PART_TOTALS = 0, 1  # rows of `safe_totals`
+WHOLE_TOTALS, PART_TOTALS, WAY_TOTALS = range(3)  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
 MOST_KNOWN = 512  # are told apart
@@ -68,6 +68,7 @@ class Touch(NamedTuple):
     whole: Int1  # (nv,) place in the model of each velocity of the moving linkage
     twists: Float2  # (n, 6) with the velocities that forces alone would give; world axes, at the bodies' origins
     before: Float2  # (n, 6) before the step, in each body's frame
+    way: Float2  # (n, 12) world poses at the end of the way that is looked at, of `way`
     carrier: Int2  # (c, 4) moving body that carries each side of a contact; -1: the world; then scratch of `spanning`
     slot_of: Int1  # (n,) number of a touched body, else -1
     reached: Int1  # (m + l,) touched bodies, then the bodies on the joints of near limits
@@ -91,7 +92,7 @@ class Touch(NamedTuple):
     safe_q: Float1  # (nq of the model,) where a step that is shortened began, all its parts together
     safe_v: Float1  # (nv of the model,)
     safe_kept: Float2  # (n, 6)
-    safe_totals: Float2  # (2, 10) `totals` there, and where its last part began
+    safe_totals: Float2  # (3, 10) `totals` there, where its last part began, and where the last way of that began
     settings: Float1
     counts: Int1
     totals: Float1
@@ -190,6 +191,7 @@ def allocate_touch(
         whole=np.arange(freedoms),
         twists=untouched(bodies, 6),
         before=untouched(bodies, 6),
+        way=untouched(bodies, 12),
         carrier=np.zeros((contacts, 4), dtype=np.int64),
         slot_of=np.full(bodies, -1, dtype=np.int64),
         reached=np.zeros(slots + limits, dtype=np.int64),
@@ -210,7 +212,7 @@ def allocate_touch(
         safe_q=np.zeros(coordinates),
         safe_v=np.zeros(freedoms),
         safe_kept=untouched(bodies, 6),
-        safe_totals=np.zeros((2, TOTALS)),
+        safe_totals=np.zeros((3, TOTALS)),
         settings=np.zeros(SETTINGS),
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),

@@ -44,6 +44,7 @@ from linkwork.simulation.touching.shortening import (
     take_back_part,
 )
 from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts
+from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 
@@ -99,21 +100,25 @@ def one_shortened_step(table, h, searches):
 
 @routine
 def one_step_by(table, h, searches, method):
-    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made."""
+    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made.
+
+    A part in which a body would go through another one is made again, as far as it was on its own side (`way`).
+    """
     s = moving_of(table)
     t = touch_of(table)
     wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    left, status, by, last, parts, bounced = h, OK, method, h, 0, 0
+    left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
     while status == OK and left > 0.0:
-        status, count = begin_part(table, left, searches)
+        status, count = begin_part(table, span, searches)
         if status == OK and parts == 0:
             open_balance(table)
-        until, bounces = first_meeting(table, left, count, SOON * h) if status == OK else (0.0, False)
-        last = left
+        until, bounces = first_meeting(table, span, count, SOON * h) if status == OK else (0.0, False)
+        last = span
         parts += 1
-        if until <= SOON * h or (until < left and parts >= MOST_PARTS):
+        push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
+        if until <= SOON * h or (until < span and parts >= MOST_PARTS):
             by = SEMI_IMPLICIT_EULER
-            if status == OK and bounces and bounced < MOST_BOUNCES and left > SOON * h:
+            if status == OK and bounces and bounced < MOST_BOUNCES and span > SOON * h:
                 bounced += 1
                 last = SOON * h
                 take_back_velocities(s)
@@ -121,10 +126,16 @@ def one_step_by(table, h, searches, method):
             status = end_touching(table, last, status, count)
         else:
             by = method
-            last = min(until, left)
+            last = min(until, span)
             s.counts[METHOD] = method
             status = untouched_step(table, last)
-        left = left - last if last < left else 0.0
+        shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
+        if shorter > 0.0:
+            span = shorter
+            s.numbers[ENERGY_DEBT] = debt_before
+        else:
+            left = left - last if last < left else 0.0
+            span = left
     s.counts[METHOD] = method
     if status != OK:
         take_back_part(s, t)

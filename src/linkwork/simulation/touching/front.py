@@ -127,7 +127,8 @@ class ContactState:
         total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
         self.system = make_system(total, self.problem.v_free.shape[0])
         self.factor = make_tree_factor(model.n_bodies, model.nv)
-        self.sweeps = make_sweeps(model.n_bodies, model.nv, self.contacts.ids.shape[0], self.touch.bound.shape[0])
+        sizes = (self.contacts.ids.shape[0], self.touch.bound.shape[0], self.problem.loop_rate.shape[0])
+        self.sweeps = make_sweeps(model.n_bodies, model.nv, *sizes)
 
     @property
     def bundles(self) -> tuple[Any, ...]:

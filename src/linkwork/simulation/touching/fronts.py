@@ -5,7 +5,7 @@ Theory: `contact.near_world` and docs/theory/contact.md (18).
 
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import HALF
-from linkwork.contact.narrow_phase import MARGIN
+from linkwork.contact.narrow_phase import FASTEST, MARGIN
 from linkwork.contact.near_world import go_to, look, note_farthest
 from linkwork.contact.volumes import TRAVEL, carried_twist, twist_reach
 from linkwork.core.jit import inlined, routine
@@ -80,6 +80,7 @@ def look_at_fronts(table, finder, h):
             R, p = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
             V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
             reach = twist_reach(V, volumes.volume, row, h)
+            finder.query[FASTEST] = max(finder.query[FASTEST], reach)
             if volumes.known[row] - volumes.gone[row] > margin + reach:
                 continue
             if not look(finder, row, R, p, V, reach):

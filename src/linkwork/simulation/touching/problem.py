@@ -44,6 +44,7 @@ from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
     LIMITS,
     MARGIN,
+    MAX_SWEEPS,
     NEEDED_LIMITS,
     NEEDED_SLOTS,
     NOT_CONVERGED,
@@ -65,7 +66,8 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
-MOST_PAIRS = 8  # contacts between two bodies, of a solve by sweeps: each is three unknowns beside the tree
+MOST_OVER_MATRIX = 60  # sweeps over a matrix of responses, before sweeps over the tree are tried
+MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
@@ -223,15 +225,14 @@ def pose_problem(table, count, limits):
 
 @inlined
 def is_for_sweeps(s, t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts are many for its size, few of them couple two
-    bodies, and no loop does. A threshold of one asks for sweeps wherever they can be made."""
+    """Whether the solve is made by sweeps over the tree: where contacts are many for its size and rows of loops few, or
+    there are loops at all. A threshold of one asks for sweeps wherever there is a contact or limit."""
     fewest = t.counts[FEWEST_BY_SWEEPS]
-    if t.counts[LAW] != COUPLED or x.ends.shape[0] > 0 or count + limits < fewest:
+    if t.counts[LAW] != COUPLED or count + limits < fewest:
         return False
-    pairs = 0
-    for c in range(count):
-        pairs += t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0
-    return fewest <= 1 or (pairs <= MOST_PAIRS and BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0])
+    return fewest <= 1 or (
+        x.row.shape[0] <= MOST_LOOP_ROWS and BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0]
+    )
 
 
 @inlined
@@ -296,15 +297,28 @@ def find_impulses(table, h, limits):
 def solve_and_judge(table, h, limits):
     """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
     t = touch_of(table)
+    x = constraints_of(table)
     problem = problem_of(table)
+    system = system_of(table)
+    may_sweep = t.counts[LAW] == COUPLED and x.row.shape[0] <= MOST_LOOP_ROWS
     if t.counts[BY_SWEEPS] != 0:
         solve_by_sweeps(table, h, limits)
     elif t.counts[LAW] == COUPLED:
-        solve_coupled(contacts_of(table), problem, system_of(table), h, t.settings)
+        most = int(t.settings[MAX_SWEEPS])
+        most = min(most, MOST_OVER_MATRIX) if may_sweep else most
+        solve_coupled(contacts_of(table), problem, system, h, t.settings, most)
     else:
-        solve_impacts(contacts_of(table), problem, system_of(table), h, t.settings)
-    answer(table, limits, problem.impulse, constraints_of(table).change)
-    return judge_impulses(table, limits)
+        solve_impacts(contacts_of(table), problem, system, h, t.settings)
+    answer(table, limits, problem.impulse, x.change)
+    status = judge_impulses(table, limits)
+    if may_sweep and t.counts[BY_SWEEPS] == 0 and (status != OK or system.report[CONVERGED] == 0.0):
+        t.counts[BY_SWEEPS] = 1
+        made = system.report[SWEEPS]
+        solve_by_sweeps(table, h, limits)
+        system.report[SWEEPS] += made
+        answer(table, limits, problem.impulse, x.change)
+        status = judge_impulses(table, limits)
+    return status
 
 
 @inlined

@@ -58,6 +58,7 @@ from linkwork.simulation.touching.shortening import (
     take_back_part,
 )
 from linkwork.simulation.touching.turning import turn_half_way
+from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
@@ -134,14 +135,38 @@ def one_touching_step(table, h):
 
 @routine
 def try_touching(table, h):
-    """A step of h [s] at once, or none. Returns as `one_touching_step`."""
+    """A step of h [s] at once, or none. Returns as `one_touching_step`.
+
+    It is cut where two fast bodies meet on the way, far from where they are now: the point between them would have another
+    lever now than then. It is cut too where a body would go through another one (`way`). One that fails in a later part
+    is taken back whole.
+    """
     status, count = begin_and_find(table, h)
     if status == OK:
         open_balance(table)
-        if next_meeting(table) < h:
-            status, last = one_cut_step(table, h, count)
-            return status, SEMI_IMPLICIT_EULER, last
-    return end_touching(table, h, status, count), SEMI_IMPLICIT_EULER, h
+    left, last, parts = h, h, 1
+    while True:
+        until = next_meeting(table)
+        if status == OK and SOON * h < until < last and parts < MOST_PARTS:
+            finish(table, CUT)
+            take_back_contacts(contacts_of(table))
+            last = (1.0 - SHORT_OF) * until
+            status, count = begin_and_find(table, last)
+        push_work = remember_totals(table)
+        status = end_touching(table, last, status, count)
+        shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0
+        if shorter > 0.0:
+            last = shorter
+        else:
+            left -= last
+            if status != OK or not left > 0.0:
+                break
+            parts += 1
+            last = left
+        status, count = begin_and_find(table, last)
+    if status != OK and parts > 1:
+        take_back_part(moving_of(table), touch_of(table))
+    return status, SEMI_IMPLICIT_EULER, last
 
 
 @routine
@@ -174,35 +199,6 @@ def begin_and_find(table, h):
         if count < 0:
             status, count = count, 0
     return status, count
-
-
-@routine
-def one_cut_step(table, h, count):
-    """A step in which two fast bodies meet on the way, far from where they are now: it is cut where they meet.
-
-    The point between them would have another lever now than then. The first part has begun, with `count` contacts.
-    Returns its status and the length of its last part. One that fails in a later part is taken back whole.
-    """
-    s = moving_of(table)
-    t = touch_of(table)
-    left, last, status, parts = h, h, OK, 1
-    while True:
-        until = next_meeting(table)
-        last = left
-        if status == OK and SOON * h < until < left and parts < MOST_PARTS:
-            last = (1.0 - SHORT_OF) * until
-            finish(table, CUT)
-            take_back_contacts(contacts_of(table))
-            status, count = begin_and_find(table, last)
-        status = end_touching(table, last, status, count)
-        left -= last
-        if status != OK or not left > 0.0:
-            break
-        parts += 1
-        status, count = begin_and_find(table, left)
-    if status != OK:
-        take_back_part(s, t)
-    return status, last
 
 
 @routine

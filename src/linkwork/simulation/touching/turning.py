@@ -1,7 +1,7 @@
 """Bodies that turn fast in a step with contact: forces of inertia are those of the velocities half way through the step.
 
-Euler's rule takes them where the step begins. Then links of a rope that whip, by a tenth of a turn per step, gain a tenth of
-their energy in each. With u half way between the velocities before the step and those that forces alone give,
+Euler's rule takes them where the step begins. Then links of a rope that whip, by a tenth of a turn per step, gain
+a tenth of their energy in each. With u half way between the velocities before the step and those that forces alone give,
 
     M (v_free - v) = h (τ - C(q, u) u),   u = ½ (v + v_free)                                                        (35)
 

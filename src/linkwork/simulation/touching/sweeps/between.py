@@ -1,36 +1,39 @@
-"""Contacts between two bodies of the linkage: they couple places that the elimination of the tree treats one by one.
+"""Contacts between two bodies of the linkage, and loops: they couple what the elimination of the tree keeps apart.
 
-With the rest eliminated, P, and the rows B of these contacts (Woodbury):
+With the rest eliminated, P, and the rows B of these contacts and loops (Woodbury):
 
     η = f - G u,   u = u₀ + W η,   W = B P⁻¹ Bᵀ        (1 + G W) η = f - G u₀                                         (28)
 
-W is found for eight impulses side by side, over the paths from the bodies of these contacts to the world alone. Only
+W is found for eight impulses side by side, over the paths from the bodies of these rows to the world alone. Only
 contacts that act (G ≠ 0) are unknowns.
 """
 
+from linkwork.contact.solver.newton import solve_dense
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.touching.arrays import factor_of, sweeps_of, system_of, touch_of
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LANES, PATH
-from linkwork.simulation.touching.sweeps.points import is_acting, push_of_row, speed_of_row
+from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, system_of, touch_of
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LANES, LOOP_ROWS, PATH
+from linkwork.simulation.touching.sweeps.points import is_acting, row_between
 from linkwork.spatial.memory import load3, load6
 from linkwork.spatial.simd import lane, splat, vload, vstore
+from linkwork.spatial.vectors import dot6
 
 WIDE = 6 * LANES  # numbers of eight wrenches or twists of a body
 
 
 @routine
 def find_paths_between(table):
-    """Lists the bodies on the paths from contacts between two bodies to the world, parents first."""
+    """Lists the bodies on the paths from contacts between two bodies, and from loops, to the world, parents first."""
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
     w = sweeps_of(table)
-    for k in range(w.counts[BETWEEN]):
+    for k in range(w.counts[BETWEEN] + w.counts[LOOP_ROWS]):
         for side in range(2):
-            i = t.carrier[w.between[k], side]
+            c = k - w.counts[BETWEEN]
+            i = w.loop_body[c, side] if c >= 0 else t.carrier[w.between[k], side]
             while i >= 0 and x.mark[i] == 0:
                 x.mark[i] = 1
                 i = s.tree[i, PARENT]
@@ -44,47 +47,61 @@ def find_paths_between(table):
 
 
 @routine
-def responses_between(table, which, count):
-    """W of the contacts which[:count], into the solver's G: velocity of each row per impulse on each."""
-    t = touch_of(table)
+def list_between(table, loops, acting_only):
+    """Lists in `acting` the rows of contacts between two bodies, or of those that act, and of loops; how many there are."""
     w = sweeps_of(table)
-    G = system_of(table).G
-    columns = 3 * count
-    for first in range(0, columns, LANES):
-        last = min(first + LANES, columns)
-        push_wide(table, which, first, last)
-        climb_wide(table)
-        come_down_wide(table)
-        for k in range(count):
+    n = 0
+    for k in range(w.counts[BETWEEN]):
+        c = w.between[k]
+        if not acting_only or is_acting(w, c):
             for e in range(3):
-                u = splat(0.0)
-                for side in range(2):
-                    i = t.carrier[which[k], side]
-                    f = push_of_row(w, which[k], e, side)
-                    one = splat(0.0)
-                    for a in range(6):
-                        one = one + f[a] * vload(w.wide_twist, WIDE * i + LANES * a)
-                    u = u + one if side == 0 else u - one
-                for column in range(first, last):
-                    G[3 * k + e, column] = lane(u, column - first)
+                w.acting[n + e] = 3 * c + e
+            n += 3
+    for r in range(loops, loops + w.counts[LOOP_ROWS]):
+        w.acting[n] = r
+        n += 1
+    return n
 
 
 @routine
-def push_wide(table, which, first, last):
-    """Unit impulses on columns first to last of the contacts `which`, each in a lane of its own."""
+def responses_between(table, loops, rows):
+    """W of the rows acting[:rows], into the solver's G: velocity of each row per impulse on each."""
+    t = touch_of(table)
+    w = sweeps_of(table)
+    problem = problem_of(table)
+    G = system_of(table).G
+    for first in range(0, rows, LANES):
+        last = min(first + LANES, rows)
+        push_wide(table, loops, first, last)
+        climb_wide(table)
+        come_down_wide(table)
+        for k in range(rows):
+            u = splat(0.0)
+            for side in range(2):
+                i, f = row_between(t, w, problem, loops, w.acting[k], side)
+                if i >= 0:
+                    for a in range(6):
+                        u = u + f[a] * vload(w.wide_twist, WIDE * i + LANES * a)
+            for column in range(first, last):
+                G[k, column] = lane(u, column - first)
+
+
+@routine
+def push_wide(table, loops, first, last):
+    """Unit impulses on the rows acting[first:last], each in a lane of its own."""
     t = touch_of(table)
     x = constraints_of(table)
     w = sweeps_of(table)
+    problem = problem_of(table)
     for e in range(w.counts[PATH]):
         for a in range(6):
             vstore(w.wide_wrench, WIDE * x.members[e] + LANES * a, splat(0.0))
     for column in range(first, last):
-        c = which[column // 3]
         for side in range(2):
-            f = push_of_row(w, c, column % 3, side)
-            for a in range(6):
-                at = WIDE * t.carrier[c, side] + LANES * a + column - first
-                w.wide_wrench[at] += f[a] if side == 1 else -f[a]
+            i, f = row_between(t, w, problem, loops, w.acting[column], side)
+            if i >= 0:
+                for a in range(6):
+                    w.wide_wrench[WIDE * i + LANES * a + column - first] -= f[a]
 
 
 @inlined
@@ -183,75 +200,58 @@ def come_down_wide(table):
 
 
 @routine
-def solve_between(table):
-    """(28): `eta_new` of contacts between two bodies, from the twists that the others alone make."""
+def solve_between(table, count, limits):
+    """(28): `eta_new` of contacts between two bodies and of loops, from the twists that the others alone make."""
     t = touch_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
+    problem = problem_of(table)
     system = system_of(table)
-    G, A = system.G, system.matrix
-    count = 0
+    A, loops = system.matrix, 3 * count + limits
     for k in range(w.counts[BETWEEN]):
-        c = w.between[k]
         for e in range(3):
-            w.eta_new[3 * c + e] = 0.0
-        if is_acting(w, c):
-            w.acting[count] = c
-            count += 1
-    if count == 0:
+            w.eta_new[3 * w.between[k] + e] = 0.0
+    n = list_between(table, loops, True)
+    if n == 0:
         return
-    responses_between(table, w.acting, count)
-    n = 3 * count
-    for k in range(count):
-        c = w.acting[k]
-        u0, u1, u2 = (
-            speed_of_row(t, w, c, 0, F.twist),
-            speed_of_row(t, w, c, 1, F.twist),
-            speed_of_row(t, w, c, 2, F.twist),
-        )
-        for e in range(3):
-            r = 3 * k + e
-            g0, g1, g2 = w.stiff[c, 3 * e], w.stiff[c, 3 * e + 1], w.stiff[c, 3 * e + 2]
-            for q in range(n):
-                A[r, q] = g0 * G[3 * k, q] + g1 * G[3 * k + 1, q] + g2 * G[3 * k + 2, q]
-            A[r, r] += 1.0
-            largest = 0.0  # stiffness may differ by many orders between contacts: rows are made of one size
-            for q in range(n):
-                largest = max(largest, abs(A[r, q]))
-            for q in range(n):
-                A[r, q] /= largest
-            system.x[r] = (w.right[3 * c + e] - (g0 * u0 + g1 * u1 + g2 * u2)) / largest
-    if not eliminate(A, system.x, n):
+    responses_between(table, loops, n)
+    for k in range(n):
+        u = 0.0
+        for side in range(2):
+            i, f = row_between(t, w, problem, loops, w.acting[k], side)
+            if i >= 0:
+                u += dot6(f, load6(F.twist, i, 0))
+        system.last_g[k] = u
+    k = 0
+    while k < n:
+        r = w.acting[k]
+        if r < loops:
+            c = r // 3
+            for e in range(3):
+                row = (w.stiff[c, 3 * e], w.stiff[c, 3 * e + 1], w.stiff[c, 3 * e + 2])
+                write_row(system, n, k, k + e, row, w.right[r + e])
+            k += 3
+        else:
+            write_row(system, n, k, k, (w.stiff[r - 2 * count, 0], 0.0, 0.0), w.right[r])
+            k += 1
+    if not solve_dense(A, system.x, n, system.pivot):
         w.counts[IS_SINGULAR] = 1
-    for k in range(count):
-        for e in range(3):
-            w.eta_new[3 * w.acting[k] + e] = system.x[3 * k + e]
+    for k in range(n):
+        w.eta_new[w.acting[k]] = system.x[k]
 
 
-@routine
-def eliminate(A, x, n):
-    """Solves A x = x in place by elimination with row exchanges; False at a pivot that is zero or not a number."""
-    good = True
+@inlined
+def write_row(system, n, first, k, stiff, right):
+    """Row k of 1 + G W and its right side; G has `stiff` from column `first` on.
+
+    Stiffness may differ by many orders between contacts: rows are made of one size.
+    """
+    G, A, u = system.G, system.matrix, system.last_g
+    b, c = min(first + 1, n - 1), min(first + 2, n - 1)  # of a loop, whose other two are zero
+    largest = 0.0
     for q in range(n):
-        best = q
-        for i in range(q + 1, n):
-            if abs(A[i, q]) > abs(A[best, q]):
-                best = i
-        if best != q:
-            for k in range(q, n):
-                A[q, k], A[best, k] = A[best, k], A[q, k]
-            x[q], x[best] = x[best], x[q]
-        good = good and abs(A[q, q]) > 0.0
-        inverse = 1.0 / A[q, q]
-        for i in range(q + 1, n):
-            factor = A[i, q] * inverse
-            if factor != 0.0:
-                for k in range(q + 1, n):
-                    A[i, k] -= factor * A[q, k]
-                x[i] -= factor * x[q]
-    for i in range(n - 1, -1, -1):
-        value = x[i]
-        for k in range(i + 1, n):
-            value -= A[i, k] * x[k]
-        x[i] = value / A[i, i]
-    return good
+        A[k, q] = stiff[0] * G[first, q] + stiff[1] * G[b, q] + stiff[2] * G[c, q] + (1.0 if q == k else 0.0)
+        largest = max(largest, abs(A[k, q]))
+    for q in range(n):
+        A[k, q] /= largest
+    system.x[k] = (right - (stiff[0] * u[first] + stiff[1] * u[b] + stiff[2] * u[c])) / largest

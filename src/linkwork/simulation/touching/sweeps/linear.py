@@ -5,7 +5,7 @@ Each contact answers its velocity by impulses γ(u), to first order γ - G (u' -
     M x = Jᵀ η,   η = f - G J x,   f = γ + G (u - u_free)        (M + JᵀGJ) x = Jᵀ f                                (27)
 
 For contacts with the world JᵀGJ stands on single bodies, beside their inertia, so that one elimination of the tree solves
-it, whatever their number. Limits add to the resistance of their freedoms. Contacts between two bodies: `between`.
+it, whatever their number. Limits add to the resistance of their freedoms. Contacts between two bodies and loops: `between`.
 """
 
 from linkwork.contact.solver.problem import SIGN
@@ -14,11 +14,11 @@ from linkwork.dynamics.tree_factor import add_to_block, factor_leaf_to_root, loa
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, touch_of
 from linkwork.simulation.touching.sweeps.between import solve_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.points import is_acting, push_of_row
-from linkwork.spatial.memory import add_to6, load3, load9, store6
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.points import all_rows, is_acting, push_of_row
+from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
-from linkwork.spatial.vectors import ZERO6, join
+from linkwork.spatial.vectors import ZERO6, dot6, join, scale6
 
 
 @routine
@@ -32,13 +32,14 @@ def sweep(table, count, limits):
     load_tree(table, count, limits)
     if not factor_leaf_to_root(s.tree, F):
         w.counts[IS_SINGULAR] = 1
-    if w.counts[BETWEEN] > 0:
+    if w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
         push_with_the_world(table, count, limits)
         solve_tree(s.tree, F)
-        solve_between(table)
+        solve_between(table, count, limits)
     push_with_the_world(table, count, limits)
     for k in range(w.counts[BETWEEN]):
         push_contact(t, w, F, w.between[k], w.eta_new)
+    push_loops(problem_of(table), w, F, 3 * count + limits, w.eta_new)
     solve_tree(s.tree, F)
     read_velocities(table, count, limits)
     for c in range(count):
@@ -66,9 +67,10 @@ def answer_impulses(table, count, limits, impulse, out):
         push_contact(t, w, F, c, impulse)
     for k in range(limits):
         F.effort[t.bound[k, 1]] += problem.limit[k, SIGN] * impulse[3 * count + k]
+    push_loops(problem, w, F, 3 * count + limits, impulse)
     solve_tree(s.tree, F)
     read_velocities(table, count, limits)
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         out[r] = w.u_new[r]
 
 
@@ -166,6 +168,16 @@ def push_contact(t, w, F, c, impulse):
                 add_to6(F.wrench, i, 0, join(cross3(load3(w.arm, c, 3 * side), g), g))
 
 
+@inlined
+def push_loops(problem, w, F, first, impulse):
+    """The same of the rows of loops, which stand from row `first` on."""
+    for k in range(w.counts[LOOP_ROWS]):
+        for side in range(2):
+            i = w.loop_body[k, side]
+            if i >= 0:
+                add_to6(F.wrench, i, 0, scale6(-impulse[first + k], load6(problem.loop_row, k, 6 * side)))
+
+
 @routine
 def read_velocities(table, count, limits):
     """Velocities of all rows with the twists just found."""
@@ -186,3 +198,10 @@ def read_velocities(table, count, limits):
     for k in range(limits):
         r = 3 * count + k
         w.u_new[r] = w.free[r] + w.bias[r] + problem.limit[k, SIGN] * F.x[t.bound[k, 1]]
+    for k in range(w.counts[LOOP_ROWS]):
+        r = 3 * count + limits + k
+        w.u_new[r] = w.free[r] + w.bias[r]
+        for side in range(2):
+            i = w.loop_body[k, side]
+            if i >= 0:
+                w.u_new[r] += dot6(load6(problem.loop_row, k, 6 * side), load6(F.twist, i, 0))

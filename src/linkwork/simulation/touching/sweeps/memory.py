@@ -6,22 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.core.bundles import Float1, Float2, Int1
+from linkwork.core.bundles import Float1, Float2, Int1, Int2
 from linkwork.dynamics.tree_factor import BLOCK
 
 LANES = 8  # right sides that are solved for side by side
 
 
 class Sweeps(NamedTuple):
-    """c contacts, l limits, R = 3 c + l rows, n bodies, nv freedoms. Rows of a contact: normal, two tangents."""
+    """c contacts, l limits, k rows of loops, R = 3 c + l + k rows, n bodies, nv freedoms. Rows of a contact: normal, two
+    tangents."""
 
     axes: Float2  # (c, 9)   normal and tangents, world axes
     arm: Float2  # (c, 6)   from the origins of bodies a and b to the point [m]
     friction: Float1  # (c,)
     ways: Int1  # (c,)     tangents along which anything moves: 0, 1 (the first) or 2; -1 where not even the normal does
-    soft: Float1  # (c + l,) normal response of each contact and limit, of which softness is a part [1/kg]
+    soft: Float1  # (c + l + k,) normal response of each contact, limit and loop row, of which softness is a part [1/kg]
     soft_along: Float1  # (c,)     the same of its tangents
-    response: Float1  # (c + l,) sum of its responses: what a residual is scaled by [1/kg]
+    response: Float1  # (c + l + k,) sum of its responses: what a residual is scaled by [1/kg]
     shift: Float1  # (c,)     De Saxcé's term μ |u_t| of the outer iteration [m/s]
     free: Float1  # (R,)     velocities without contact
     bias: Float1  # (R,)     what the law adds to them
@@ -33,30 +34,31 @@ class Sweeps(NamedTuple):
     gamma: Float1  # (R,)     impulses that the law gives for u
     right: Float1  # (R,)     of a sweep: impulses that would act were the linkage to stay at `free`
     kept: Float2  # (6, R)   impulses and velocities that are put aside, three times
-    stiff: Float2  # (c + l, 9) derivative of gamma by -u
+    stiff: Float2  # (c + l + k, 9) derivative of gamma by -u
     rigid: Float2  # (n, 36)  inertias of bodies, world axes
     armature: Float1  # (nv,)
     between: Int1  # (c,)     contacts between two bodies
-    acting: Int1  # (c,)     those of them that act
+    acting: Int1  # (R,)     rows of those that act, and of loops: unknowns beside the tree
+    loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
     wide_wrench: Float1  # (48 n,) eight right sides side by side
     wide_effort: Float1  # (8 nv,)
     wide_twist: Float1  # (48 n,)
     counts: Int1  # (8,)
 
 
-SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR = range(4)
+SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS = range(5)
 
 
-def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int) -> Sweeps:
-    rows = 3 * contacts + limits
+def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: int) -> Sweeps:
+    rows, each = 3 * contacts + limits + loops, contacts + limits + loops
     return Sweeps(
         axes=np.zeros((contacts, 9)),
         arm=np.zeros((contacts, 6)),
         friction=np.zeros(contacts),
         ways=np.zeros(contacts, dtype=np.int64),
-        soft=np.zeros(contacts + limits),
+        soft=np.zeros(each),
         soft_along=np.zeros(contacts),
-        response=np.zeros(contacts + limits),
+        response=np.zeros(each),
         shift=np.zeros(contacts),
         free=np.zeros(rows),
         bias=np.zeros(rows),
@@ -68,11 +70,12 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int) -> Sweep
         gamma=np.zeros(rows),
         right=np.zeros(rows),
         kept=np.zeros((6, rows)),
-        stiff=np.zeros((contacts + limits, 9)),
+        stiff=np.zeros((each, 9)),
         rigid=np.zeros((bodies, BLOCK)),
         armature=np.zeros(freedoms),
         between=np.zeros(contacts, dtype=np.int64),
-        acting=np.zeros(contacts, dtype=np.int64),
+        acting=np.zeros(rows, dtype=np.int64),
+        loop_body=np.zeros((loops, 2), dtype=np.int64),
         wide_wrench=np.zeros(6 * LANES * bodies),
         wide_effort=np.zeros(LANES * freedoms),
         wide_twist=np.zeros(6 * LANES * bodies),

@@ -22,7 +22,8 @@ from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_c
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.linear import sweep
-from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
 
 MOST_OUTER = 4
@@ -32,11 +33,15 @@ FLAT = 0.1  # of the slope at the start of a line search: what is small enough a
 INNER = 1e-2  # of the largest impulse: how well (29) is solved
 SOFT = 1e-2  # softness in (29), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
-FINISHING = 12  # steps on the law itself
+EASED = 3.0  # times the softness, after a step on the law itself that gained nothing
+LOOP_SOFT = 1e-6  # softness of loops, of their own response
+FINISHING = 12  # steps on the law itself, of one kind
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
 LOST = 10.0  # residual at which they are given up
-SUFFICES = 1e-5  # residual that counts as converged: velocities are right to 2e-7 m/s where gravity acts for 2 ms
+HARD_SOFTEST, HARD_HARDEST = 1e-4, 1e-7  # softness of steps with little of it
+SUFFICES = 1e-5  # residual that counts as converged, see `breach`
+BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 CONVEX, COULOMB = 0, 1
 BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
@@ -59,7 +64,7 @@ def solve_laws(table, count, limits, tolerance, most, has_friction):
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if has_friction and w.ways[c] > 0 else 0.0
-        copy_rows(w.center, w.eta, count, limits)
+        copy_rows(w.center, w.eta, all_rows(w, count, limits))
         descend(table, count, limits, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
         if residual < best:
@@ -75,20 +80,20 @@ def solve_laws(table, count, limits, tolerance, most, has_friction):
 
 
 @inlined
-def copy_rows(to, source, count, limits):
-    for r in range(3 * count + limits):
+def copy_rows(to, source, rows):
+    for r in range(rows):
         to[r] = source[r]
 
 
 @inlined
 def put_aside(w, count, limits, place):
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         w.kept[2 * place, r], w.kept[2 * place + 1, r] = w.eta[r], w.u[r]
 
 
 @inlined
 def take_back(w, count, limits, place):
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         w.eta[r], w.u[r] = w.kept[2 * place, r], w.kept[2 * place + 1, r]
 
 
@@ -96,28 +101,47 @@ def take_back(w, count, limits, place):
 def finish(table, count, limits, tolerance, residual, best):
     """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
 
+    At first each from where the last one ended. Then with little softness: contacts that are jammed answer others by far
+    less than themselves, and a soft one comes near its impulse slowly. At last a step that gains nothing is taken back, and
+    the next one is made shorter by more softness (Levenberg, Marquardt).
     best: the least residual so far; what is better is put aside.
     """
     w = sweeps_of(table)
-    found, waited = residual, 0
+    found = try_steps(table, count, limits, tolerance, residual, (SOFTEST, HARDEST), False)
+    if not found <= max(tolerance, SUFFICES):
+        found = try_steps(table, count, limits, tolerance, found, (HARD_SOFTEST, HARD_HARDEST), False)
+    if not found <= max(tolerance, SUFFICES):
+        found = try_steps(table, count, limits, tolerance, found, (SOFTEST, HARDEST), True)
+    if found < best:
+        put_aside(w, count, limits, BEST)
+    return found
+
+
+@routine
+def try_steps(table, count, limits, tolerance, residual, between, is_taken_back):
+    """One such row of steps, with softness between two bounds, of the root of the residual; (eta, u) become the best."""
+    w = sweeps_of(table)
+    rows = all_rows(w, count, limits)
+    found, waited, softer = residual, 0, 1.0
     put_aside(w, count, limits, FOUND)
     for _ in range(FINISHING):
-        copy_rows(w.center, w.eta, count, limits)
-        evaluate(table, count, limits, COULOMB, min(max(math.sqrt(residual), HARDEST), SOFTEST))
+        copy_rows(w.center, w.eta, rows)
+        evaluate(table, count, limits, COULOMB, softer * min(max(math.sqrt(residual), between[1]), between[0]))
         step_right_side(w, count, limits)
         sweep(table, count, limits)
-        copy_rows(w.u, w.u_new, count, limits)
-        copy_rows(w.eta, w.eta_new, count, limits)
-        residual = breach(table, count, limits, w.eta, w.u)
-        waited = 0 if residual < GAIN * found else waited + 1
-        if residual < found:
-            found = residual
+        new = breach(table, count, limits, w.eta_new, w.u_new)
+        waited = 0 if new < GAIN * found else waited + 1
+        softer = softer * EASED if waited > 0 and is_taken_back else max(softer / EASED, 1.0)
+        if new < found or not is_taken_back:
+            residual = new
+            copy_rows(w.u, w.u_new, rows)
+            copy_rows(w.eta, w.eta_new, rows)
+        if new < found:
+            found = new
             put_aside(w, count, limits, FOUND)
         if found <= tolerance or waited >= PATIENCE or not residual < LOST:
             break
     take_back(w, count, limits, FOUND)
-    if found < best:
-        put_aside(w, count, limits, BEST)
     return found
 
 
@@ -132,7 +156,7 @@ def descend(table, count, limits, tolerance):
         step_right_side(w, count, limits)
         sweep(table, count, limits)
         share = search_line(table, count, limits)
-        for r in range(3 * count + limits):
+        for r in range(all_rows(w, count, limits)):
             w.u[r] += share * (w.u_new[r] - w.u[r])
             w.eta[r] += share * (w.eta_new[r] - w.eta[r])
         evaluate(table, count, limits, CONVEX, SOFT)
@@ -142,7 +166,7 @@ def descend(table, count, limits, tolerance):
 def apart(w, count, limits):
     """The largest difference of the impulses that act and those that the law gives, of the largest."""
     wrong, largest = 0.0, 0.0
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         wrong, largest = max(wrong, abs(w.eta[r] - w.gamma[r])), max(largest, abs(w.gamma[r]))
     return wrong / largest if largest > 0.0 else wrong
 
@@ -179,6 +203,10 @@ def evaluate(table, count, limits, law, softness):
         y = w.center[r] - x * w.u[r]
         w.gamma[r] = max(y, 0.0)
         w.stiff[count + k, 0] = x if y > 0.0 else 0.0
+    for k in range(w.counts[LOOP_ROWS]):
+        r, e = 3 * count + limits + k, count + limits + k
+        w.stiff[e, 0] = 1.0 / (LOOP_SOFT * w.soft[e])
+        w.gamma[r] = w.center[r] - w.stiff[e, 0] * w.u[r]
 
 
 @inlined
@@ -222,9 +250,8 @@ def step_right_side(w, count, limits):
             w.right[r + e] = (
                 w.gamma[r + e] + w.stiff[c, 3 * e] * x + w.stiff[c, 3 * e + 1] * y + w.stiff[c, 3 * e + 2] * z
             )
-    for k in range(limits):
-        r = 3 * count + k
-        w.right[r] = w.gamma[r] + w.stiff[count + k, 0] * (w.u[r] - w.free[r] - w.bias[r])
+    for r in range(3 * count, all_rows(w, count, limits)):
+        w.right[r] = w.gamma[r] + w.stiff[r - 2 * count, 0] * (w.u[r] - w.free[r] - w.bias[r])
 
 
 @routine
@@ -275,36 +302,63 @@ def slope_along(table, count, limits, share):
         x = w.u_new[r] - w.u[r]
         y = w.center[r] - (w.u[r] + share * x) / (SOFT * w.soft[r - 2 * count])
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - max(y, 0.0))
+    for r in range(3 * count + limits, all_rows(w, count, limits)):
+        x = w.u_new[r] - w.u[r]
+        y = w.center[r] - (w.u[r] + share * x) / (LOOP_SOFT * w.soft[r - 2 * count])
+        slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - y)
     return slope
 
 
 @routine
 def breach(table, count, limits, impulse, u):
-    """How far impulses are from Coulomb's law with the velocities u, (24), relative to the largest.
+    """How far impulses are from Coulomb's law with the velocities u: the largest of all contacts, limits and loops, each
 
-    The largest counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
+        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
+
+    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
     """
     w = sweeps_of(table)
-    wrong, largest, given = 0.0, 0.0, 0.0
+    largest, given, met = 0.0, 0.0, 0.0
     for c in range(count):
-        r, mu, ways = 3 * c, w.friction[c], w.ways[c]
-        if ways < 0:
-            continue
-        rho = 1.0 / w.response[c]
-        x, y, z = impulse[r], impulse[r + 1], impulse[r + 2]
-        a, b = u[r + 1] if ways > 0 else 0.0, u[r + 2] if ways > 1 else 0.0
-        slip = math.sqrt(a * a + b * b)
-        p, q, s = nearest_in_cone(mu, x - rho * (u[r] + mu * slip), y - rho * a, z - rho * b)
-        off = math.sqrt((p - x) ** 2 + (q - y) ** 2 + (s - z) ** 2)
-        wrong = max(wrong, off) if off >= 0.0 else math.inf
-        largest = max(largest, abs(x))
-        given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])), rho * abs(w.free[r + 1]), rho * abs(w.free[r + 2]))
-    for k in range(limits):
-        r = 3 * count + k
-        rho = 1.0 / w.response[count + k]
-        off = abs(max(impulse[r] - rho * u[r], 0.0) - impulse[r])
-        wrong = max(wrong, off) if off >= 0.0 else math.inf
+        r = 3 * c
+        if w.ways[c] >= 0:
+            rho, a, b = 1.0 / w.response[c], abs(w.free[r + 1]), abs(w.free[r + 2])
+            largest = max(largest, abs(impulse[r]))
+            given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])), rho * a, rho * b)
+            if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
+                met = max(met, math.sqrt(w.free[r] * w.free[r] + a * a + b * b))
+    for r in range(3 * count, 3 * count + limits):
         largest = max(largest, abs(impulse[r]))
-        given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])))
+        given = max(given, (abs(w.free[r]) + abs(w.bias[r])) / w.response[r - 2 * count])
+        if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
+            met = max(met, abs(w.free[r]))
     largest = min(largest, LARGEST * given)
-    return wrong / largest if largest > 0.0 else wrong
+    wrong = 0.0
+    for c in range(count):
+        if w.ways[c] >= 0:
+            off = off_by_contact(w, c, impulse, u)
+            wrong = worse(wrong, off, off * w.response[c], largest, met)
+    for r in range(3 * count, all_rows(w, count, limits)):
+        rho = 1.0 / w.response[r - 2 * count]
+        off = abs(rho * u[r]) if r >= 3 * count + limits else abs(max(impulse[r] - rho * u[r], 0.0) - impulse[r])
+        wrong = worse(wrong, off, off / rho, largest, met)
+    return wrong
+
+
+@inlined
+def off_by_contact(w, c, impulse, u):
+    r, mu, ways, rho = 3 * c, w.friction[c], w.ways[c], 1.0 / w.response[c]
+    x, y, z = impulse[r], impulse[r + 1], impulse[r + 2]
+    a, b = u[r + 1] if ways > 0 else 0.0, u[r + 2] if ways > 1 else 0.0
+    slip = math.sqrt(a * a + b * b)
+    p, q, s = nearest_in_cone(mu, x - rho * (u[r] + mu * slip), y - rho * a, z - rho * b)
+    return math.sqrt((p - x) ** 2 + (q - y) ** 2 + (s - z) ** 2)
+
+
+@inlined
+def worse(wrong, impulse, speed, largest, met):
+    """The larger of what was wrong before and what this impulse or speed is wrong by, as a part; infinite for NaN."""
+    part = impulse / largest if largest > 0.0 else impulse
+    if met > 0.0:
+        part = min(part, BY_SPEED * speed / met)
+    return max(wrong, part) if part >= 0.0 else math.inf

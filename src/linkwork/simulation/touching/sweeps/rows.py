@@ -10,6 +10,7 @@ from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
@@ -22,8 +23,8 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.sweeps.between import find_paths_between, responses_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.between import find_paths_between, list_between, responses_between
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.points import push_of_row, speed_of_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric, scale3, sub3
@@ -39,6 +40,7 @@ def begin_sweeps(table, h, count, limits):
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
     place_joints(table)
     place_contacts(table, count)
+    place_loops(table)
     eliminate_alone(table)
     measure_responses(table, count, limits)  # turns tangents, so that velocities come after it
     measure_velocities(table, h, count, limits)
@@ -106,6 +108,17 @@ def place_contacts(table, count):
 
 
 @routine
+def place_loops(table):
+    """Which bodies each row of loops is between."""
+    x = constraints_of(table)
+    w = sweeps_of(table)
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            w.loop_body[r, 0], w.loop_body[r, 1] = x.ends[k, 0], x.ends[k, 1]
+    w.counts[LOOP_ROWS] = x.row.shape[0]
+
+
+@routine
 def measure_velocities(table, h, count, limits):
     """Velocities of rows without contact, and biases, by (8)."""
     s = moving_of(table)
@@ -138,6 +151,9 @@ def measure_velocities(table, h, count, limits):
             h,
             slow,
         )
+    for k in range(w.counts[LOOP_ROWS]):  # they keep the velocities that they have without contact
+        row = 3 * count + limits + k
+        w.free[row], w.bias[row] = problem.loop_rate[k], -problem.loop_rate[k]
 
 
 @inlined
@@ -169,9 +185,10 @@ def measure_responses(table, count, limits):
     F = factor_of(table)
     w = sweeps_of(table)
     own_responses_root_to_leaf(s.tree, F)
-    if w.counts[BETWEEN] > 0:
+    if w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
+        loops = 3 * count + limits
         find_paths_between(table)
-        responses_between(table, w.between, w.counts[BETWEEN])
+        responses_between(table, loops, list_between(table, loops, False))
     pair = 0
     for c in range(count):
         K, alone = ZERO6, 0.0
@@ -187,6 +204,10 @@ def measure_responses(table, count, limits):
     for k in range(limits):
         w.response[count + k] = F.Dinv[t.bound[k, 1]]
         w.soft[count + k] = w.response[count + k]
+    for k in range(w.counts[LOOP_ROWS]):
+        r = 3 * pair + k
+        w.response[count + limits + k] = max(system_of(table).G[r, r], 1e-300)
+        w.soft[count + limits + k] = w.response[count + limits + k]
 
 
 @inlined

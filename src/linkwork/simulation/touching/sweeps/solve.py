@@ -31,8 +31,9 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
+from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
@@ -95,9 +96,11 @@ def start_warm(table, count, limits):
     for k in range(limits):
         w.eta[3 * count + k] = problem.limit_impulse[k]
         any_impulse = any_impulse or problem.limit_impulse[k] > 0.0
+    for k in range(w.counts[LOOP_ROWS]):
+        w.eta[3 * count + limits + k] = problem.loop_impulse[k] if any_impulse else 0.0
     if any_impulse:
         answer_impulses(table, count, limits, w.eta, w.u)
-        for r in range(3 * count + limits):
+        for r in range(all_rows(w, count, limits)):
             w.center[r] = w.eta[r]
     else:
         start_cold(w, count, limits)
@@ -105,7 +108,7 @@ def start_warm(table, count, limits):
 
 @inlined
 def start_cold(w, count, limits):
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         w.eta[r], w.center[r] = 0.0, 0.0
         w.u[r] = w.free[r] + w.bias[r]
 
@@ -129,7 +132,7 @@ def drop_restitution(w, count, limits):
 def energy_change(w, count, limits):
     """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (13)"""
     total = 0.0
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         total += 0.5 * w.eta[r] * (w.free[r] + w.u[r] - w.bias[r])
     return total
 
@@ -138,7 +141,7 @@ def energy_change(w, count, limits):
 def blend(table, count, limits, tolerance, most):
     """Moves impulses that make energy towards those without restitution, as far as needed; returns their residual."""
     w = sweeps_of(table)
-    rows = 3 * count + limits
+    rows = all_rows(w, count, limits)
     keep = system_of(table).y
     keep_u = system_of(table).u
     for r in range(rows):
@@ -181,11 +184,11 @@ def put_into_cones(table, count, limits):
 def shorten(w, count, limits):
     """Scales impulses down until they make no energy; cones keep what is scaled. Returns the change of energy."""
     first, second = 0.0, 0.0
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         first += w.eta[r] * w.free[r]
         second += 0.5 * w.eta[r] * (w.u[r] - w.bias[r] - w.free[r])
     share = min(max(-first / second, 0.0), 1.0) if second > 0.0 else 0.0
-    for r in range(3 * count + limits):
+    for r in range(all_rows(w, count, limits)):
         start = w.free[r] + w.bias[r]
         w.eta[r] *= share
         w.u[r] = start + share * (w.u[r] - start)
@@ -221,6 +224,8 @@ def store_results(table, count, limits):
         store3(contacts.impulse, c, 0, impulse_of(w, c))
     for k in range(limits):
         problem.limit_impulse[k] = w.eta[3 * count + k]
+    for k in range(w.counts[LOOP_ROWS]):
+        problem.loop_impulse[k] = w.eta[3 * count + limits + k]
 
 
 @inlined
@@ -248,6 +253,12 @@ def gather(table, count, limits, impulse, out):
                     out[6 * slot + 3 + e] += g[e]
     for k in range(limits):
         out[problem.limit_at[k]] += problem.limit[k, SIGN] * impulse[3 * count + k]
+    for k in range(w.counts[LOOP_ROWS]):
+        for side in range(2):
+            slot = problem.loop_slot[k, side]
+            if slot >= 0:
+                for e in range(6):
+                    out[6 * slot + e] += problem.loop_row[k, 6 * side + e] * impulse[3 * count + limits + k]
 
 
 @routine
@@ -281,6 +292,8 @@ def push_apart(table, h, count, limits):
         gap = problem.limit[k, LIMIT_GAP]
         w.free[3 * count + k] = 0.0
         w.bias[3 * count + k] = part * gap / h if gap < 0.0 else gap / h
+    for r in range(3 * count + limits, all_rows(w, count, limits)):  # loops stand still
+        w.free[r], w.bias[r] = 0.0, 0.0
     start_cold(w, count, limits)
     solve_laws(table, count, limits, PUSH_TOLERANCE, int(t.settings[MAX_SWEEPS]), False)
     for r in range(3 * count + limits):

@@ -1,0 +1,165 @@
+"""Derivatives of the dynamics of closed chains: the implicit function theorem on the equations of motion with loops.
+
+    ID(q, v, q̈) = τ + Jᵀλ,   J q̈ + J̇ v = 0;        M μ + Jᵀν = w,   J μ = 0
+
+Gradients of w · q̈ are those of -(μ · (ID - Jᵀλ) + ν · (J q̈ + J̇ v)), and μ itself for the efforts. With y = T λ and y' = T ν
+in the frame B of a loop, X from its frame A to B, and w_A, V, a twists and accelerations of the frames,
+
+    -μ · Jᵀλ = -y · (w_B - X w_A),        ν · (J q̈ + J̇ v) = y' · (a_B - X a_A + V_B x X V_A)
+
+A relative motion ξ of the frames changes X u by (X u) x ξ. T, the directions that a loop's joint blocks, is constant in B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.derivatives import forward, inverse
+from linkwork.derivatives.front import RULES, Rule
+from linkwork.derivatives.gradients import Gradients
+from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
+from linkwork.derivatives.kinematics import Moving, cross_force
+from linkwork.derivatives.seeds import accelerations_of, seeded
+from linkwork.dynamics.front import body_jacobian, solve_dca
+from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches
+from linkwork.errors import StateError
+from linkwork.loops.closing import loop_solver
+from linkwork.loops.constrained import LoopSolution, constrained_dynamics
+from linkwork.loops.frames import L_P, L_R
+from linkwork.loops.minimal_norm import factor
+from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.spatial.matrices import motion_matrix
+
+FloatArray = NDArray[np.float64]
+
+SEED, TURNED = 20_260_101, 1e-9  # of a second place of the joints; what the blocked directions may turn by
+
+
+class ClosedPull:
+    """Gradients of w · q̈ for any w (nv,), of a closed chain at the state where it was made."""
+
+    def __init__(self, model: Model, state: State, effort: Any, solution: LoopSolution, asked: frozenset[str]):
+        self.model, self.asked, self.plan = model, asked, loop_plan(model)
+        tree = model.without_loops
+        self.system = LoopSystem(self.plan, state.q, state.v)
+        _refuse_turning(self.plan, self.system)
+        self.at = Moving(tree, state)
+        _, self.solve = forward.vjp(tree, state, effort, solution.wrenches, wrt=("effort", "wrenches"))
+        _, self.pull = inverse.vjp(tree, state, solution.acceleration, solution.wrenches)
+        self.a = accelerations_of(self.pull)
+        solver = loop_solver(model)
+        solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
+        self.factors = factor(self.system.matrix(solver), self.system.free_answers())
+        self.reactions = solution.reactions  # T λ of each loop, in B
+
+    def __call__(self, weights: ArrayLike) -> Gradients:
+        w = as_weights(weights, (self.model.nv,), self.model)
+        nu = self.factors.solve(self.system.C @ self._stacked(self.solve(w).wrenches))
+        _, pushed = self.at.back(None, self.system.wrenches(nu))
+        mu: Any = self.solve(w - pushed).effort
+        found: Any = self.pull(mu)
+        virtual = self.virtual_twists(mu)
+        A, B, G, gravity = self._seeds(nu, virtual)
+        more: Any = seeded(self.pull, A, B)
+        turned, _ = self.at.back(G, None)
+        values = {
+            "q": -(found.q + more.q + turned),
+            "v": -(found.v + more.v),
+            "effort": mu,
+            "gravity": -(found.gravity + more.gravity + gravity),
+            **{name: -getattr(found, name) for name in ("wrenches", "inertias", "stiffness", "damping", "armature")},
+        }
+        for name in self.asked:
+            finite_gradients(values[name], "constrained dynamics")
+        return Gradients(**{name: values[name] for name in self.asked})
+
+    def virtual_twists(self, mu: FloatArray) -> FloatArray:
+        """Of the bodies, by the velocities μ, (n, 6)."""
+        _, twists = self.at.along({"v": mu})
+        return twists
+
+    def _stacked(self, rows: FloatArray | None) -> FloatArray:
+        """Rows of the bodies that loops join, one after the other; zero for the world."""
+        assert rows is not None
+        bodies = self.plan.bodies
+        return np.where(bodies[:, None] >= 0, rows[np.maximum(bodies, 0)], 0.0).ravel()
+
+    def _seeds(self, nu: FloatArray, virtual: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Weights of accelerations, twists and poses of the bodies, (n, 6) each, and of gravity by the world's (3,)."""
+        n, plan = self.model.n_bodies, self.plan
+        A, B, G, gravity = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(3)
+        still, fall = np.zeros(6), np.concatenate([np.zeros(3), -self.model.gravity])
+        for k, rows in enumerate(plan.rows):
+            a, b = plan.ends[k]
+            to_a, to_b = plan.to_frame[k]
+            row = self.system.loop[k]
+            X = motion_matrix(row[L_R : L_R + 9], row[L_P : L_P + 3])
+            y, other = self.reactions[k], self.system.bases[k] @ nu[rows]
+            V_A, V_B = (to @ (self.at.twists[i] if i >= 0 else still) for to, i in ((to_a, a), (to_b, b)))
+            a_A = X @ to_a @ (self.a[a] if a >= 0 else fall)
+            w_A = X @ to_a @ (virtual[a] if a >= 0 else still)
+            V_A = X @ V_A
+            turned = -_cross(w_A, y) + _cross(a_A, other) + _cross(V_A, _cross(V_B, other))
+            pairs = (
+                (b, to_b.T, other, _cross(V_A, other), turned),
+                (a, -to_a.T @ X.T, other, _cross(V_B, other), turned),
+            )
+            for i, back, by_a, by_v, by_pose in pairs:
+                if i >= 0:
+                    A[i] += back @ by_a
+                    B[i] += back @ by_v
+                    G[i] += back @ by_pose
+                else:
+                    gravity -= (back @ by_a)[3:]
+        return A, B, G, gravity
+
+
+def _cross(V: FloatArray, F: FloatArray) -> FloatArray:
+    return cross_force(V[None], F[None])[0]
+
+
+def _refuse_turning(plan: LoopPlan, system: LoopSystem) -> None:
+    """Loops whose blocked directions turn with their joint's coordinates have terms that are not here."""
+    joints = plan.joints
+    state = joints.random_state(np.random.default_rng(SEED))
+    for k, (loop, T) in enumerate(zip(plan.model.loops, system.bases, strict=True)):
+        rows = joints.v_slice(k)
+        S = body_jacobian(joints, state, k)[:, rows]
+        if np.abs(T.T @ S).max(initial=0.0) > TURNED:
+            raise StateError(
+                f"loop '{loop.name}' is closed by a {type(loop.joint).__name__} joint, whose axes turn against each other; "
+                "derivatives know loops closed by hinges, sliders, screws, ball joints, planar and fixed ones. Cut the "
+                "loop at another joint."
+            )
+
+
+def closed_vjp(
+    model: Model,
+    state: State,
+    effort: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    **options: Any,
+) -> tuple[LoopSolution, Callable[[Any], Gradients]]:
+    """The solution, and the way back: weights are those of its accelerations, (nv,)."""
+    if options.get("rate"):
+        raise StateError("derivatives of constrained_dynamics are those of the exact equations; leave rate= out.")
+    asked = as_names(wrt, forward.KNOWN, "constrained_dynamics")
+    found = constrained_dynamics(model, state, effort, wrenches, **options)
+    q, v = as_state(model, state)
+    as_wrenches(model, wrenches)
+    return found, ClosedPull(model, State(q.copy(), v.copy()), effort, found, asked)
+
+
+def closed_jvp(model: Model, state: State, *arguments: Any, **options: Any) -> Any:
+    raise StateError("constrained_dynamics has products from the left only: use lw.vjp.")
+
+
+RULES[constrained_dynamics] = Rule(closed_vjp, closed_jvp)

@@ -1,0 +1,1 @@
+"""Rods and cables: their section and material, natural shape, ends, and the linkage that stands for them."""

@@ -1,0 +1,180 @@
+"""Corrections of a variational step by the inertia at its start, and what they leave.
+
+K of the step (`discrete_newton`) is M / h and what bodies turn within the step. Where that is little, M at the start does
+as well: symmetric, and eliminated by the sweeps of `aba` in a quarter of the time of K. With R what joints resist,
+
+    (M + h R) δ = h (Jᵀ r + ρ)                                                                     (12)  docs/integrators.md
+
+Each correction shrinks what is missing by a ratio that grows as joints turn per step. What the last one leaves, ρ, goes on
+with the momenta of joints: no part of any momentum is lost, however far (5) is solved.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import (
+    BIAS,
+    D_D,
+    DINV,
+    EFFORT_D,
+    IA,
+    IB,
+    IC,
+    P_,
+    PA,
+    R_,
+    S_D,
+    U_,
+    U_D,
+    U_SMALL,
+    accelerations_root_to_leaf,
+    inertias_leaf_to_root,
+)
+from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.integrators.discrete_body import back, way_of
+from linkwork.simulation.integrators.discrete_newton import MISSING, P_D, ROW, S_0, TURN, pass_missing
+from linkwork.simulation.moving import IMPULSE, OK, moving_of
+from linkwork.spatial.inertia import rigid_as_articulated
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store6, store9
+from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6, twist_to_child
+
+END_MOMENTUM = ROW  # column of `change`: a body's momentum at the end of the step, once that is solved
+ETA = PA  # column of `work`: how far a body moves by a correction
+
+
+@routine
+def eliminate_inertia(table, h):
+    """(12) for what is missing at q, with poses at the start in `work`: δ into qdd.
+
+    Returns OK, or a body whose joint resists with nothing.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        store6(s.work, i, BIAS, ZERO6)
+        A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
+        store6(s.work, i, IA, A)
+        store9(s.work, i, IB, B)
+        store6(s.work, i, IC, C)
+        store6(s.work, i, PA, scale6(-h, load6(s.change, i, MISSING)))
+        j = s.tree[i, V]
+        for k in range(j, j + s.tree[i, DOF]):
+            s.resistance[k, ARMATURE] *= h
+            s.dof_work[k, EFFORT_D] = h * s.drive[k]
+        if s.tree[i, KIND] == HELICAL:
+            s.work[i, U_SMALL] = h * s.drive[j]
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    if bad >= 0:
+        return bad
+    accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
+    return OK
+
+
+@routine
+def correct_by_inertia(table, h):
+    """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            u = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.work[i, U_SMALL] = h * u
+            r = sub6(r, scale6(s.work[i, DINV] * u, load6(s.work, i, U_)))
+        else:
+            r = pass_by_joint(table, i, r, h)
+        if s.tree[i, PARENT] >= 0:
+            pass_missing(s, i, s.tree[i, PARENT], r)
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        eta = ZERO6
+        if parent >= 0:
+            eta = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), load6(s.work, parent, ETA))
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            x = s.work[i, DINV] * (s.work[i, U_SMALL] - dot6(load6(s.work, i, U_), eta))
+            s.qdd[j] = x
+            eta = add6(eta, scale6(x, helical_twist(s.body, i)))
+        else:
+            eta = move_joint(table, i, eta)
+        store6(s.work, i, ETA, eta)
+
+
+@routine
+def pass_by_joint(table, i, r, h):
+    """What joint i, of any number of freedoms, passes on of what is missing."""
+    s = moving_of(table)
+    j = s.tree[i, V]
+    nd = s.tree[i, DOF]
+    for d in range(nd):
+        s.dof_work[j + d, EFFORT_D] = dot6(load6(s.dof_work, j + d, S_D), r) + s.drive[j + d]
+    for d in range(nd):
+        x = 0.0
+        for e in range(nd):
+            x += s.dof_work[j + d, D_D + e] * s.dof_work[j + e, EFFORT_D]
+        r = sub6(r, scale6(x, load6(s.dof_work, j + d, U_D)))
+    for d in range(nd):
+        s.dof_work[j + d, EFFORT_D] *= h
+    return r
+
+
+@routine
+def move_joint(table, i, eta):
+    """δ of joint i, whose frame moves by eta; how far its body moves."""
+    s = moving_of(table)
+    j = s.tree[i, V]
+    nd = s.tree[i, DOF]
+    for d in range(nd):
+        s.dof_work[j + d, EFFORT_D] -= dot6(load6(s.dof_work, j + d, U_D), eta)
+    for d in range(nd):
+        x = 0.0
+        for e in range(nd):
+            x += s.dof_work[j + d, D_D + e] * s.dof_work[j + e, EFFORT_D]
+        s.qdd[j + d] = x
+        eta = add6(eta, scale6(x, load6(s.dof_work, j + d, S_D)))
+    return eta
+
+
+# --------------------------------------------------------------------------------------------------------- what is left
+
+
+@inlined
+def in_frame_at_end(turn, d, wrench):
+    """A wrench in a body's frame at the start of the step, in that at its end."""
+    f = linear(wrench)
+    n = sub3(angular(wrench), cross3(d, f))
+    other = back(turn)
+    return join(add3(n, way_of(other, n)), add3(f, way_of(other, f)))
+
+
+@routine
+def carry_what_is_left(table, h, by_inertia):
+    """What is left of the first of (5) goes on with the momenta at the end: of joints, or of a body that floats.
+
+    Needs MISSING of all bodies at q, and `drive` there. Returns about how far q is from the solution, by M.
+    """
+    s = moving_of(table)
+    far = 0.0
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.stages[IMPULSE, j] += rho
+            if by_inertia:
+                far = max(far, abs(rho) * s.work[i, DINV])
+        elif s.tree[i, KIND] == FREE and parent < 0:
+            rho6 = add6(r, (s.drive[j], s.drive[j + 1], s.drive[j + 2], s.drive[j + 3], s.drive[j + 4], s.drive[j + 5]))
+            turn = load4(s.change, i, TURN)
+            add_to6(s.change, i, END_MOMENTUM, in_frame_at_end(turn, load3(s.change, i, P_D), rho6))
+        else:
+            for d in range(s.tree[i, DOF]):
+                rho = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+                s.stages[IMPULSE, j + d] += rho
+                if by_inertia:
+                    far = max(far, abs(rho) * s.dof_work[j + d, D_D + d])
+        if parent >= 0:
+            pass_missing(s, i, parent, r)
+    return h * far if math.isfinite(far) else math.inf

@@ -1,0 +1,114 @@
+"""Critical loads: where a pivot of the second derivative changes sign as a load grows along its equilibria."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.checks import finite, function, positive, whole
+from linkwork.core.describe import table_of_attributes
+from linkwork.dynamics.inputs import as_state
+from linkwork.errors import StateError
+from linkwork.loops.closing import close_loops
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.loaded import Loaded
+from linkwork.statics.loads import gather
+from linkwork.statics.settle import settle
+from linkwork.statics.standing import Standing
+
+FloatArray = NDArray[np.float64]
+
+SEED, ITERATIONS = 20_240_608, 6
+
+
+class Buckled(NamedTuple):
+    """The first load at which an equilibrium loses its stability."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    load: float  # critical value of the parameter
+    width: float  # of the bracket it lies in
+    state: State  # equilibrium just below it
+    shape: FloatArray  # (nv,)  direction that becomes unstable, largest joint velocity 1
+    unstable_below: int  # directions that are unstable before
+    unstable_above: int  # and after
+    sweeps: int
+
+
+def buckling(
+    model: Model,
+    state: State,
+    load: Callable[[float], Loaded | Model | tuple[Model, Loaded]],
+    low: float,
+    high: float,
+    *,
+    steps: int = 10,
+    tolerance: float = 1e-9,
+) -> Buckled:
+    """Follows an equilibrium as a load grows, to the first value at which one more direction is unstable.
+
+    load(p): what acts at the value p of the parameter: `lw.Loads(model)` with loads set, or another model of the same shape
+    (its gravity, its springs, where it is held), or both.
+    low, high: range of p; the equilibrium at `low` is sought from `state`.
+    steps: loads that are looked at from low to high before the bracket is halved. tolerance: part of p.
+    Raises StateError where no pivot changes its sign in the range.
+    """
+    q, _ = as_state(model, state)
+    ask = function(load, "load")
+    a, b = finite(low, "low"), finite(high, "high")
+    part, parts = positive(tolerance, "tolerance"), whole(steps, 1, "steps")
+    if not a < b:
+        raise StateError(f"low is {a:g} and high {b:g}; the load grows from low to high.")
+    sweeps = 0
+
+    def unstable(p: float, start: State) -> tuple[int, State, Standing]:
+        nonlocal sweeps
+        given = ask(p)
+        at, loads = (
+            given if isinstance(given, tuple) else ((given, None) if isinstance(given, Model) else (model, given))
+        )
+        if at.loops:  # from where it is, not from where it would hang without loops
+            start = close_loops(at, start)
+        rest = settle(at, start, loads=loads, leave_saddles=False)
+        standing = Standing(at, gather(at, None, None, loads), rest.state.q)
+        count = standing.factor(0.0)
+        sweeps += rest.report.sweeps + standing.balance.sweeps
+        return count, rest.state, standing
+
+    first, at, kept = unstable(a, State(q, np.zeros(model.nv)))
+    previous, count = a, first
+    for p in np.linspace(a, b, parts + 1)[1:]:
+        count, there, standing = unstable(float(p), at)
+        if count > first:
+            break
+        previous, at, kept = float(p), there, standing
+    else:
+        raise StateError(f"no pivot changes its sign from {a:g} to {b:g}: {first} directions are unstable throughout.")
+    upper = float(p)
+    while upper - previous > part * max(abs(previous), abs(upper)):
+        middle = 0.5 * (previous + upper)
+        if not previous < middle < upper:
+            break
+        more, there, standing = unstable(middle, at)
+        if more > first:
+            upper, count = middle, more
+        else:
+            previous, at, kept = middle, there, standing
+    return Buckled(0.5 * (previous + upper), upper - previous, at, _soft_shape(kept), first, count, sweeps)
+
+
+def _soft_shape(standing: Standing) -> FloatArray:
+    """The direction of the eigenvalue nearest zero, by inverse iteration."""
+    x = np.random.default_rng(SEED).normal(size=standing.model.nv)
+    moved = np.zeros_like(x)
+    standing.factor(0.0)
+    for _ in range(ITERATIONS):
+        standing.mass_times(x, moved)
+        standing.solve(moved, x)
+        x /= np.abs(x).max()
+    return x

@@ -1,0 +1,111 @@
+"""A linkage at an equilibrium, and the pencil (∂²U, M) there: counts of eigenvalues and solves, with loops or without.
+
+The elimination of ∂²U − σM is an LDLᵀ: as many pivots are negative as eigenvalues lie below σ (Sylvester). With loops,
+negative pivots and positive eigenvalues of J (∂²U − σM)⁻¹Jᵀ together are as many as eigenvalues below σ on closed states
+and constraints together (Haynsworth).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import StateError
+from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.model.model import Model
+from linkwork.statics.balance import Balance
+from linkwork.statics.constrained import ClosedBalance, Saddle
+from linkwork.statics.workspace import Acting
+
+FloatArray = NDArray[np.float64]
+
+OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which on it counts as open
+UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
+ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
+
+
+class Standing:
+    """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
+
+    def __init__(self, model: Model, acting: Acting, q: FloatArray):
+        self.model = model
+        self.balance = Balance(model, acting, q)
+        self.closed: ClosedBalance | None = None
+        self._saddle: Saddle | None = None
+        if model.loops:
+            self.closed = ClosedBalance(self.balance, loop_plan(model))
+            gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
+            if gap > OPEN * self.balance.scales.length:
+                raise StateError(
+                    f"a loop is open by {gap:.2e} (rad or m); close loops first, with lw.settle or lw.close_loops."
+                )
+            self.find_forces()
+
+    def find_forces(self) -> None:
+        """Forces of the cut joints that leave the least unbalanced."""
+        closed, balance = self.closed, self.balance
+        assert closed is not None
+        closed.force[:] = 0.0
+        closed.write_forces()
+        balance.weigh()
+        balance.eliminate(1.0, 1e-2 * balance.scales.rate2)
+        saddle = closed.saddle()
+        x = np.zeros(self.model.nv)
+        balance.solve(balance.r, x)
+        closed.force = saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        closed.write_forces()
+        balance.weigh()
+
+    @property
+    def unbalanced(self) -> float:
+        """Largest unbalanced effort, as a part of the loads."""
+        return float(np.abs(self.balance.r).max(initial=0.0)) / max(self.balance.scales.effort, 1e-300)
+
+    @property
+    def scale(self) -> float:
+        """[1/s²] of loads and springs over the inertia of the whole."""
+        return max(self.balance.scales.rate2, 1e-300)
+
+    def refuse_unbalanced(self, what: str) -> None:
+        if not self.unbalanced <= UNBALANCED:
+            raise StateError(
+                f"{what} need an equilibrium; here unbalanced efforts are {self.unbalanced:.1e} of the loads. Call "
+                "lw.settle with the same loads first."
+            )
+
+    def factor(self, sigma: float) -> int:
+        """Factors ∂²U − σM; returns how many eigenvalues lie below σ [1/s²]."""
+        aside = 0.0
+        for trial in range(TRIALS):
+            pivots = self.balance.eliminate_exactly(-(sigma + aside))
+            if pivots.singular < 0:
+                break
+            aside = -ASIDE * 10.0**trial * max(abs(sigma), 1e-9 * self.scale)
+        else:
+            i = max(pivots.singular, 0)
+            raise StateError(
+                f"joint '{self.model.joint_names[i]}' has neither stiffness nor inertia, so that modes are not defined."
+            )
+        if self.closed is None:
+            return int(pivots.negative)
+        self._saddle = self.closed.saddle()
+        return int(pivots.negative) + int((self._saddle.values > 0.0).sum()) - self._saddle.values.size
+
+    def solve(self, b: FloatArray, x: FloatArray) -> None:
+        """x ← (∂²U − σM)⁻¹ b on closed states, with the last factors."""
+        self.balance.solve(b, x)
+        if self.closed is not None and self._saddle is not None:
+            moving = self.closed.system.C @ self.balance.twists(self.closed.plan.bodies)
+            x += self._saddle.Y @ self._saddle.solve(-moving)
+
+    def mass_times(self, x: FloatArray, out: FloatArray) -> None:
+        self.balance.mass_times(x, out)
+
+    def move(self, q: FloatArray) -> None:
+        """Goes to other coordinates."""
+        self.balance.look_at(q)
+        self.balance.accept()
+        if self.closed is not None:
+            self.closed.system = LoopSystem(self.closed.plan, self.balance.place.q, self.balance.work.still)
+            self.closed.write_forces()
+        self.balance.weigh()

@@ -1,0 +1,167 @@
+"""What `lw.rod` builds, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError, StateError
+
+NUMBERS = {"EI": 1.0, "GJ": 1.0, "mass_per_length": 2.0, "radius": 0.01}
+
+
+def arc(u):
+    return (math.cos(math.pi * u), math.sin(math.pi * u), 0.0)
+
+
+def test_a_rod_has_its_length_and_mass():
+    rod = lw.rod(3.0, 7, **NUMBERS)
+    model = rod.compile()
+    assert model.n_bodies == 8
+    assert model.mass.sum() == pytest.approx(6.0, rel=1e-12)
+    assert rod.on.s == pytest.approx((np.arange(7) + 0.5) * 3.0 / 7.0)
+    assert lw.center_of_mass(model, model.neutral()) == pytest.approx((1.5, 0.0, 0.0), abs=1e-12)
+
+
+def test_a_section_and_a_material_give_the_stiffnesses():
+    steel = lw.Material(E=200e9, nu=0.3, density=7800.0)
+    rod = lw.rod(1.0, 3, radius=0.01, material=steel, EA="material")
+    second = 0.25 * math.pi * 1e-8
+    assert rod.numbers.stiffness[0] == pytest.approx((200e9 / 2.6 * 2 * second, 200e9 * second, 200e9 * second))
+    assert rod.numbers.EA[0] == pytest.approx(200e9 * math.pi * 1e-4)
+    assert rod.numbers.mass.sum() == pytest.approx(7800.0 * math.pi * 1e-4)
+    square = lw.rectangle(0.1, 0.1)
+    assert square.torsion == pytest.approx(0.1405770 * 1e-4, rel=1e-6)
+    thin = lw.rectangle(1.0, 0.001)
+    assert thin.torsion == pytest.approx(1e-9 / 3.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "curve", [arc, lw.BSpline([arc(u) for u in np.linspace(0, 1, 12)]), [arc(u) for u in np.linspace(0, 1, 30)]]
+)
+def test_a_rod_along_a_curve_is_slack_in_its_natural_shape(curve):
+    rod = lw.rod(None, 40, curve=curve, **NUMBERS | {"gravity": (0, 0, 0)})
+    rod.attach_world("start", lw.Clamped())
+    model = rod.compile()
+    assert rod.on.length == pytest.approx(math.pi, rel=2e-2)
+    rest = lw.settle(model, model.neutral())
+    assert rest.report.sweeps <= 2
+    assert np.linalg.norm(rest.curvature[8:-8], axis=1) == pytest.approx(1.0, rel=0.2)
+    end = lw.body_poses(model, rest.state)[model.body(rod.on.end.body)] @ rod.on.end.frame.matrix
+    assert end[:3, 3] == pytest.approx((-1.0, 0.0, 0.0), abs=1e-6)
+
+
+def test_stiffnesses_may_vary_and_differ_between_axes():
+    rod = lw.rod(1.0, 4, **NUMBERS | {"EI": lambda s: (1.0 + s, 2.0)})
+    assert rod.numbers.stiffness[:, 1] == pytest.approx(1.0 + rod.on.s)
+    assert rod.numbers.stiffness[:, 2] == pytest.approx(2.0)
+    rod = lw.rod(1.0, 3, **NUMBERS | {"EI": (3.0, 4.0)})
+    assert rod.numbers.stiffness[0] == pytest.approx((1.0, 3.0, 4.0))
+
+
+def test_a_rod_that_stretches_is_as_long_as_its_tension_makes_it():
+    rod = lw.rod(2.0, 10, EA=500.0, **NUMBERS | {"gravity": (0, 0, 0)})
+    rod.attach_world("start", lw.Clamped())
+    model = rod.compile()
+    loads = lw.Loads(model)
+    loads.apply_wrench(rod.on.end.body, force=(50.0, 0, 0), at=rod.on.end.frame.xyz)
+    rest = lw.settle(model, model.neutral(), loads=loads)
+    end = lw.body_poses(model, rest.state)[model.body(rod.on.end.body)] @ rod.on.end.frame.matrix
+    assert end[0, 3] == pytest.approx(2.2, rel=1e-9)
+    assert rest.tension == pytest.approx(50.0, rel=1e-9)
+
+
+def test_damping_is_given_by_a_time_or_a_ratio_at_a_frequency():
+    by_time = lw.rod(1.0, 2, damping=0.01, **NUMBERS).compile()
+    by_ratio = lw.rod(1.0, 2, damping=lw.RodDamping(ratio=0.05, frequency=0.05 / (math.pi * 0.01)), **NUMBERS).compile()
+    assert by_time.arrays.dof[6:, 0] == pytest.approx(0.01 * by_time.arrays.dof[6:, 1])
+    assert by_ratio.arrays.dof[6:, 0] == pytest.approx(by_time.arrays.dof[6:, 0])
+
+
+def test_segments_auto_says_the_error_it_expects():
+    rod = lw.rod(1.0, "auto", tolerance=1e-4, **NUMBERS | {"gravity": (0, 0, -1.0)})
+    assert rod.numbers.estimated_error <= 1e-4
+    assert len(rod) == rod.on.s.size + 1
+
+    def drop(n):
+        made = lw.rod(1.0, n, **NUMBERS | {"gravity": (0, 0, -1.0)})
+        made.attach_world("start", lw.Clamped())
+        model = made.compile()
+        T = lw.body_poses(model, lw.settle(model, model.neutral()).state)[model.body(made.on.end.body)]
+        return (T @ made.on.end.frame.matrix)[2, 3]
+
+    n = rod.on.s.size
+    error = abs(drop(2 * n) - drop(n)) * 4.0 / 3.0 / abs(drop(n))  # Richardson
+    assert error < 2e-4
+
+
+def test_a_rod_hangs_from_a_body_of_another_linkage():
+    robot = lw.library.double_pendulum()
+    hand = list(robot)[-1].name
+    cable = lw.rod(0.5, 5, **NUMBERS)
+    placed = cable.attach_to(robot, "cable_", start=(hand, lw.Clamped(), lw.Pose()))
+    model = robot.compile()
+    assert model.rods[0].name == placed.name == "cable_rod"
+    rest = lw.settle(model, model.neutral())
+    assert rest.along("cable_rod").tension.shape == (5,)
+    with pytest.raises(StateError, match=r"no rod 'cabel'"):
+        rest.along("cabel")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"EI": 0.0}, "EI is 0"),
+        ({"EI": math.nan}, "EI is nan"),
+        ({"EI": lambda s: 1.5 - s}, "EI is -"),
+        ({"GJ": -1.0}, "GJ is -1"),
+        ({"mass_per_length": 0.0}, "mass_per_length is 0"),
+        ({"radius": -0.1}, "radius is -0.1"),
+        ({"radius": None}, "radius is not given"),
+        ({"EA": "steel"}, "EA is"),
+        ({"EI": None}, "EI is not given"),
+        ({"damping": -1.0}, "time"),
+        ({"joints": "glue"}, "joints must be one of"),
+        ({"curve": lambda u: (math.cos(2.4 * math.pi * u), math.sin(2.4 * math.pi * u), u)}, "radius of the curve"),
+        ({"curve": [(0, 0, 0), (1, 0, 0), (1, 0, 0)]}, "are the same"),
+        ({"curve": [(0, 0, 0), (1, 0, 0), (0, 0.01, 0)]}, "doubles back"),
+        ({"curve": lambda u: (1.0, 0.0, 0.0)}, "stands still"),
+        ({"segments": 0}, "segments is 0"),
+        ({"segments": "many"}, "auto"),
+        ({"material": lw.Material(1e9), "radius": None, "EI": None}, "needs a radius"),
+    ],
+)
+def test_bad_numbers_are_refused_by_name(change, words):
+    options = {"length": 2.0, "segments": 12, **NUMBERS} | change
+    if "curve" in change:
+        options |= {"length": None, "segments": 7}
+    with pytest.raises(ModelError, match=words):
+        lw.rod(**options)
+
+
+def test_ends_that_cannot_be_held_are_refused():
+    rod = lw.rod(1.0, 4, **NUMBERS)
+    with pytest.raises(ModelError, match="'start' and an 'end'"):
+        rod.attach_world("middle", lw.Clamped())
+    with pytest.raises(ModelError, match=r"lw.Clamped\(\)"):
+        rod.attach_world("start", lw.Fixed())
+    rod.attach_world("start", lw.Clamped())
+    with pytest.raises(ModelError, match="attached already"):
+        rod.attach_world("start", lw.Pinned())
+    with pytest.raises(ModelError, match="without length"):
+        rod.attach_world("end", lw.Clamped())
+    with pytest.raises(ModelError, match="does not stretch"):
+        rod.attach_world("end", lw.Pinned(), at=(1.5, 0, 0))
+    rod.attach_world("end", lw.Pinned(), at=(0.8, 0, 0))
+
+
+def test_modes_need_rest_and_balance():
+    model = lw.library.chain(4).compile()
+    moving = model.state(v=[0.0, 1.0, 0.0, 0.0])
+    with pytest.raises(StateError, match=r"moves \(v\[1\]"):
+        lw.modes(model, moving)
+    with pytest.raises(StateError, match="need an equilibrium"):
+        lw.modes(model, model.state(q=[1.0, 0.0, 0.0, 0.0]))
+    few = lw.modes(model, model.neutral(), below=1.0)
+    assert few.below == few.frequencies.size == int((lw.modes(model, model.neutral(), 4).frequencies < 1.0).sum())

@@ -1,0 +1,61 @@
+"""A robot that presses a table with stiff motors holds its force, at any margin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+PANDA = Path(__file__).parents[2].parent / "shared" / "data" / "robots" / "panda.urdf"
+READY = (0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8, 0.02, 0.02)  # [rad, m] the hand above a table
+H, LEAN = 1e-3, 0.1  # [s]; [rad] by which the shoulder would lean forward, into the table
+RADIUS, TIP = 0.03, 0.2  # [m] of the ball at its end, and along the axis of the last link
+
+pytestmark = pytest.mark.skipif(not PANDA.exists(), reason=f"{PANDA} is not beside the checkout")
+
+
+def pressing(margin: float, kind: str = "full"):
+    """A Panda with a ball as its tip right above a table, whose motors (400 N·m/rad, 40 N·m·s/rad) want it deeper."""
+    linkage = lw.load(PANDA, missing_meshes="skip")
+    linkage.edit_body("panda_link7", shapes=(lw.Sphere(RADIUS, placement=lw.Pose((0.0, 0.0, TIP))),))
+    alone = linkage.compile()
+    tip = tip_of(alone, np.array(READY))
+    linkage.add_obstacle("table", lw.Box((1.0, 1.0, 0.1)), lw.Pose((tip[0], tip[1], tip[2] - RADIUS - 1e-3 - 0.05)))
+    model = linkage.compile()
+    state = lw.State(np.array(READY), np.zeros(model.nv))
+    contact = lw.Contact(margin=margin, friction=0.5)
+    make = lw.FullDynamics if kind == "full" else lw.AdaptiveDynamics
+    sim = make(model, state, contact=contact, **({} if kind == "full" else {"tolerance": 0.0}))
+    sim.motors.stiffness, sim.motors.damping = 400.0, 40.0
+    wanted = np.array(READY)
+    wanted[1] += LEAN
+    sim.motors.position = wanted
+    return sim
+
+
+def tip_of(model, q):
+    pose = lw.body_poses(model, lw.State(q, np.zeros(model.nv)))[model.body_names.index("panda_link7")]
+    return pose[:3, 3] + TIP * pose[:3, 2]
+
+
+def force(sim):
+    """Sum of the contact forces on the table, upward [N]."""
+    return sum(contact.force[2] for contact in sim.contacts)
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive"])
+@pytest.mark.parametrize("margin", [1e-5, 1e-4, 1e-3, 5e-3])
+def test_a_panda_holds_its_force(kind, margin):
+    """Within 1 % from one second on; the 60 s of it are the figure of docs/benchmarks_contact.md."""
+    sim = pressing(margin, kind)
+    sim.step(H, 1500)
+    felt = []
+    for _ in range(500):
+        sim.step(H)
+        felt.append(force(sim))
+    mean = np.mean(felt)
+    assert mean > 10.0
+    assert np.abs(np.array(felt) / mean - 1.0).max() < 0.01
