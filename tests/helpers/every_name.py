@@ -148,3 +148,10 @@ def failing() -> None:
         print(error)
     except (lw.SweepError, lw.SweepInterrupted, lw.errors.LinkworkError, lw.LinkworkError) as error:
         print(error, lw.LinkworkWarning)
+
+
+def rods() -> None:
+    print(lw.BSpline, lw.Branch, lw.Buckled, lw.Clamped, lw.Material)
+    print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
+    print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
+    print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section)
