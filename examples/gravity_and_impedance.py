@@ -34,10 +34,7 @@ for k in range(4000):
     sim.set_efforts(lw.gravity_efforts(model, state) + J.T @ force)
     sim.step(1e-3)
     if k == 1999:
-        print(
-            f"the hand is {1e3 * np.linalg.norm(goal - lw.frame_poses(model, sim.state, 'hand')[:3, 3]):.2f} mm from its goal"
-        )
+        print(f"the hand is {1e3 * np.linalg.norm(goal - hand):.2f} mm from its goal")
 hand = lw.frame_poses(model, sim.state, "hand")[:3, 3]
-print(
-    f"a push of 15 N moves it by {1e3 * (goal - hand)[2]:.1f} mm; the spring of {stiffness:g} N/m gives by {15e3 / stiffness:.1f} mm"
-)
+print(f"a push of 15 N moves it by {1e3 * (goal - hand)[2]:.1f} mm")
+print(f"the spring of {stiffness:g} N/m gives way by {15e3 / stiffness:.1f} mm")

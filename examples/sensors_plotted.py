@@ -1,6 +1,7 @@
 """A walking stick falls over: an IMU with noise, its latency, the force on the ground, in one picture."""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import linkwork as lw
 
@@ -30,14 +31,8 @@ print(
     f"the hardest hit was {ground.values[:, 3].max():.0f} N, at t = {ground.times[ground.values[:, 3].argmax()]:.2f} s"
 )
 
-try:
-    import matplotlib
-except ImportError:
-    raise SystemExit(0) from None
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, layout="constrained")
+figure = Figure(figsize=(7, 6), layout="constrained")
+axes = figure.subplots(3, 1, sharex=True)
 for k, axis in enumerate("xyz"):
     axes[0].plot(imu.times, imu.values[:, k], label=f"gyro {axis} [rad/s]")
     axes[1].plot(imu.times, imu.values[:, 3 + k], label=f"accelerometer {axis} [m/s²]")

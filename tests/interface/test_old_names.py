@@ -20,7 +20,7 @@ def test_options_by_position(model):
         lw.FullDynamics(model, model.neutral(), "aba")
     with pytest.warns(DeprecationWarning, match="tolerance= by name"):
         lw.QuasiStatics(model, model.neutral(), 1e-3)
-    with pytest.raises(TypeError, match="multiple values"), pytest.warns(DeprecationWarning):
+    with pytest.raises(TypeError, match="multiple values"), pytest.warns(DeprecationWarning, match="by name"):
         lw.QuasiStatics(model, model.neutral(), 1e-3, tolerance=1e-3)
 
 
