@@ -134,7 +134,7 @@ def add_adaptive(report: TableReport, name: str, seconds: float) -> list[str]:
     sim = lw.AdaptiveDynamics(
         model,
         start,
-        active_joints=active,
+        max_active_joints=active,
         update_every=UPDATE_EVERY,
         horizon=UPDATE_EVERY * H,
         integrator="variational",

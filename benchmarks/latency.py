@@ -161,7 +161,7 @@ def wrenches_of(model: lw.Model, body: int, sim: lw.QuasiStatics) -> np.ndarray:
 def adaptive(model: lw.Model, update_every: int) -> Callable[[int], object]:
     active = min(ACTIVE, model.n_bodies // 3)
     sim = lw.AdaptiveDynamics(
-        model, model.neutral(), active_joints=active, update_every=update_every, integrator="semi_implicit_euler"
+        model, model.neutral(), max_active_joints=active, update_every=update_every, integrator="semi_implicit_euler"
     )
     load = sim.apply_wrench(model.n_bodies // 2, force=(0.1, 0.0, 0.05), frame="world")
     sim.step(1e-5)

@@ -56,9 +56,9 @@ def main() -> None:
         axes[1].semilogy(*zip(*found, strict=True), "o-", color=color, label=f"tolerance {tolerance:g}", markersize=4)
     axes[1].set_title("horizon 1 to 300 ms", fontsize=10)
     for every, color in zip((1, 10, 50), COLORS, strict=False):
-        found = [run(active_joints=k, update_every=every) for k in (5, 10, 20, 50, 100)]
+        found = [run(max_active_joints=k, update_every=every) for k in (5, 10, 20, 50, 100)]
         axes[2].loglog(*zip(*found, strict=True), "o-", color=color, label=f"update_every {every}", markersize=4)
-    axes[2].set_title("active_joints 5 to 100", fontsize=10)
+    axes[2].set_title("max_active_joints 5 to 100", fontsize=10)
     for panel in axes:
         panel.set_xlabel("active joints of 200, on average")
         panel.grid(color="0.92")

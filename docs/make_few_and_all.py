@@ -18,7 +18,7 @@ LOOKS = 40  # over the duration of a scene
 def compare(name: str) -> str:
     """A row: largest distance of any body on the way and at the end, size [m]; contact forces, means and difference [N]."""
     scene = lw.Scene.read(name)
-    few, every = scene.build(), lw.Scene.read(name, {"method.active_joints": scene.model.n_bodies}).build()
+    few, every = scene.build(), lw.Scene.read(name, {"method.max_active_joints": scene.model.n_bodies}).build()
     at_once = max(1, scene.steps // LOOKS)
     apart, forces = [], []
     for _ in range(scene.steps // at_once):

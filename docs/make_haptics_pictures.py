@@ -31,7 +31,7 @@ def loops() -> Any:
     figure, panels = plt.subplots(2, 1, figsize=(7.2, 6.4), layout="constrained")
     for axes, joints, most in zip(panels, (40, 857), (40, 857), strict=True):
         model = lw.library.molecule(joints=joints, seed=1).compile()
-        sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=most, update_every=1)
+        sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=most, update_every=1)
         device = lw.haptics.Pointer()
         session = lw.haptics.session_of(sim)
         session.step(H)  # compiles
@@ -45,7 +45,7 @@ def loops() -> Any:
                 grasp.release()
                 grasp = None
             if joints > 40 and k == STEPS // 2:
-                sim.max_active = 48
+                sim.max_active_joints = 48
             device.move((0.05 * np.sin(4e-3 * k), 0.0, 0.05 * np.cos(4e-3 * k)))
             start = time.perf_counter()
             session.step(H)

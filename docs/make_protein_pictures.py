@@ -125,7 +125,9 @@ def active(structure: Path) -> None:
 
     molecule = lw.molecules.load(structure, chains="A", relax=True, seed=1)
     model, field = molecule.model, molecule.field(cutoff=CUTOFF)
-    sim = lw.AdaptiveDynamics(model, molecule.state, active_joints=ACTIVE, field=field, integrator="kick_drift_kick")
+    sim = lw.AdaptiveDynamics(
+        model, molecule.state, max_active_joints=ACTIVE, field=field, integrator="kick_drift_kick"
+    )
     sim.advance(2e-3, 11)
     pieces, up, T = pieces_of(model), up_of(model), lw.body_poses(model, sim.state)
     corners = pieces.corners(T)

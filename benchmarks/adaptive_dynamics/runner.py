@@ -98,7 +98,7 @@ class Runner:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        limit = {"tolerance": 0.0} if self.active is None else {"active_joints": self.active}
+        limit = {"tolerance": 0.0} if self.active is None else {"max_active_joints": self.active}
         how = {"update_every": UPDATE_EVERY, "measure": MEASURE, "integrator": INTEGRATOR, **limit, **self.options}
         self.sim = lw.AdaptiveDynamics(self.case.model, self.case.state(), **how)
         self.places = self.case.start_places()
@@ -222,7 +222,9 @@ def prove_momentum(case: Case, h: float, active: int, updates: int = PROOF_UPDAT
     state = case.state()
     base = case.model.v_slice(0)
     state.v[base] = SLOW_TWIST * np.random.default_rng(SEED).normal(size=base.stop - base.start)
-    sim = lw.AdaptiveDynamics(case.model, state, active_joints=active, update_every=UPDATE_EVERY, integrator=INTEGRATOR)
+    sim = lw.AdaptiveDynamics(
+        case.model, state, max_active_joints=active, update_every=UPDATE_EVERY, integrator=INTEGRATOR
+    )
     start = sim.momentum
     inside = [body for body in case.path if case.model.parent[body] >= 0]  # an effort on a base would push from outside
     pushed = ""

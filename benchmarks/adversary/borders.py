@@ -172,7 +172,7 @@ def simulations() -> dict[str, tuple[Any, dict[str, Any]]]:
     start = model.random_state(1, speed=0.1)
     made = {
         "full": lw.FullDynamics(model, start),
-        "adaptive": lw.AdaptiveDynamics(model, start, active_joints=3),
+        "adaptive": lw.AdaptiveDynamics(model, start, max_active_joints=3),
         "quasi_statics": lw.QuasiStatics(model, model.neutral(), 1e-3),
     }
     for sim in made.values():

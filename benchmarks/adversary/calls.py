@@ -89,7 +89,7 @@ def full() -> lw.FullDynamics:
 
 
 def adaptive() -> lw.AdaptiveDynamics:
-    return lw.AdaptiveDynamics(chain(), chain().neutral(), active_joints=3)
+    return lw.AdaptiveDynamics(chain(), chain().neutral(), max_active_joints=3)
 
 
 def quasi() -> lw.QuasiStatics:

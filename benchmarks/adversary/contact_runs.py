@@ -74,7 +74,7 @@ def make(rng: random.Random) -> tuple[Any, float, int, bool]:
         warnings.simplefilter("always")
         if rng.random() < 0.4:
             few = rng.randint(1, model.n_bodies)
-            sim: Any = lw.AdaptiveDynamics(model, state, active_joints=few, contact=contact, integrator=integrator)
+            sim: Any = lw.AdaptiveDynamics(model, state, max_active_joints=few, contact=contact, integrator=integrator)
         else:
             sim = lw.FullDynamics(model, state, contact=contact, integrator=integrator)
         overlaps = any("inside each other" in str(each.message) for each in found)

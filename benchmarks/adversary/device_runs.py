@@ -52,7 +52,7 @@ def simulation(rng: random.Random) -> Any:
     if kind == 0:
         return lw.FullDynamics(model(), state)
     if kind == 1:
-        return lw.AdaptiveDynamics(model(), state, active_joints=3)
+        return lw.AdaptiveDynamics(model(), state, max_active_joints=3)
     return lw.QuasiStatics(model(), model().neutral(), 1e-3)
 
 

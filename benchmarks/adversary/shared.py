@@ -31,7 +31,7 @@ def simulation(rng: random.Random) -> Any:
     if kind == 0:
         return lw.FullDynamics(tree(), state)
     if kind == 1:
-        return lw.AdaptiveDynamics(tree(), state, active_joints=8)
+        return lw.AdaptiveDynamics(tree(), state, max_active_joints=8)
     return lw.QuasiStatics(tree(), lw.State(state.q, 0.0 * state.v), 1e-3)
 
 

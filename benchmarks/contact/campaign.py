@@ -137,7 +137,9 @@ def make(number: int) -> tuple[Any, str, float]:
             warnings.simplefilter("always")
             if adaptive:
                 few = max(1, joints // 2)
-                sim: Any = lw.AdaptiveDynamics(model, state, active_joints=few, contact=contact, integrator=integrator)
+                sim: Any = lw.AdaptiveDynamics(
+                    model, state, max_active_joints=few, contact=contact, integrator=integrator
+                )
             else:
                 sim = lw.FullDynamics(model, state, contact=contact, integrator=integrator)
         if not any("inside each other" in str(each.message) for each in found):

@@ -41,7 +41,7 @@ def laid_down(times: int) -> lw.AdaptiveDynamics:
     state = model.neutral()
     state.q[0] = -math.pi / 2  # from hanging to horizontal, along x
     contact = lw.Contact(friction=0.4, self_contact=False, margin=MARGIN)
-    sim = lw.AdaptiveDynamics(model, state, active_joints=0, contact=contact)
+    sim = lw.AdaptiveDynamics(model, state, max_active_joints=0, contact=contact)
     for k in range(ACTIVE):
         sim.pin_active(model.joint_names[before + (k * LINKS) // ACTIVE])
     sim.advance(TINY_STEP, 2)

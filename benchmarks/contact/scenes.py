@@ -119,7 +119,7 @@ def adaptive(scene: lw.Scene, active: int | None = None) -> Contestant:
     """With the active joints of the scene, or another number, or all (-1)."""
     if active is None:
         return Contestant(scene, None)
-    limit: dict[str, Any] = {"tolerance": 0.0} if active < 0 else {"active_joints": active}
+    limit: dict[str, Any] = {"tolerance": 0.0} if active < 0 else {"max_active_joints": active}
     return Contestant(scene, lambda built: with_loads(scene, built, lw.AdaptiveDynamics, update_every=15, **limit))
 
 

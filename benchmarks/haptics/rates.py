@@ -46,7 +46,7 @@ def rates(report: TableReport, joints: int, seconds: float) -> None:
     for sim_rate in SIM_RATES:
         progress(f"loops by the clock, simulation at {sim_rate:g} per second")
         sim = lw.AdaptiveDynamics(
-            model, model.neutral(), active_joints=min(joints, 100), integrator="semi_implicit_euler"
+            model, model.neutral(), max_active_joints=min(joints, 100), integrator="semi_implicit_euler"
         )
         hand = lw.haptics.HumanHand(lambda t: (0.1 * math.sin(3.0 * t), 0.05 * math.sin(4.0 * t), 0.0))
         grasp = lw.haptics.grasp(sim, max(joints // 2, joints - 400), hand, stiffness=100.0, damping=2.0, watchdog=5.0)

@@ -27,7 +27,7 @@ def compare_adaptive(report: Report, protein: Any, rounds: int, quick: bool) -> 
     options = {"field": protein.field(cutoff=CUTOFF), "integrator": "kick_drift_kick"}
     active, local = (4, 2) if quick else (ACTIVE, LOCAL)
     full = lw.FullDynamics(protein.model, start, **options)
-    chosen = lw.AdaptiveDynamics(protein.model, protein.state, active_joints=active, **options)
+    chosen = lw.AdaptiveDynamics(protein.model, protein.state, max_active_joints=active, **options)
     chosen.advance(H, 20)
     near = local_simulation(protein, local, options)
     prove(report, protein, {f"{active} active": chosen, f"{local} local active": near})
@@ -88,7 +88,7 @@ def bulk(report: Report, protein: Any, active: int, rounds: int) -> None:
     wrenches = protein.field(cutoff=CUTOFF).at(protein.state)[1]
 
     def make() -> lw.AdaptiveDynamics:
-        return lw.AdaptiveDynamics(model, protein.state, active_joints=active, update_every=10, integrator="rk4")
+        return lw.AdaptiveDynamics(model, protein.state, max_active_joints=active, update_every=10, integrator="rk4")
 
     one, many = make(), make()
     bodies = np.arange(n)

@@ -49,7 +49,7 @@ def follow_loops(molecule: Any, steps: int, active: int) -> Loops:
     """All torsions active at first, `active` of them from the middle on; a hand that takes hold three times."""
     field = molecule.field(cutoff=CUTOFF)
     sim = lw.AdaptiveDynamics(
-        molecule.model, warm_state(molecule, 5), active_joints=molecule.n_torsions, field=field,
+        molecule.model, warm_state(molecule, 5), max_active_joints=molecule.n_torsions, field=field,
         integrator="kick_drift_kick", thermostat=lw.Langevin(300.0, 5.0, seed=1),
     )  # fmt: skip
     device, session = lw.haptics.Pointer(), lw.haptics.session_of(sim)
@@ -65,7 +65,7 @@ def follow_loops(molecule: Any, steps: int, active: int) -> Loops:
             grasp.release()
             grasp = None
         if k == steps // 2:
-            sim.max_active = active
+            sim.max_active_joints = active
             sim.tolerance = None
         device.move((WAY * np.sin(20.0 * k / steps), 0.0, 0.0))
         began = time.thread_time()

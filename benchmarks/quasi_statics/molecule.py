@@ -205,7 +205,7 @@ def scaling(report: TableReport, problems: list[Problem], rounds: int) -> None:
         progress(f"{problem.name}: {BUDGET} joints computed")
         problem = replace(problem, first_move=SLOW_MOVE)
         n, h = problem.model.n_bodies, problem.step_size()
-        sims[n] = problem.simulation(max_joints=BUDGET)
+        sims[n] = problem.simulation(max_active_joints=BUDGET)
         prove_bound(problem, sims[n], "at the start")
         calls[f"{n}"] = partial(sims[n].step, h, SCALING_CALL)
     timings = take_turns(calls, rounds, sample_time=5e-3)

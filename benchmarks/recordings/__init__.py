@@ -350,7 +350,7 @@ def judge_overhead(report: RecordingsReport, joints: int, quick: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         plain, recorded = [], []
         for turn in range(1 if quick else 3):
-            sim = lw.QuasiStatics(model, model.neutral(), max_joints=MOVING)
+            sim = lw.QuasiStatics(model, model.neutral(), max_active_joints=MOVING)
             sim.apply_wrench(model.body_names[-1], force=(0.0, 0.0, 1e-3), frame="world")
             sim.step(1e-3, 20)
             sim.scalars()

@@ -33,8 +33,10 @@ COLUMNS = [
 def simulations(model: lw.Model, active: int) -> dict[str, Any]:
     start = model.neutral()
     return {
-        "adaptive dynamics": lw.AdaptiveDynamics(model, start, active_joints=active, integrator="semi_implicit_euler"),
-        "quasi-statics": lw.QuasiStatics(model, start, max_joints=active),
+        "adaptive dynamics": lw.AdaptiveDynamics(
+            model, start, max_active_joints=active, integrator="semi_implicit_euler"
+        ),
+        "quasi-statics": lw.QuasiStatics(model, start, max_active_joints=active),
     }
 
 

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from linkwork import gpu, sensors
+from linkwork import errors, gpu, joints, sensors, shapes
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -307,6 +307,7 @@ __all__ = [
     "constrained_dynamics",
     "continuation",
     "energy",
+    "errors",
     "follow",
     "forward_dynamics",
     "frame_bias_acceleration",
@@ -320,6 +321,7 @@ __all__ = [
     "inverse_dynamics",
     "jacobians",
     "joint_reactions",
+    "joints",
     "jvp",
     "library",
     "linearize",
@@ -342,6 +344,7 @@ __all__ = [
     "run_with_gradients",
     "sensors",
     "settle",
+    "shapes",
     "view",
     "vjp",
 ]

@@ -21,7 +21,7 @@ def rigid_chain(active=0, friction=0.3, push=0.0, lift=0.0):
     model = chain(LINKS, radius=RADIUS, length=LENGTH).compile()
     q = model.neutral().q
     q[2] += lift
-    sim = lw.AdaptiveDynamics(model, model.state(q), active_joints=active, contact=lw.Contact(friction=friction))
+    sim = lw.AdaptiveDynamics(model, model.state(q), max_active_joints=active, contact=lw.Contact(friction=friction))
     if push:
         sim.apply_wrench(f"link_{LINKS - 1}", force=(0.0, 0.0, -push), at=(0.5 * LENGTH, 0.0, 0.0))
     return sim

@@ -227,7 +227,7 @@ def test_few_active_joints_rest_on_a_table(active):
     model = chain(10).compile()
     start = model.neutral()
     start.q[2] = 0.02
-    sim = lw.AdaptiveDynamics(model, start, active_joints=active, contact=lw.Contact(friction=0.5))
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=active, contact=lw.Contact(friction=0.5))
     h, height, mass, lost = 1e-3, 0.02, 10 * 0.1, 0.0
     for _ in range(40):
         report = sim.step(h, 10)

@@ -225,14 +225,14 @@ def rerooting(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
 def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints(floating=True)
     state = m.random_state(rng, speed=0.0)
-    sim = lw.QuasiStatics(m, state, max_joints=5)
+    sim = lw.QuasiStatics(m, state, max_active_joints=5)
     pull = apply_loads(sim)
     sim.step(H, STEPS)
     sim.clear(pull)
     sim.step(H)
     yield "moved", sim.state.q
     yield "energies at rest", list(sim.scalars().values())
-    second = lw.QuasiStatics(m, state, max_joints=5)
+    second = lw.QuasiStatics(m, state, max_active_joints=5)
     second.restore(sim.checkpoint())
     second.solve()
     yield "restored", second.acceleration
@@ -305,7 +305,7 @@ def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     m = mixed_joints(floating=True)
     state = slow(m, m.random_state(rng))
     for integrator in INTEGRATORS:
-        sim = lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2, integrator=integrator)
+        sim = lw.AdaptiveDynamics(m, state, max_active_joints=6, update_every=2, integrator=integrator)
         pull = apply_loads(sim)
         sim.step(H, STEPS)
         sim.pin_active(m.joint_names[9])
@@ -315,13 +315,13 @@ def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"moved by {integrator}", np.concatenate(sim.state)
         yield f"momentum by {integrator}", np.concatenate(sim.momentum)
         yield f"energy by {integrator}", sim.energy
-    second = lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2, integrator=integrator)
+    second = lw.AdaptiveDynamics(m, state, max_active_joints=6, update_every=2, integrator=integrator)
     second.restore(sim.checkpoint())
     second.unpin(m.joint_names[9])
     second.step(H)
     yield "went on", np.concatenate(second.state)
     bars, start = closed_bars()
-    closed = lw.AdaptiveDynamics(bars, start, active_joints=2, update_every=2)
+    closed = lw.AdaptiveDynamics(bars, start, max_active_joints=2, update_every=2)
     closed.step(H, STEPS)
     yield "moved adaptively in a loop", np.concatenate(closed.state)
 
@@ -363,7 +363,7 @@ def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]
     bath = {"field": Strings(), "thermostat": lw.Langevin(300.0, 1.0, seed=1, boltzmann=1e-6, fixman=True)}
     for integrator in INTEGRATORS:
         full = lw.FullDynamics(m, state, integrator=integrator, **bath)
-        adaptive = lw.AdaptiveDynamics(m, state, active_joints=3, update_every=2, integrator=integrator, **bath)
+        adaptive = lw.AdaptiveDynamics(m, state, max_active_joints=3, update_every=2, integrator=integrator, **bath)
         for sim in (full, adaptive):
             sim.step(H, STEPS)
             yield f"{type(sim).__name__} in a field by {integrator}", np.concatenate(sim.state)
@@ -380,8 +380,8 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     state = m.state(start.q, SMALL * start.v)
     for sim in (
         lw.FullDynamics(m, state),
-        lw.AdaptiveDynamics(m, state, active_joints=6, update_every=2),
-        lw.QuasiStatics(m, m.state(start.q), max_joints=5),
+        lw.AdaptiveDynamics(m, state, max_active_joints=6, update_every=2),
+        lw.QuasiStatics(m, m.state(start.q), max_active_joints=5),
     ):
         hand, other = lw.haptics.ScriptedMotion(lambda t: (0.1 * t, 0.2 * t, 0.0)), lw.haptics.Pointer()
         grasp = lw.haptics.grasp(sim, 3, hand, (0.1, 0.0, 0.2), torque=1.0, torque_damping=0.1)
@@ -463,12 +463,12 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         judge.step(H, 2)
         for sim in (
             lw.FullDynamics(m, state, contact=settings),
-            lw.AdaptiveDynamics(m, state, active_joints=2, update_every=2, contact=settings),
+            lw.AdaptiveDynamics(m, state, max_active_joints=2, update_every=2, contact=settings),
         ):
             sim.step(H, STEPS)
             yield f"{type(sim).__name__} touched by {law}", sim.state.q
         sim.restore(sim.checkpoint())
-    for sim in (lw.FullDynamics(m, state), lw.AdaptiveDynamics(m, state, active_joints=2)):
+    for sim in (lw.FullDynamics(m, state), lw.AdaptiveDynamics(m, state, max_active_joints=2)):
         sim.step(H, STEPS)
         yield f"{type(sim).__name__} within limits", sim.state.q
     strong = lw.Revolute((0, 1, 0), limits=(-0.4, 0.4), effort_limit=0.5, velocity_limit=2.0)
@@ -495,7 +495,7 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
 def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     mol = lw.molecules.peptide("AG")
     for engine in ("numba", "openmm"):
-        for make in (lw.FullDynamics, partial(lw.AdaptiveDynamics, active_joints=2, update_every=2)):
+        for make in (lw.FullDynamics, partial(lw.AdaptiveDynamics, max_active_joints=2, update_every=2)):
             sim = make(mol.model, mol.state, field=mol.field("amber14", engine=engine))
             sim.step(1e-4, 4)
             yield f"{engine} {type(sim).__name__}", sim.state.q

@@ -16,7 +16,7 @@ MODELS = {
     ),
     "millipede": lambda: lw.library.millipede(segments=6, leg_links=4, spine=13),
 }
-MEASURED = {"molecule": {"tolerance": 1e-2}, "all joints": {"max_joints": 20}, "millipede": {"tolerance": 0.05}}
+MEASURED = {"molecule": {"tolerance": 1e-2}, "all joints": {"max_active_joints": 20}, "millipede": {"tolerance": 0.05}}
 
 
 def bits(values):
@@ -63,7 +63,7 @@ class Driven(Loaded):
     def __init__(self):
         self.model = MODELS["molecule"]().compile()
         start = self.model.neutral()
-        self.sim = lw.AdaptiveDynamics(self.model, start, active_joints=25, update_every=4, horizon=1.0)
+        self.sim = lw.AdaptiveDynamics(self.model, start, max_active_joints=25, update_every=4, horizon=1.0)
         sim, n = self.sim, self.model.n_bodies
         gone = sim.apply_wrench(n - 2, force=(0.0, 1.0, 0.0), frame="world")
         self.pull = sim.apply_wrench(n - 1, force=(0.0, 0.02, 0.1), frame="world", at=(0.0, 0.0, 0.1))

@@ -121,7 +121,7 @@ def simulation(kind: str, case: Case, integrator: str) -> Any:
     model, state = case.make()
     if kind == "full":
         return lw.FullDynamics(model, state, integrator=integrator, **case.options)
-    some = {"tolerance": 0.0} if kind == "all active" else {"active_joints": 3}
+    some = {"tolerance": 0.0} if kind == "all active" else {"max_active_joints": 3}
     return lw.AdaptiveDynamics(model, state, update_every=3, integrator=integrator, **some, **case.options)
 
 

@@ -58,7 +58,7 @@ def test_unknown_measures_and_integrators_are_refused_and_the_known_ones_named(m
 
 BAD = {
     "tolerance": [math.nan, -1e-9, -math.inf, "small", [0.1], 1j],
-    "active_joints": [-1, 2.5, math.nan, "many", [3], True],
+    "max_active_joints": [-1, 2.5, math.nan, "many", [3], True],
     "update_every": [0, -1, 1.5, math.inf, "often", None, True],
     "horizon": [0.0, -1.0, math.nan, math.inf, "far", [1.0]],
 }
@@ -362,7 +362,7 @@ def test_updates_that_another_follows_change_nothing_but_time():
     """Many steps in one call end in the same bits as one by one, bound and counts included; joints stop at updates."""
     model = lw.library.chain(joints=40).compile()
     start = model.random_state(3)
-    settings = {"active_joints": 6, "update_every": 4}
+    settings = {"max_active_joints": 6, "update_every": 4}
     together, alone = (lw.AdaptiveDynamics(model, start, **settings) for _ in range(2))
     for steps in (1, 3, 17, 40):
         together.advance(1e-3, steps)
@@ -378,7 +378,7 @@ def test_updates_that_another_follows_change_nothing_but_time():
 def test_nothing_is_proven_of_an_update_that_was_cut_short():
     """The bound of an update that another was to follow is not measured; where a step fails in between, none is told."""
     model = lw.library.chain(joints=20).compile()
-    sim = lw.AdaptiveDynamics(model, model.random_state(1), active_joints=5, update_every=4)
+    sim = lw.AdaptiveDynamics(model, model.random_state(1), max_active_joints=5, update_every=4)
     sim.advance(1e-3, 8)
     assert math.isfinite(sim.report.error_bound)
     sim._advance = lambda table, h, n: (mv.OVERFLOW, 0)

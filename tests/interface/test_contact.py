@@ -342,7 +342,7 @@ def test_recordings_keep_obstacles(tmp_path):
     pytest.importorskip("zarr")
     model = ball(("floor", lw.Plane(friction=0.9)), ("hills", lw.HeightField([[0, 1], [1, 0]], (1, 2)))).compile()
     sim = lw.FullDynamics(model, model.neutral())
-    sim.run(steps=2, h=1e-3, record=tmp_path / "run")
+    sim.run(n=2, h=1e-3, record=tmp_path / "run")
     kept = lw.Recording(tmp_path / "run").model
     assert kept.obstacles == model.obstacles
     assert kept.shapes == model.shapes

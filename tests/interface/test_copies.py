@@ -21,7 +21,7 @@ def through_pickle(thing):
 WAYS = pytest.mark.parametrize("copied", [copy.deepcopy, through_pickle], ids=["deep", "pickle"])
 SIMULATIONS = {
     "full": lambda: lw.FullDynamics(MODEL, START, integrator="semi_implicit_euler"),
-    "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, active_joints=5, update_every=4),
+    "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, max_active_joints=5, update_every=4),
     "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), 1e-3),
 }
 

@@ -30,7 +30,7 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
     molecule = lw.molecules.peptide("GAK", seed=1)
     sim = lw.FullDynamics(molecule.model, molecule.state, field=molecule.field(), integrator="rk4")
     sim.apply_spring("A:3:NZ", target=(1.0, 1.0, 0.0), stiffness=200.0)
-    sim.run(h=2e-3, steps=20, record=tmp_path / "run")
+    sim.run(h=2e-3, n=20, record=tmp_path / "run")
     recording = lw.Recording(tmp_path / "run")
     assert recording.scalars["field_energy"][-1] == sim.field_energy
     assert recording.model.frame("A:3:NZ").body == molecule.model.frame("A:3:NZ").body
@@ -47,11 +47,11 @@ def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
     """The call of the guide: few torsions active, warm, pulled; scalars and reports tell of the field."""
     molecule = proteins.helix()
     sim = lw.AdaptiveDynamics(
-        molecule.model, molecule.state, field=molecule.field(), active_joints=8, thermostat=lw.Langevin(300),
+        molecule.model, molecule.state, field=molecule.field(), max_active_joints=8, thermostat=lw.Langevin(300),
         integrator="kick_drift_kick",
     )  # fmt: skip
     sim.apply_spring("A:20:CA", target=(4.0, 0.0, 0.0), stiffness=500.0)
-    report = sim.run(h=2e-3, steps=120)
+    report = sim.run(h=2e-3, n=120)
     assert 0 < report.n_active <= 8
     assert report.advice == ""  # the field costs more than any joint: counts of joints say nothing here
     assert report.field_energy == sim.scalars()["field_energy"]
@@ -61,7 +61,7 @@ def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
 
 def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
     pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
-    short = {"run.duration": 0.2, "record.every": 0.02, "method.active_joints": 12}
+    short = {"run.duration": 0.2, "record.every": 0.02, "method.max_active_joints": 12}
     whole = lw.run_scene("polyalanine_pull", tmp_path / "whole", short, progress=False)
     lw.run_scene(
         "polyalanine_pull", tmp_path / "parts", short, callback=lambda sim, report: sim.steps_done >= 20, progress=False
@@ -83,7 +83,7 @@ def test_a_scene_of_a_molecule_resumes_in_the_same_bits(tmp_path):
         ({"model": {"library": "peptide", "parameters": {"sequences": "AA"}}}, "sequences"),
         ({"model": {"file": "nowhere.pdb"}}, "there is no structure 'nowhere.pdb'.*--set model.file=FILE"),
         ({"method": {"kind": "molecule", "friction": 2.0}}, "give a temperature with it"),
-        ({"method": {"kind": "molecule", "update_every": 2}}, "where active_joints says"),
+        ({"method": {"kind": "molecule", "update_every": 2}}, "where max_active_joints says"),
         ({"joint": [{"joint": "*", "stiffness": 1.0}]}, "from its force field"),
     ],
 )

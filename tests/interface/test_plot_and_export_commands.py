@@ -64,7 +64,7 @@ def test_plots_of_builtin_scenes(run, tmp_path, name):
     """Scenes without chosen joints, with floating bases, balls, steps and bounds: each draws what it has."""
     settings = {
         "compass_walker": {"run.duration": 1.6},
-        "crowd": {"model.copies": 2, "run.duration": 0.02, "method.active_joints": 20},
+        "crowd": {"model.copies": 2, "run.duration": 0.02, "method.max_active_joints": 20},
         "molecule_one_force": {"model.parameters.joints": 300, "run.steps": 60, "record.points": []},
         "falling_humanoid": {"run.duration": 0.05, "record.joints": ["head"]},
     }[name]

@@ -95,8 +95,8 @@ def test_weights_of_the_wrong_shape_or_kind_are_refused(model):
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, "many"])
 def test_bad_budgets_are_refused(model, value):
-    with pytest.raises(lw.StateError, match=r"max_joints is .*whole number ≥ 1"):
-        lw.QuasiStatics(model, model.neutral(), max_joints=value)
+    with pytest.raises(lw.StateError, match=r"max_active_joints is .*whole number ≥ 1"):
+        lw.QuasiStatics(model, model.neutral(), max_active_joints=value)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "soon"])

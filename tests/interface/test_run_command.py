@@ -191,7 +191,7 @@ def test_a_resumed_run_refuses_lengths_that_are_none(run, words):
 
 KINDS = {
     "quasi-statics": ("protein_pulled", {"model.parameters.joints": 200, "run.duration": 1.0}),
-    "adaptive": ("crowd", {"model.copies": 3, "run.duration": 0.03, "method.active_joints": 10}),
+    "adaptive": ("crowd", {"model.copies": 3, "run.duration": 0.03, "method.max_active_joints": 10}),
     "walker": ("compass_walker", {"run.duration": 1.6}),
     "loops": ("four_bar", {"run.duration": 0.2}),
     "motors": ("snake_robot", {"run.duration": 0.3}),

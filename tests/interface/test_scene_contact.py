@@ -128,7 +128,7 @@ def test_faults_of_contact_are_told(tmp_path, old, new, fault):
 )
 def test_ready_scenes_of_contact(name, joints, active):
     built = Scene.read(find_scene(name)).build()
-    assert built.sim.max_active == active
+    assert built.sim.max_active_joints == active
     assert built.sim._counted == joints
     assert built.sim.contact is not None
 

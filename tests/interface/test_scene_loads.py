@@ -10,7 +10,7 @@ from linkwork.scene import Scene
 
 METHODS = {
     "full": {"kind": "full", "integrator": "rk4"},
-    "adaptive": {"kind": "adaptive", "active_joints": 6},
+    "adaptive": {"kind": "adaptive", "max_active_joints": 6},
     "quasi-statics": {"kind": "quasi-statics", "tolerance": 1e-3},
 }
 H = 0.001

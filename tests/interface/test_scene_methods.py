@@ -62,7 +62,7 @@ def test_every_argument_of_the_class_has_a_key(kind):
         ("adaptive", "integrator", "rk4"),
         ("adaptive", "keep_momentum", False),
         ("adaptive", "horizon", 0.25),
-        ("quasi-statics", "max_joints", 3),
+        ("quasi-statics", "max_active_joints", 3),
     ],
 )
 def test_options_reach_the_simulation(kind, key, value):
@@ -91,7 +91,7 @@ def test_weights(key):
 
 def test_weights_choose_who_is_active():
     """The joint whose acceleration counts most is the one that moves, and the bits of a resumed run are the same."""
-    method = {"kind": "adaptive", "active_joints": 5, "update_every": 1}
+    method = {"kind": "adaptive", "max_active_joints": 5, "update_every": 1}
     chain = {
         "model": {"library": "chain", "parameters": {"joints": 16}},
         "load": [{"body": "link_15", "force": [0.5, 0.2, 0]}],

@@ -80,7 +80,7 @@ def test_memory_grows_with_contacts_and_nothing_else_changes(simulation, monkeyp
     assert np.array_equal(plenty.state.v, little.state.v)
 
 
-@pytest.mark.parametrize("more", [{}, {"active_joints": 4}])
+@pytest.mark.parametrize("more", [{}, {"max_active_joints": 4}])
 @pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
 def test_checkpoints_resume_in_the_same_bits(simulation, more):
     if simulation is lw.FullDynamics and more:

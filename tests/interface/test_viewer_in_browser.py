@@ -133,7 +133,7 @@ def prepare(sim):
 def test_the_right_button_opens_the_menu_of_a_body(browser):
     """Pressed on a body and moved a little; what is picked there happens, and the menu goes."""
     model = lw.library.chain(5).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2)
     prepare(sim)
     with lw.view(sim, h=1e-3, port=0) as viewer:
         shown = Page(browser, viewer)

@@ -60,7 +60,7 @@ def test_the_tube_follows_the_alpha_carbons():
 def test_active_torsions_show():
     molecule = proteins.helix()
     sim = lw.AdaptiveDynamics(
-        molecule.model, molecule.state, active_joints=8, field=molecule.field(), integrator="kick_drift_kick"
+        molecule.model, molecule.state, max_active_joints=8, field=molecule.field(), integrator="kick_drift_kick"
     )
     sim.advance(2e-3, 12)
     colors = by_activity(molecule.model, sim.active_bodies)
@@ -80,10 +80,10 @@ def test_a_page_and_a_recording_of_a_molecule(tmp_path):
     pytest.importorskip("viser", reason="viser is not installed; the extra `viewer` brings it")
     pytest.importorskip("zarr", reason="zarr is not installed; the extra `record` brings it")
     molecule = lw.molecules.peptide("GAKC", seed=1)
-    sim = lw.AdaptiveDynamics(molecule.model, molecule.state, field=molecule.field(), active_joints=4)
+    sim = lw.AdaptiveDynamics(molecule.model, molecule.state, field=molecule.field(), max_active_joints=4)
     with lw.view(sim, h=1e-3, port=0) as viewer:
         viewer.step(3)
         assert (viewer.page.stage.pieces.scale[:, 0] == TUBE).sum() == 3
-    sim.run(h=1e-3, steps=4, record=tmp_path / "run")
+    sim.run(h=1e-3, n=4, record=tmp_path / "run")
     recording = lw.Recording(tmp_path / "run")
     assert len(pieces_of(recording.model).kind) == len(pieces_of(molecule.model).kind)

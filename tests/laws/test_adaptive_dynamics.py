@@ -171,12 +171,12 @@ def test_with_every_joint_kind_all_integrators_equal_full_dynamics(joint, rng, i
 
 def test_a_hybrid_step_has_the_accelerations_of_prescribed_joints(model, rng):
     """Inactive joints have none: `hybrid_dynamics` with those prescribed at zero, through many regions."""
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=5, update_every=4)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), max_active_joints=5, update_every=4)
     show = Show([sim], rng)
     sizes = set()
     for _ in range(40):
         show.go_on()
-        sim.max_active = int(rng.integers(0, model.n_bodies // 2))
+        sim.max_active_joints = int(rng.integers(0, model.n_bodies // 2))
         sim.update_region(4e-3)
         state = sim.state
         active = set(sim.active_joints)
@@ -217,11 +217,11 @@ def test_runge_kutta_is_of_fourth_order_while_joints_are_held_and_loads_move(mod
 
 
 def test_energy_and_momentum_are_those_of_the_state(model, rng):
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=4, update_every=3)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), max_active_joints=4, update_every=3)
     show = Show([sim], rng)
     for _ in range(40):
         show.go_on()
-        sim.max_active = int(rng.integers(0, model.n_bodies // 2))
+        sim.max_active_joints = int(rng.integers(0, model.n_bodies // 2))
         report = sim.step(1e-3, int(rng.integers(1, 5)))
         ours, truth = sim.energy, lw.energy(model, sim.state)
         scale = 1e-12 * (1.0 + abs(truth.kinetic) + abs(truth.potential))
@@ -244,7 +244,7 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
 def test_same_start_same_bits_however_steps_are_cut(model, integrator):
     def run(pieces):
         state = model.random_state(7, speed=0.5)
-        sim = lw.AdaptiveDynamics(model, state, active_joints=5, update_every=7, integrator=integrator)
+        sim = lw.AdaptiveDynamics(model, state, max_active_joints=5, update_every=7, integrator=integrator)
         Show([sim], np.random.default_rng(5))
         for n in pieces:
             report = sim.step(1e-3, n)
@@ -266,7 +266,7 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
 
     def make():
         state = model.random_state(7, speed=0.5)
-        sim = lw.AdaptiveDynamics(model, state, active_joints=5, update_every=7, integrator=integrator)
+        sim = lw.AdaptiveDynamics(model, state, max_active_joints=5, update_every=7, integrator=integrator)
         return sim, Show([sim], np.random.default_rng(5))
 
     sim, show = make()

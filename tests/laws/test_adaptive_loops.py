@@ -50,11 +50,11 @@ def test_a_floating_ring_stays_closed_and_keeps_its_momentum_while_the_region_ch
     """A thousand steps; efforts inside change, and the number of joints that may move with them."""
     model = ring(links)
     start = start_of(model, rng)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=links, update_every=5)
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=links, update_every=5)
     before = momenta(model, start)
     same = rounding(condition=1e4, scale=1.0 + np.abs(before).max(), steps=1000)
     for k in range(50):
-        sim.max_active = int(rng.integers(4, links))
+        sim.max_active_joints = int(rng.integers(4, links))
         sim.set_effort(f"b{rng.integers(1, links)}", 0.05 * rng.normal())
         report = sim.step(1e-3, 20)
         assert worst(model, sim.state) < CLOSED, k

@@ -66,13 +66,13 @@ def test_free_linkages_keep_their_momentum_through_thousands_of_region_changes(r
     model = free_figures(rng, figures, links)
     state = model.random_state(rng, speed=0.3)
     inner = np.flatnonzero(model.parent >= 0)
-    sim = lw.AdaptiveDynamics(model, state, active_joints=12, update_every=5)
+    sim = lw.AdaptiveDynamics(model, state, max_active_joints=12, update_every=5)
     before = momenta(model, state)
     worst, size = 0.0, np.abs(before).max()
     for k in range(500):
         for i in rng.choice(inner, 4, replace=False).tolist():
             sim.set_effort(model.joint_names[i], 0.3 * rng.normal(size=model.joints[i].nv))
-        sim.max_active = int(rng.integers(2, 20))
+        sim.max_active_joints = int(rng.integers(2, 20))
         report = sim.step(1e-3, 20)
         if k % 25 == 24:
             worst = max(worst, np.abs(momenta(model, sim.state) - before).max())
@@ -85,7 +85,7 @@ def test_free_linkages_keep_their_momentum_through_thousands_of_region_changes(r
 def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tree, rng):
     """Gravity, world and body loads and a spring, step by step as they were at the start of each; joints come and go."""
     model = make_tree(5, 20, base=lw.Free(), kinds=HINGED, stiffness=True, damping=True, armature=True)
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), active_joints=8, update_every=3)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.5), max_active_joints=8, update_every=3)
     at, force, torque, target, h = *rng.normal(size=(4, 3)), 1e-3
     blown = sim.apply_wrench(7, force=force, torque=torque, frame="world", at=at)
     sim.apply_wrench(11, force=force, torque=torque, frame="body", at=at)
@@ -96,7 +96,7 @@ def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tr
         if k % 10 == 0:
             force = 3.0 * rng.normal(size=3)
             sim.change_wrench(blown, force=force)
-            sim.max_active = int(rng.integers(0, 15))
+            sim.max_active_joints = int(rng.integers(0, 15))
         poses = lw.body_poses(model, sim.state)
         wrench = np.zeros(6)
         R, p = poses[11, :3, :3], poses[11, :3, 3]
@@ -118,7 +118,7 @@ def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tr
 def test_momentum_stays_from_the_moment_loads_are_gone(rng, how):
     """Pushed, then let go, between two updates of the region."""
     model = free_figures(rng, 2, 8)
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), active_joints=8, update_every=50)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), max_active_joints=8, update_every=50)
     sim.step(1e-3, 5)
     if how == "spring":
         load = sim.apply_spring(5, target=(1.0, 2.0, 3.0), stiffness=20.0)
@@ -150,7 +150,7 @@ def test_locking_is_the_nearest_motion_in_the_mass_metric(make_tree, rng, shape)
     seen = set()
     for most in range(15):
         state = model.random_state(rng)
-        sim = lw.AdaptiveDynamics(model, state, active_joints=most, keep_momentum=False)
+        sim = lw.AdaptiveDynamics(model, state, max_active_joints=most, keep_momentum=False)
         report = sim.update_region(1e-3)
         active = sim.active_joints
         free = moving_rows(model, active)
@@ -186,7 +186,7 @@ def test_energy_of_a_free_linkage_never_rises_at_a_lock(make_tree, rng):
     locks = 0
     for _ in range(60):
         sim.step(1e-3, 5)
-        sim.max_active = int(rng.integers(0, 25))
+        sim.max_active_joints = int(rng.integers(0, 25))
         before, momentum, moved = sim.energy, momenta(model, sim.state), set(sim.active_joints)
         sim.update_region()
         locks += len(moved - set(sim.active_joints))

@@ -12,8 +12,10 @@ from linkwork.errors import StateError
 
 SIMULATIONS = {
     "full": lambda model, state: lw.FullDynamics(model, state),
-    "adaptive": lambda model, state: lw.AdaptiveDynamics(model, state, active_joints=6, update_every=3),
-    "quasi-static": lambda model, state: lw.QuasiStatics(model, lw.State(state.q, 0.0 * state.v), max_joints=100),
+    "adaptive": lambda model, state: lw.AdaptiveDynamics(model, state, max_active_joints=6, update_every=3),
+    "quasi-static": lambda model, state: lw.QuasiStatics(
+        model, lw.State(state.q, 0.0 * state.v), max_active_joints=100
+    ),
 }
 
 

@@ -46,7 +46,7 @@ def test_the_bound_holds_for_the_contact_forces_at_the_update(active):
     """What the inactive joints would do, with contact forces as loads, by `forward_dynamics` on the whole linkage."""
     model, start = over_pegs()
     sim = lw.AdaptiveDynamics(
-        model, start, active_joints=active, measure="absolute_linkage", contact=lw.Contact(friction=0.3)
+        model, start, max_active_joints=active, measure="absolute_linkage", contact=lw.Contact(friction=0.3)
     )
     pressed = 0
     for _ in range(12):
@@ -73,7 +73,7 @@ def test_contact_wakes_the_joints_that_yield_to_it():
     model = linkage.compile()
     start = model.neutral()
     start.q[model.q_slice("ball")][:3] = (0.1, 0.0, -2.05)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=6, contact=lw.Contact())
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=6, contact=lw.Contact())
     sim.apply_wrench("ball", force=(-1.0, 0.0, 0.0))
     chain = slice(0, 40)
     sim.advance(H, 100)

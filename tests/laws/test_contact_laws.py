@@ -290,7 +290,7 @@ def test_ready_scenes_with_steps_far_too_long_hold_or_say_so(name):
 def test_scenes_with_steps_far_too_long_say_so_or_hold(kind):
     """The pendulum among pegs, ten times its step: bounded energy, or an error or warning that names the step."""
     scene = lw.Scene.read("pendulum_pegs")
-    more = {"active_joints": 40, "update_every": 5} if kind == "adaptive" else {}
+    more = {"max_active_joints": 40, "update_every": 5} if kind == "adaptive" else {}
     make = lw.AdaptiveDynamics if kind == "adaptive" else lw.FullDynamics
     sim = make(scene.model, scene.state, contact=lw.Contact(friction=0.3, self_contact=False), **more)
     begin = sim.energy.total

@@ -26,7 +26,7 @@ def simulate(kind, model, state, **options):
     """A simulation of all joints, or one that locks and unlocks some while they press."""
     if kind == "full":
         return lw.FullDynamics(model, state, **options)
-    return lw.AdaptiveDynamics(model, state, active_joints=2 * len(model.joints) // 3, update_every=7, **options)
+    return lw.AdaptiveDynamics(model, state, max_active_joints=2 * len(model.joints) // 3, update_every=7, **options)
 
 
 def both(momentum):

@@ -23,7 +23,9 @@ class Watched:
 
     def __init__(self):
         model = chain(8).compile()
-        self.sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, contact=lw.Contact(), update_every=15)
+        self.sim = lw.AdaptiveDynamics(
+            model, model.neutral(), max_active_joints=2, contact=lw.Contact(), update_every=15
+        )
         self.contacts, self.touch = self.sim.view.contact.contacts, self.sim.view.contact.touch
         self.sim.view.contact.watch(PATIENCE)
         self.table_shape = 8
@@ -122,7 +124,7 @@ def dropped(update_every, joints=3):
     q[7:] = 0.02 * np.cos(np.arange(q.size - 7))
     contact = lw.Contact(restitution=0.5)
     return lw.AdaptiveDynamics(
-        model, lw.State(q, start.v), active_joints=joints, update_every=update_every, contact=contact
+        model, lw.State(q, start.v), max_active_joints=joints, update_every=update_every, contact=contact
     )
 
 

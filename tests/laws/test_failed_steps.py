@@ -18,7 +18,7 @@ def full(model, state, integrator):
 
 
 def adaptive(model, state, integrator):
-    return lw.AdaptiveDynamics(model, state, active_joints=5, update_every=3, integrator=integrator)
+    return lw.AdaptiveDynamics(model, state, max_active_joints=5, update_every=3, integrator=integrator)
 
 
 def same_checkpoint(one, other):
@@ -135,7 +135,7 @@ def test_an_update_of_the_region_that_fails_changes_nothing(make_tree):
 
 def test_quasi_statics_takes_back_too(make_tree):
     model = make_tree(seed=2, bodies=12, damping=True, stiffness=True)
-    sim = lw.QuasiStatics(model, model.neutral(), max_joints=6)
+    sim = lw.QuasiStatics(model, model.neutral(), max_active_joints=6)
     sim.step(1e-3, 4)
     q, time = sim.state.q, sim.time
     load = sim.apply_wrench(9, force=(1e300, 0.0, 0.0))

@@ -165,7 +165,7 @@ def test_the_metric_sees_the_field_as_loads_on_all_bodies():
     """The same region and the same bound as by the field's wrenches, applied by hand."""
     model = chain(joints=15, free=False)
     state, field = model.neutral(), Web(model)
-    options = {"active_joints": 5, "measure": "absolute_joint", "update_every": 3}
+    options = {"max_active_joints": 5, "measure": "absolute_joint", "update_every": 3}
     one, other = lw.AdaptiveDynamics(model, state, field=field, **options), lw.AdaptiveDynamics(model, state, **options)
     load = other.apply_wrenches(np.arange(model.n_bodies), field.at(state.q)[1], frame="body")
     for sim in (one, other):
@@ -193,7 +193,7 @@ def test_a_checkpoint_resumes_in_the_same_bits(kind, fixman):
         if kind == "full":
             return lw.FullDynamics(model, state, integrator="kick_drift_kick", **options)
         return lw.AdaptiveDynamics(
-            model, state, active_joints=4, update_every=4, integrator="kick_drift_kick", **options
+            model, state, max_active_joints=4, update_every=4, integrator="kick_drift_kick", **options
         )
 
     one = make()

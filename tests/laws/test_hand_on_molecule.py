@@ -26,7 +26,7 @@ KINDS = {
         mol.model, warm(mol), tolerance=0.0, field=field, integrator="kick_drift_kick"
     ),
     "8 active": lambda mol, field: lw.AdaptiveDynamics(
-        mol.model, warm(mol), active_joints=8, update_every=4, field=field, integrator="rk4"
+        mol.model, warm(mol), max_active_joints=8, update_every=4, field=field, integrator="rk4"
     ),
 }
 COUPLING = {"stiffness": 2000.0, "damping": 0.0, "force_limit": 1e6, "torque_limit": 1e6}  # [kJ/mol/nm²], ...
@@ -59,7 +59,7 @@ def test_looking_at_the_present_forces_changes_no_bit():
     ends = []
     for looks in (False, True):
         sim = lw.AdaptiveDynamics(
-            molecule.model, molecule.state, active_joints=8, field=molecule.field(), integrator="kick_drift_kick"
+            molecule.model, molecule.state, max_active_joints=8, field=molecule.field(), integrator="kick_drift_kick"
         )
         for _ in range(12):
             sim.advance(2e-3, 3)

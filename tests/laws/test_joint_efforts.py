@@ -146,7 +146,7 @@ def test_floating_trees_and_quasi_statics_and_what_acts_before_the_first_step():
 def test_inactive_joints_report_what_holds_them():
     """Joints that do not move in an adaptive simulation are still pulled by their springs and motors."""
     model = lw.library.chain(40, joint=lw.Revolute((0, 1, 0), stiffness=1.0, damping=0.1)).compile()
-    sim = lw.AdaptiveDynamics(model, model.random_state(0, speed=0.0), active_joints=5)
+    sim = lw.AdaptiveDynamics(model, model.random_state(0, speed=0.0), max_active_joints=5)
     sim.motors.stiffness = 2.0
     sim.advance(H, 5)
     idle = np.setdiff1d(np.arange(40), sim.active_bodies)

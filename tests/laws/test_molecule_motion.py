@@ -253,7 +253,7 @@ def test_energy_goes_on_when_the_region_changes():
     proteins.need_packages()
     molecule = proteins.helix()
     sim = lw.AdaptiveDynamics(
-        molecule.model, molecule.state, active_joints=12, update_every=1000, horizon=0.02, field=molecule.field(),
+        molecule.model, molecule.state, max_active_joints=12, update_every=1000, horizon=0.02, field=molecule.field(),
         integrator="kick_drift_kick",
     )  # fmt: skip
     for _ in range(4):
@@ -276,7 +276,7 @@ def test_a_run_of_a_molecule_resumes_in_the_same_bits(kind):
         options["integrator"] = "kick_drift_kick"
         if kind == "full":
             return lw.FullDynamics(molecule.model, warm(molecule), **options)
-        return lw.AdaptiveDynamics(molecule.model, warm(molecule), active_joints=10, **options)
+        return lw.AdaptiveDynamics(molecule.model, warm(molecule), max_active_joints=10, **options)
 
     one, other = make(), make()
     one.advance(4e-3, 35)

@@ -111,5 +111,5 @@ def test_adaptive_runs_that_cost_more_than_full_ones_say_so():
         warnings.simplefilter("error", lw.LinkworkWarning)  # said once per simulation
         sim.run(1e-4, 150, progress=False)
     long = lw.library.chain(200).compile()
-    few = lw.AdaptiveDynamics(long, long.state(), active_joints=1, update_every=50)
+    few = lw.AdaptiveDynamics(long, long.state(), max_active_joints=1, update_every=50)
     assert few.run(1e-5, 150, progress=False).advice == ""

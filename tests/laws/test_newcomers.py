@@ -13,12 +13,14 @@ def test_updates_try_twice_as_many_joints_as_joined_last_time():
     linkage = lw.library.chain(200)
     model = linkage.compile()
     state = model.state(q=[0.5 * np.pi, *[0.0] * 199])
-    sim = lw.AdaptiveDynamics(model, state, active_joints=40, update_every=10, integrator="semi_implicit_euler")
+    sim = lw.AdaptiveDynamics(model, state, max_active_joints=40, update_every=10, integrator="semi_implicit_euler")
     tried = [sim.step(1e-3, 10).n_computed - 40 for _ in range(12)]
     assert tried == [0, 10, *[8] * 10]
     linkage.add_obstacle("floor", lw.Plane(), lw.Pose(xyz=(0.0, 0.0, -1.0)))
     model = linkage.compile()
-    sim = lw.AdaptiveDynamics(model, state, active_joints=40, update_every=10, contact=lw.Contact(self_contact=False))
+    sim = lw.AdaptiveDynamics(
+        model, state, max_active_joints=40, update_every=10, contact=lw.Contact(self_contact=False)
+    )
     tried = []
     while not sim.contacts:
         tried.append(sim.step(1e-3).n_computed - 40)

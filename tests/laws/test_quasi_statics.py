@@ -231,7 +231,7 @@ def test_a_budget_of_joints_is_kept_and_its_bound_holds(most, measure, rng):
     """Paths opened by loads are computed anyway; beyond them no joint is opened that the budget does not allow."""
     model = lw.library.molecule(joints=150, seed=4).compile()
     state = at_rest(model, rng)
-    sim = lw.QuasiStatics(model, state, max_joints=most, measure=measure)
+    sim = lw.QuasiStatics(model, state, max_active_joints=most, measure=measure)
     wrenches = load(sim, rng, 2)
     forced = len(sim.computed_joints)
     report = sim.solve()
@@ -243,7 +243,7 @@ def test_a_budget_of_joints_is_kept_and_its_bound_holds(most, measure, rng):
 def test_a_budget_follows_the_loads(rng):
     """When the load moves on, what it left behind makes room: the region becomes that of a fresh simulation."""
     model = lw.library.molecule(joints=500, seed=3).compile()
-    sim = lw.QuasiStatics(model, model.neutral(), max_joints=20)
+    sim = lw.QuasiStatics(model, model.neutral(), max_active_joints=20)
     first = sim.apply_wrench(400, force=(0.0, 0.0, 1.0), frame="body")
     sim.step(1e-3, 20)
     before = set(sim.computed_joints)
@@ -251,7 +251,7 @@ def test_a_budget_follows_the_loads(rng):
     sim.apply_wrench(30, force=(0.0, 0.0, 1.0), frame="body")
     report = sim.step(1e-3, 100)
     after = set(sim.computed_joints)
-    fresh = lw.QuasiStatics(model, sim.state, max_joints=20)
+    fresh = lw.QuasiStatics(model, sim.state, max_active_joints=20)
     fresh.apply_wrench(30, force=(0.0, 0.0, 1.0), frame="body")
     goal = fresh.solve()
     assert len(after & before) < 10

@@ -31,7 +31,7 @@ def simulation(kind="full", **more):
     contact = lw.Contact(restitution=0.3)
     if kind == "full":
         return lw.FullDynamics(MODEL, start, contact=contact, **more)
-    return lw.AdaptiveDynamics(MODEL, start, active_joints=3, contact=contact, **more)
+    return lw.AdaptiveDynamics(MODEL, start, max_active_joints=3, contact=contact, **more)
 
 
 @pytest.fixture(scope="module")

@@ -299,7 +299,7 @@ def molecule(joints):
 def run_of(tmp_path, name, joints, moving, frames=150):
     """Size a frame of what a recording stores beside its model, for a run of which `moving` joints move."""
     model = molecule(joints)
-    sim = lw.QuasiStatics(model, model.neutral(), max_joints=moving)
+    sim = lw.QuasiStatics(model, model.neutral(), max_active_joints=moving)
     sim.apply_wrench(model.body_names[-1], force=(0.0, 0.0, 1e-3), frame="world")
     sim.run(1e-3, 5 * frames, record=tmp_path / name, every=5)
     with Recording(tmp_path / name) as recording:

@@ -86,7 +86,7 @@ def test_the_error_bound_is_what_inactive_joints_hide(model, rng, measure):
         state = model.random_state(rng, speed=0.5)
         for i in rng.choice(model.n_bodies, 15, replace=False):
             state.v[model.v_slice(int(i))] = 0.0
-        sim = loaded(model, state, rng, active_joints=most, measure=measure, weights=weights)
+        sim = loaded(model, state, rng, max_active_joints=most, measure=measure, weights=weights)
         report = sim.update_region(1e-2)
         parts = joint_parts(sim, true_accelerations(sim))  # once inactive joints have stopped
         frontier = frontier_parts(sim, parts)
@@ -161,7 +161,11 @@ def test_a_number_of_joints_is_kept(model, rng):
     )
     for most, loads in ((0, True), (1, True), (2, False), (5, True), (9, False), (14, True)):
         state = model.random_state(rng, speed=0.0)
-        sim = loaded(model, state, rng, active_joints=most) if loads else lw.AdaptiveDynamics(model, state, None, most)
+        sim = (
+            loaded(model, state, rng, max_active_joints=most)
+            if loads
+            else lw.AdaptiveDynamics(model, state, None, most)
+        )
         assert sim.update_region(1e-2).n_active == min(most, can)
         for _ in range(10):
             assert sim.step(1e-3, 10).n_active == min(most, can)
@@ -253,7 +257,7 @@ def test_what_a_strong_load_would_move_is_active_after_the_next_update(base, how
 def test_loads_taken_away_leave_nothing_behind(model, rng, order):
     """Three loads of the world, on any bodies, all cleared between two steps."""
     sim = lw.AdaptiveDynamics(
-        model, model.random_state(rng, speed=0.3), active_joints=3, keep_momentum=False, implicit_joints=False
+        model, model.random_state(rng, speed=0.3), max_active_joints=3, keep_momentum=False, implicit_joints=False
     )
     for _ in range(8):
         bodies = rng.integers(model.n_bodies, size=3).tolist()
@@ -294,7 +298,7 @@ def test_a_joint_pinned_active_stays_active_until_unpinned():
 
 def big(rng, active):
     model = lw.library.random_tree(4000, seed=5).compile()
-    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.0), active_joints=active, update_every=10)
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.0), max_active_joints=active, update_every=10)
     sim.apply_wrench(2000, force=(1.0, 2.0, 3.0), frame="world", at=(0.1, 0.2, 0.3))
     sim.step(1e-4, 30)
     return sim
@@ -350,10 +354,10 @@ def test_many_updates_and_steps_write_nothing_far_away(rng):
 
 def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
     """Each piece hangs from an active joint, from the piece of the nearest active joint above, with all bodies between."""
-    sim = loaded(model, model.random_state(rng, speed=0.3), rng, active_joints=6, update_every=3)
+    sim = loaded(model, model.random_state(rng, speed=0.3), rng, max_active_joints=6, update_every=3)
     kinds = set()
     for _ in range(30):
-        sim.max_active = int(rng.integers(0, 12))
+        sim.max_active_joints = int(rng.integers(0, 12))
         sim.step(1e-3, 4)
         nodes, run = sim.view.tree.plan.nodes, sim.view.tree.run
         active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())
@@ -386,7 +390,7 @@ def test_dampers_and_springs_are_weighed_as_a_step_moves_them(factor, stiffness)
     ):
         linkage.add_body(name, "world", joint, lw.Pose(), lw.Inertia(1.0, (0, 0, 0), np.diag([inertia] * 3)))
     model = linkage.compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=1, horizon=horizon, measure="absolute_joint")
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=1, horizon=horizon, measure="absolute_joint")
     response = 1.0 / inertia
     slowed = response * effort / (1.0 + response * (horizon * damping + horizon**2 * stiffness))
     sim.set_efforts([effort, factor * slowed / response])

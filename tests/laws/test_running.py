@@ -234,7 +234,7 @@ def test_a_run_knows_its_extremes(kind):
     """Energy and fastest joint of every step, from outside, against what the report says."""
     model = lw.library.chain(6).compile()
     start = model.random_state(3)
-    options = {} if kind is lw.FullDynamics else {"active_joints": 3}
+    options = {} if kind is lw.FullDynamics else {"max_active_joints": 3}
     sim, again = kind(model, start, **options), kind(model, start, **options)
     report = sim.run(2e-4, 40, every=1)
     energies, kinetic = [again.energy.total], [again.energy.kinetic]

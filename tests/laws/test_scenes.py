@@ -258,7 +258,7 @@ def test_the_recorded_walker_is_the_walker(tmp_path):
 
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_adaptive_scenes_move_as_many_joints_as_asked(name, tmp_path):
-    recording = run_short(name, tmp_path, **{"method.active_joints": 12})
+    recording = run_short(name, tmp_path, **{"method.max_active_joints": 12})
     active = recording.reports["n_active"][1:]
     assert active.max() <= 12
     assert active.max() > 0

@@ -33,7 +33,7 @@ def dormand_prince(model, state):
 
 
 def adaptive_number(model, state):
-    return lw.AdaptiveDynamics(model, state, active_joints=4, update_every=2, integrator="implicit_midpoint")
+    return lw.AdaptiveDynamics(model, state, max_active_joints=4, update_every=2, integrator="implicit_midpoint")
 
 
 def quasi_statics(model, state):
@@ -61,7 +61,7 @@ def course(sim, steps=12):
     found = []
     for _ in range(steps):
         sim.advance(H)
-        found.append(np.concatenate([*sim.state, sim.effort]))
+        found.append(np.concatenate([*sim.state, sim.applied_effort]))
     return np.array(found)
 
 

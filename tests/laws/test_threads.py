@@ -79,7 +79,7 @@ def test_one_answerer_of_distances():
 
 SIMULATIONS = {
     "full": lambda: lw.FullDynamics(MODEL, START),
-    "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, active_joints=9),
+    "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, max_active_joints=9),
     "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), 1e-3),
 }
 

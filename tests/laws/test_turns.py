@@ -66,7 +66,7 @@ def test_any_number_of_active_joints_reaches_the_pose_of_the_full_simulation(see
     start = pose(model, np.random.default_rng(seed))
     budget = 1 + seed % 2 if seed % 5 else 3
     full = lw.FullDynamics(model, start, integrator=EULER)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=budget, integrator=EULER)
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=budget, integrator=EULER)
     if seed % 2 == 1 or model.gravity[2] == 0.0:
         drive(model, full, seed + 100)
         drive(model, sim, seed + 100)
@@ -85,7 +85,7 @@ def test_any_number_of_active_joints_reaches_the_pose_of_the_full_simulation(see
 def test_motors_of_six_joints_do_not_stand_still_at_a_wrong_pose():
     model = lw.library.chain(6).compile()
     for budget in (1, 2, 4):
-        sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=budget, integrator=EULER)
+        sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=budget, integrator=EULER)
         full = lw.FullDynamics(model, model.neutral(), integrator=EULER)
         for x in (sim, full):
             drive(model, x, 3)
@@ -96,7 +96,7 @@ def test_motors_of_six_joints_do_not_stand_still_at_a_wrong_pose():
 def turning(seed: int) -> tuple[lw.Model, lw.AdaptiveDynamics]:
     """A chain on its way, in which a joint has a turn."""
     model = lw.library.chain(12).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, update_every=5, integrator=EULER)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=5, integrator=EULER)
     drive(model, sim, seed)
     while sim.view.tree.run.counts[IN_TURN] == 0 or not sim.view.tree.run.waits.any():
         sim.advance(2e-3, 5)
@@ -128,7 +128,7 @@ def test_a_joint_that_waits_does_not_move_and_is_in_the_bound():
 def test_turns_go_on_in_the_same_bits_after_a_checkpoint():
     model, sim = turning(5)
     saved = sim.checkpoint()
-    twin = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, update_every=5, integrator=EULER)
+    twin = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=5, integrator=EULER)
     twin.restore(saved)
     assert (twin.view.tree.run.called == sim.view.tree.run.called).all()
     assert twin.step(2e-3, 400) == sim.step(2e-3, 400)
@@ -146,9 +146,9 @@ def test_turns_are_counted_as_they_are_however_settings_change():
     for k in range(60):
         what = int(rng.integers(5))
         if what == 0:
-            sim.max_active = int(rng.integers(0, 6))
+            sim.max_active_joints = int(rng.integers(0, 6))
         elif what == 1:
-            sim.max_active, sim.tolerance = (None, 0.1) if k % 2 else (3, None)
+            sim.max_active_joints, sim.tolerance = (None, 0.1) if k % 2 else (3, None)
         elif what == 2:
             name = model.joint_names[int(rng.integers(12))]
             sim.pin_inactive(name)
@@ -161,7 +161,7 @@ def test_turns_are_counted_as_they_are_however_settings_change():
         turns = np.flatnonzero(run.turns[:, TURN] == HAS_TURN)
         assert run.counts[IN_TURN] == turns.size
         assert run.called[-1] == turns.size
-        assert sim.max_active is None or turns.size <= max(1, sim.max_active)
+        assert sim.max_active_joints is None or turns.size <= max(1, sim.max_active_joints)
         assert not run.waits[sim.active_bodies].any()
         assert not run.waits[
             np.setdiff1d(np.arange(12), sim.view.tree.bodies_of(run.active[: run.counts[ACTIVE_COUNT]]))
@@ -171,7 +171,7 @@ def test_turns_are_counted_as_they_are_however_settings_change():
 def test_a_linkage_at_rest_changes_nothing():
     """At the pose of its motors nobody needs a turn: the region stays."""
     model = lw.library.chain(6).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=2, integrator=EULER)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, integrator=EULER)
     drive(model, sim, 7)
     sim.advance(2e-3, 60_000)
     before = sim.report.region_changes

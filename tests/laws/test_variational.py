@@ -205,7 +205,7 @@ def test_adaptive_runs_take_the_same_steps():
     full.step(1e-3, 100)
     adaptive.step(1e-3, 100)
     assert np.abs(full.state.q - adaptive.state.q).max() <= 1e-9  # equal equations; roundings grow with the motion
-    some = lw.AdaptiveDynamics(model, start, active_joints=4, integrator="variational")
+    some = lw.AdaptiveDynamics(model, start, max_active_joints=4, integrator="variational")
     before = some.energy.total
     some.step(1e-3, 300)
     assert some.energy.total <= before + 1e-4 * some.energy.kinetic  # stops take energy, steps make none
@@ -219,7 +219,7 @@ def remembers(sim):
 def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
     """The version counts the changes of what moves, and nothing else: not updates, loads or checkpoints."""
     model, start = whip(20)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=4, update_every=3, integrator="variational")
     changes = 0
     for k in range(40):
         before, version = sim.active_bodies.tolist(), sim.view.moving.numbers[LINKAGE]
@@ -231,7 +231,7 @@ def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
         assert sim.view.moving.numbers[LINKAGE] == version + differs
         assert remembers(sim)  # where the step ended
     assert 3 <= changes <= 30  # both were seen
-    other = lw.AdaptiveDynamics(model, start, active_joints=4, update_every=3, integrator="variational")
+    other = lw.AdaptiveDynamics(model, start, max_active_joints=4, update_every=3, integrator="variational")
     other.restore(sim.checkpoint())
     assert other.view.moving.numbers[LINKAGE] == sim.view.moving.numbers[LINKAGE]
     assert remembers(other)
@@ -258,14 +258,14 @@ def test_energy_without_a_source_is_told_once():
 def test_adaptive_runs_tell_it_too():
     """Half of the joints of a whip, by an integrator whose step is too long; a load begins the watch anew."""
     model, start = whip(20)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=20, integrator="semi_implicit_euler")
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=20, integrator="semi_implicit_euler")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with contextlib.suppress(StateError):
             for _ in range(400):
                 sim.step(2e-3, 10)
     assert [str(w.message).startswith("energy grows without a source") for w in told] == [True]
-    driven = lw.AdaptiveDynamics(model, start, active_joints=20, integrator="semi_implicit_euler")
+    driven = lw.AdaptiveDynamics(model, start, max_active_joints=20, integrator="semi_implicit_euler")
     driven.set_effort("link_0", 500.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -274,7 +274,7 @@ def test_adaptive_runs_tell_it_too():
 
 def test_joints_that_become_active_and_stop_are_not_taken_for_a_source():
     model, start = whip(40)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=8, integrator="variational")
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=8, integrator="variational")
     first, largest = sim.energy.total, 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error")

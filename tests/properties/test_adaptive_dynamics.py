@@ -98,7 +98,7 @@ class Player:
 
     def choose(self):
         kind = self.rng.integers(3)
-        self.sim.max_active = None if kind == 0 else int(self.rng.integers(0, 10))
+        self.sim.max_active_joints = None if kind == 0 else int(self.rng.integers(0, 10))
         self.sim.tolerance = None if kind == 1 else float(10.0 ** self.rng.uniform(-1, 3))
 
     def step(self):
@@ -110,7 +110,7 @@ class Player:
         new = lw.AdaptiveDynamics(
             self.model, self.model.random_state(5, speed=0.3), update_every=old.update_every, measure=old.measure
         )
-        new.tolerance, new.max_active = old.tolerance, old.max_active
+        new.tolerance, new.max_active_joints = old.tolerance, old.max_active_joints
         for _, verb, body, how in self.given if loaded else []:
             getattr(new, verb)(body, **how)
         new.restore(old.checkpoint())
@@ -167,7 +167,7 @@ def test_any_history_leaves_what_a_new_simulation_would_have(make_tree, shape, s
     model = make_tree(seed % 97, damping=True, stiffness=True, armature=True, **SHAPES[shape])
     rng = np.random.default_rng(seed)
     sim = lw.AdaptiveDynamics(
-        model, model.random_state(rng, speed=0.3), active_joints=5, update_every=4, measure="absolute_joint"
+        model, model.random_state(rng, speed=0.3), max_active_joints=5, update_every=4, measure="absolute_joint"
     )
     player = Player(sim, rng)
     for _ in range(ACTS):
@@ -186,7 +186,7 @@ def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
     model = make_tree(seed % 97, damping=True, stiffness=True, armature=True, **SHAPES[shape])
     rng = np.random.default_rng(seed)
     sim = lw.AdaptiveDynamics(
-        model, model.random_state(rng, speed=0.3), active_joints=5, update_every=4, measure="absolute_joint"
+        model, model.random_state(rng, speed=0.3), max_active_joints=5, update_every=4, measure="absolute_joint"
     )
     player = Player(sim, rng)
     for _ in range(ACTS):

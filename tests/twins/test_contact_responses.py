@@ -124,7 +124,7 @@ def test_responses_of_random_trees_are_those_of_the_dense_form(part, kind):
             sim = lw.FullDynamics(model, state, **options)
         else:
             most = {"all active": model.n_bodies, "few active": max(1, model.n_bodies // 3), "two active": 2}[kind]
-            sim = lw.AdaptiveDynamics(model, state, active_joints=most, **options)
+            sim = lw.AdaptiveDynamics(model, state, max_active_joints=most, **options)
         sim.advance(1e-9)
         found, bodies, origins = responses_of_contacts(sim)
         if not bodies:

@@ -80,7 +80,7 @@ def test_rigid_parts_find_all_that_touches(active, seed):
     """A contact may be left out where both sides stand still, or where one of the same rigid part is at the same place."""
     contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
     model, start = field_of_obstacles(24, seed)
-    sim = lw.AdaptiveDynamics(model, start, active_joints=active, update_every=4, contact=contact)
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=active, update_every=4, contact=contact)
     everywhere = LookEverywhere(model, contact)
     touched = 0
     for k in range(STEPS):
@@ -105,7 +105,7 @@ def test_a_state_that_is_set_is_looked_at_anew():
     model, start = field_of_obstacles(12, 0)
     everywhere = LookEverywhere(model, contact)
     rng = np.random.default_rng(5)
-    for kind, more in ((lw.FullDynamics, {}), (lw.AdaptiveDynamics, {"active_joints": 4})):
+    for kind, more in ((lw.FullDynamics, {}), (lw.AdaptiveDynamics, {"max_active_joints": 4})):
         sim = kind(model, start, contact=contact, **more)
         seen = 0
         for _ in range(60):

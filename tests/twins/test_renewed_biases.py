@@ -48,7 +48,7 @@ def test_biases_alone_are_those_of_a_whole_assembly(make_tree, seed):
     """Trees of all joint kinds, branches and bases, every joint driven, every body loaded."""
     rng = np.random.default_rng(seed)
     model = make_tree(seed, damping=True, stiffness=True, armature=True)
-    sim = lw.AdaptiveDynamics(model, lw.State(model.random_state(rng).q, np.zeros(model.nv)), active_joints=0)
+    sim = lw.AdaptiveDynamics(model, lw.State(model.random_state(rng).q, np.zeros(model.nv)), max_active_joints=0)
     sim.update_region(1e-2)
     sim.set_efforts(rng.normal(size=model.nv))
     for i in range(model.n_bodies):

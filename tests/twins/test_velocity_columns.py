@@ -147,7 +147,7 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
     """Joints come and go, loads and efforts change; whatever lies closed at the end still fits the present state."""
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
     sim = lw.AdaptiveDynamics(
-        model, model.random_state(rng, speed=0.3), active_joints=6, update_every=3, weights=weights
+        model, model.random_state(rng, speed=0.3), max_active_joints=6, update_every=3, weights=weights
     )
     effort, wrenches = np.zeros(model.nv), np.zeros((model.n_bodies, 6))
     for _ in range(40):
@@ -158,10 +158,10 @@ def test_columns_and_factors_stay_right_through_any_motion(model, rng):
         i = int(rng.integers(model.n_bodies))
         wrenches[i] += (load := 3.0 * rng.normal(size=6))
         sim.apply_wrench(i, force=load[3:], torque=load[:3], frame="body")
-        sim.max_active = int(rng.integers(2, 12))
+        sim.max_active_joints = int(rng.integers(2, 12))
         sim.step(2e-3, int(rng.integers(1, 8)))
     assert sim.report.region_changes > 40
-    sim.max_active = 4
+    sim.max_active_joints = 4
     sim.update_region(1e-2)
     state = sim.state
     dca = PlainDca(model, state, effort, wrenches, assembly=DcaSolver(model, merges_welds=False).assembly)

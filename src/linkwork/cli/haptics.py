@@ -71,7 +71,7 @@ def _hold(arguments: argparse.Namespace) -> int:
     screen = console()
     with working("building the chain"):
         model = lw.library.chain(joints=joints).compile()
-        sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=min(joints, 100))
+        sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=min(joints, 100))
     hand = HumanHand(lambda t: (0.2 * math.sin(2.0 * t), 0.1 * math.sin(3.0 * t), 0.0))
     with working("compiling kernels (the first time only)"):
         held = grasp(sim, max(joints // 2, joints - 400), hand, stiffness=100.0, damping=2.0)

@@ -54,6 +54,21 @@ def name_of(model: Model, number: int) -> str:
     return model.obstacles[place][0] if place < len(model.obstacles) else "world"
 
 
+def add_contact_wrenches(rows: ContactRows, poses: NDArray[np.float64], total: NDArray[np.float64]) -> None:
+    """Adds to total (n, 6), in the axes of the world about the origins of the bodies, whose poses are (n, 12)."""
+    step = rows.numbers[:, STEP, None]
+    impulse = rows.numbers[:, IMPULSE : IMPULSE + 3]
+    force = np.divide(impulse, step, out=np.zeros_like(impulse), where=step > 0.0)
+    point = rows.numbers[:, POINT : POINT + 3]
+    for column, sign in ((BODY, 1.0), (OTHER, -1.0)):
+        which = rows.ids[:, column]
+        moving = which < poses.shape[0]
+        body = which[moving]
+        push = sign * force[moving]
+        np.add.at(total[:, 3:], body, push)
+        np.add.at(total[:, :3], body, np.cross(point[moving] - poses[body, 9:], push))
+
+
 def points_of(model: Model, rows: ContactRows) -> tuple[ContactPoint, ...]:
     """The rows with names."""
     return tuple(

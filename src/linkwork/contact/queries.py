@@ -27,6 +27,7 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
+from linkwork.core.deprecation import warn_of_old
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.names import did_you_mean
@@ -226,6 +227,8 @@ def closest(model: Model | Placed, state: Any, a: str, b: str | None = None) -> 
             "give closest(model, state, a, b) or closest(sim, a, b), a and b names of bodies or obstacles."
         )
     if b is None:
+        if hasattr(model, "closest"):
+            warn_of_old("closest(sim, a, b) is sim.closest(a, b) now; the old form goes with the next version.")
         state, a, b = None, state, a
     answerer, now = _of(model, state)
     return answerer.closest(now, a, b)

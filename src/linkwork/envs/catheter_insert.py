@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class CatheterInsert(Task):
     def _depth(self, tip: FloatArray) -> float:
         """How far along the centre line its nearest point is [m]."""
         best, depth, gone = math.inf, 0.0, 0.0
-        for a, b in zip(self._line[:-1], self._line[1:], strict=True):
+        for a, b in pairwise(self._line):
             way = b - a
             length = float(np.linalg.norm(way))
             share = float(np.clip((tip - a) @ way / length**2, 0.0, 1.0))
@@ -112,7 +113,7 @@ class CatheterInsert(Task):
 def _add_vessel(linkage: Linkage) -> None:
     """Walls on both sides of the centre line."""
     corners = np.array(CENTRE)
-    for k, (a, b) in enumerate(zip(corners[:-1], corners[1:], strict=True)):
+    for k, (a, b) in enumerate(pairwise(corners)):
         way = b - a
         length, angle = float(np.linalg.norm(way)), math.atan2(way[1], way[0])
         across = np.array([-way[1], way[0]]) / length

@@ -41,7 +41,8 @@ class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
         self.render_mode = None
         self.task = task
         self.member = Member(task)
-        self.observation_space, self.action_space = spaces_of(task)
+        seen, acted = spaces_of(task)
+        self.observation_space, self.action_space = seen, acted  # type: ignore[assignment]
 
     @property
     def sim(self) -> Any:
@@ -64,7 +65,7 @@ class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
         return self.task.observe(self.member), verdict.reward, verdict.terminated, False, dict(verdict.info)
 
 
-class TaskVectorEnv(VectorEnv[FloatArray, FloatArray, FloatArray]):
+class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     """A task for many members, which step at the same time on all cores.
 
     num_envs: members. max_episode_steps: actions after which an episode is cut off; None: never.
@@ -103,7 +104,7 @@ class TaskVectorEnv(VectorEnv[FloatArray, FloatArray, FloatArray]):
         self._done[:], self._age[:] = False, 0
         return self._seen.copy(), {}
 
-    def step(self, actions: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, dict[str, Any]]:
+    def step(self, actions: FloatArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         given = np.asarray(actions, dtype=float)
         if given.shape != (self.num_envs, self.task.actions):
             raise StateError(f"actions have shape {given.shape}; {(self.num_envs, self.task.actions)} is needed.")

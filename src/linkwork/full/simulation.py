@@ -10,6 +10,7 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.environment.water import Water, integrator_in_water
@@ -83,10 +84,15 @@ class FullDynamics(Dynamics):
     )
     _forces: WholeForces
 
+    @once_positional(
+        "algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol", "device", "field", "thermostat",
+        "contact", "limits",
+    )  # fmt: skip
     def __init__(
         self,
         model: Model,
         state: State,
+        *,
         algorithm: str = "aba",
         integrator: str = AUTO,
         implicit_joints: bool | None = None,

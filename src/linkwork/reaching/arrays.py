@@ -122,7 +122,7 @@ def make_reaching(model: Model, paths: Paths, nodes: IntArray, limits: bool, met
 
 def _centring(model: Model) -> FloatArray:
     """1 / (half range)² of joints with limits on both sides, shape (nv,)."""
-    half = 0.5 * (np.array(model.upper) - np.array(model.lower))
+    half = 0.5 * (np.array(model.upper) - np.array(model.lower))  # infinite where a side has no limit
     return np.divide(1.0, half**2, out=np.zeros(model.nv), where=np.isfinite(half) & (half > SHORTEST_RANGE))
 
 
@@ -132,8 +132,9 @@ def middles(model: Model) -> FloatArray:
     for i, joint in enumerate(model.joints):
         if joint.kind in (layout.HELICAL, layout.COMPOUND):
             q, v = model.q_slice(i), model.v_slice(i)
-            middle = 0.5 * (model.lower[v] + model.upper[v])
-            found[q] = np.where(np.isfinite(middle), middle, 0.0)
+            low, high = model.lower[v], model.upper[v]
+            both = np.isfinite(low) & np.isfinite(high)
+            found[q] = 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0))
     return found
 
 

@@ -142,7 +142,8 @@ class ConstrainedSearch(Search):
 
     # --------------------------------------------------------------------------------------------------------- descent
 
-    def descend(self, flat: float, pull: float = 0.0) -> Ended:
+    def descend(self, flat: float, drawn: float = 0.0) -> Ended:
+        """One descent; rows and obstacles are not drawn to the middle of ranges."""
         arrays, settings = self.arrays, self.settings
         iterations, factor, reason, largest = 0, de.FIRST, "iterations", math.inf
         closed = self.closed(arrays.q)

@@ -167,12 +167,12 @@ class Search:
                 best = self.lean(best, posture)
         return best._replace(descents=descents, sweeps=int(self.counts[de.C_SWEEPS]))
 
-    def descend(self, flat: float, pull: float = 0.0) -> Ended:
-        """One descent from the coordinates in memory, drawn by `pull` to the middle of ranges at first."""
+    def descend(self, flat: float, drawn: float = 0.0) -> Ended:
+        """One descent from the coordinates in memory. drawn: how much to the middle of ranges, at first."""
         settings, counts = self.settings, self.counts
-        if pull > 0.0:
+        if drawn > 0.0:
             self.arrays.rest[:] = self.middles
-        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations, pull])
+        rules = np.array([settings.tolerance, settings.tolerance, flat, settings.max_iterations, drawn])
         counts[de.C_ITERATIONS] = 0.0
         reason = REASONS[de.descend(self.table, rules, counts)]
         if not math.isfinite(counts[de.C_COST]):

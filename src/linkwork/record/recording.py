@@ -249,6 +249,20 @@ class Recording:
 
         return sensor_record(self, name)
 
+    def to_pandas(self) -> Any:
+        """A DataFrame: one row per frame by time [s], columns ("q", joint), ("v", joint), ("scalar", name); units in
+        `attrs["units"]`. Needs pandas.
+        """
+        from linkwork.record.tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """A Dataset of coordinates, velocities, scalars and sensors, with names and units. Needs xarray."""
+        from linkwork.record.tables import to_xarray
+
+        return to_xarray(self)
+
     def path_of(self, body: str | int, at: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
         """Path of a point of a body in the world [m], shape (len, 3). at: the point, in the body's frame [m]."""
         from linkwork.record.point_path import point_path

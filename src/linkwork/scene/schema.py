@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from linkwork.core.deprecation import warn_of_old
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.scene import checks as must_be
 from linkwork.scene.checks import kind_of
@@ -16,6 +17,7 @@ from linkwork.scene.obstacles import CONTACT, OBSTACLE
 from linkwork.scene.sensors import SENSOR
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
+OLD_KEYS = {"active_joints": "max_active_joints", "max_joints": "max_active_joints"}  # of [method]
 PICKS = ("only", "all", "first", "middle", "last")
 
 TOP: Keys = {
@@ -132,7 +134,8 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     lists = {name: _as_list(data.get(name, []), name, faults) for name in LISTS}
     scene = _check_keys({k: v for k, v in data.items() if k in TOP}, TOP, (), faults)
     for name, table in tables.items():
-        scene[name] = _check_keys(table, _keys_of(name, table), (name,), faults)
+        known_as = _with_new_names(table, (name,))
+        scene[name] = _check_keys(known_as, _keys_of(name, known_as), (name,), faults)
     for name, keys in LISTS.items():
         scene[name] = [_check_keys(item, keys, (name, k), faults) for k, item in enumerate(lists[name])]
     if "contact" not in data:
@@ -163,6 +166,15 @@ def _keys_of(table: str, given: Mapping[str, Any]) -> Keys:
 
 def _is_method(kind: object) -> bool:
     return isinstance(kind, str) and kind in METHODS
+
+
+def _with_new_names(given: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any]:
+    """A table with keys that were renamed under their new names."""
+    for old, new in OLD_KEYS.items():
+        if path == ("method",) and old in given and new not in given:
+            warn_of_old(f"scene: method.{old} is called method.{new} now; the old name goes with the next version.")
+            given = {new if name == old else name: value for name, value in given.items()}
+    return given
 
 
 def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Faults) -> dict[str, Any]:

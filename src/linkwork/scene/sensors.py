@@ -38,7 +38,9 @@ def find_sensors(data: Mapping[str, Any], model: Model, faults: Faults) -> tuple
             continue  # said already
         kind = KINDS[item["kind"]]
         allowed = {field.name for field in fields(kind)}
-        values = {name: tuple(x) if isinstance(x, list) else x for name, x in item.items() if name != "kind"}
+        values: dict[str, Any] = {
+            name: tuple(x) if isinstance(x, list) else x for name, x in item.items() if name != "kind"
+        }
         strange = sorted(set(values) - allowed)
         for name in strange:
             faults.add((*path, name), f"a sensor of kind '{item['kind']}' has no '{name}'; leave it out.")

@@ -75,7 +75,7 @@ class Moment:
     @cached_property
     def effort(self) -> FloatArray:
         """All that acted on joints in the step, shape (nv,)."""
-        return np.asarray(self.sim.effort)
+        return np.asarray(self.sim.applied_effort)
 
     @cached_property
     def reactions(self) -> FloatArray:

@@ -148,6 +148,6 @@ def _encoder(sensor: Encoder, model: Model, sim: Any) -> Reading:
 
 def _effort(sensor: Effort, model: Model, sim: Any) -> Reading:
     rows = model.v_slice(sensor.on)
-    if not hasattr(sim, "effort"):
+    if not hasattr(sim, "applied_effort"):
         raise StateError(f"sensor '{sensor.name}': efforts on joints are not known in this simulation.")
     return lambda moment: moment.effort[rows]

@@ -7,12 +7,13 @@ that acts on it changes (`_loads_changed`, `_joints_changed`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag
+from linkwork.core.deprecation import old_attribute
 from linkwork.core.describe import html_table
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.efforts import Efforts, as_efforts
@@ -26,6 +27,9 @@ from linkwork.simulation.loaded import Loaded
 from linkwork.simulation.parts.part import Part, check, refuse_other_kind
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
+
+if TYPE_CHECKING:
+    from linkwork.contact.queries import Closest, Collisions
 
 MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 
@@ -165,9 +169,11 @@ class LinkageSimulation(Loaded, TakesTurns):
         return as_efforts(self._parts_of_efforts())
 
     @property
-    def effort(self) -> FloatArray:
+    def applied_effort(self) -> FloatArray:
         """The sum of `efforts`, shape (nv,) [N·m or N]: all that acted on each joint along its motion in the last step."""
         return np.asarray(self._parts_of_efforts().sum(axis=1))
+
+    effort = old_attribute("Simulation", "effort", "applied_effort")
 
     def recorded_efforts(self) -> FloatArray | None:
         """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
@@ -176,6 +182,25 @@ class LinkageSimulation(Loaded, TakesTurns):
     def _parts_of_efforts(self) -> FloatArray:
         """Efforts by source, columns as of `simulation.acting`, shape (nv, 5)."""
         raise NotImplementedError
+
+    # ---------------------------------------------------------------------------------------------------------- distances
+
+    def closest(self, a: str, b: str) -> Closest:
+        """The nearest points of two bodies or obstacles now, by name."""
+        return self._collisions().closest(self.state, a, b)
+
+    def clearance(self) -> Closest | None:
+        """The smallest distance now between anything that may touch; None where there is nothing to touch."""
+        return self._collisions().clearance(self.state)
+
+    def in_collision(self) -> bool:
+        """Whether anything overlaps now that may touch."""
+        return bool(self._collisions().collide(self.state.q[None])[0])
+
+    def _collisions(self) -> Collisions:
+        from linkwork.contact.queries import _collisions
+
+        return _collisions(self.model, getattr(self, "contact", None))
 
     # ---------------------------------------------------------------------------------------------------------- checkpoints
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.contact.points import add_contact_wrenches
 from linkwork.contact.settings import Contact
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -136,6 +139,17 @@ class Dynamics(LinkageSimulation):
     def contacts(self) -> tuple[ContactPoint, ...]:
         """Where bodies touched each other or an obstacle in the last step; nothing without `contact`."""
         return self._contact_state.points() if self._contact_state is not None else ()
+
+    def contact_wrenches(self) -> FloatArray:
+        """What contact did to each body in the last step, shape (n, 6): torque about the body's origin [N·m], then force
+        [N], in the axes of the world. Zeros without `contact`. Cost: O(n) and the contacts.
+        """
+        total = np.zeros((self.model.n_bodies, 6))
+        rows = self.recorded_contacts()
+        if rows is not None and rows.ids.shape[0]:
+            tree, body, screws, *_ = self.model.arrays
+            add_contact_wrenches(rows, world_poses(tree, body, screws, self.state.q), total)
+        return total
 
     @property
     def contact_report(self) -> ContactReport | None:

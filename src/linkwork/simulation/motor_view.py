@@ -132,7 +132,7 @@ class Motors(TakesTurns):
 
     @property
     def friction(self) -> FloatArray:
-        """Dry friction of the drive against any motion, ≥ 0 [N·m or N]; what sticks creeps at most by 1e-4 per s."""
+        """Dry friction of the drive against any motion, ≥ 0 [N·m or N]; a joint that sticks creeps, at most 1e-4 per s."""
         return self._get("friction")
 
     @friction.setter

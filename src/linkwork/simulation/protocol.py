@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.deprecation import warn_of_old
 from linkwork.core.describe import table_of_attributes
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -55,7 +56,8 @@ class RunReport:
     200 steps; None for simulations without energy or speeds.
     sensors: what they knew at the end, by name; None without any.
 
-    What the last report has can be asked of this one directly: `report.energy` is `report.last.energy`.
+    What the last report has can still be asked of this one (`report.energy` for `report.last.energy`), with a
+    DeprecationWarning.
     """
 
     def _repr_html_(self) -> str:
@@ -96,7 +98,10 @@ class RunReport:
             raise AttributeError(name)
         if self.last is None:
             raise AttributeError(f"'{name}' is a number of the last step, and this run took none.")
-        return getattr(self.last, name)
+        value = getattr(self.last, name)
+        if not name.startswith("_"):
+            warn_of_old(f"RunReport.{name} is report.last.{name} now; the short way goes with the next version.")
+        return value
 
 
 class Simulation(Protocol):
@@ -134,7 +139,7 @@ class Simulation(Protocol):
     def run(
         self,
         h: float,
-        steps: int,
+        n: int,
         *,
         record: str | Path | Recorder | None = None,
         every: int = 0,

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any, Literal, overload
 
 from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.core.progress import progress_bar
 from linkwork.core.warning import warn_user
 from linkwork.derivatives.runs import GradientRun, run_with_gradients
@@ -203,23 +204,25 @@ class Runnable:
     def run(
         self: Simulation,
         h: float,
-        steps: int,
+        n: int,
         *,
         record: str | Path | Recorder | None = ...,
         every: int = ...,
         callback: Callback | None = ...,
         progress: bool | None = ...,
+        sensors: Sensing | None = ...,
         gradients: Literal[False] = ...,
         **options: Any,
     ) -> RunReport: ...
 
     @overload
-    def run(self: Simulation, h: float, steps: int, *, gradients: Literal[True], **options: Any) -> GradientRun: ...
+    def run(self: Simulation, h: float, n: int, *, gradients: Literal[True], **options: Any) -> GradientRun: ...
 
+    @once_positional(renamed={"steps": "n"})
     def run(
         self: Simulation,
         h: float,
-        steps: int,
+        n: int,
         *,
         record: str | Path | Recorder | None = None,
         every: int = 0,
@@ -229,7 +232,7 @@ class Runnable:
         gradients: bool = False,
         **options: Any,
     ) -> RunReport | GradientRun:
-        """Takes many steps of h [s]; shows progress, records frames and calls back between them.
+        """Takes n steps of h [s]; shows progress, records frames and calls back between them.
 
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
@@ -254,9 +257,9 @@ class Runnable:
                     f"a run with gradients takes efforts= and memory=, not {others[0]}=; record another run of the same "
                     "simulation."
                 )
-            return run_with_gradients(self, h, steps, progress=progress, **options)
+            return run_with_gradients(self, h, n, progress=progress, **options)
         how = {"callback": callback, "progress": progress, "sensors": sensors, **options}
-        return run_simulation(self, h, steps, record=record, every=every, **how)
+        return run_simulation(self, h, n, record=record, every=every, **how)
 
 
 class _Loop:

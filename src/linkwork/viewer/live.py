@@ -29,7 +29,7 @@ from linkwork.viewer.stage import Stage
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
 BUSY = 0.8  # of a frame that may go into steps
-LIMITS = ("tolerance", "max_active", "max_joints")  # of adaptive simulations, which sliders change
+LIMITS = ("tolerance", "max_active_joints")  # of adaptive simulations, which sliders change
 MOST_STEPS = 100_000  # in one frame
 
 
@@ -91,7 +91,7 @@ class Live:
             first = math.log2(max(float(self._settings["tolerance"]), 2.0**-30))
             tolerance = gui.add_slider("Tolerance 2^", min(-30.0, first), max(10.0, first), 0.5, first)
             tolerance.on_update(lambda event: self.do(lambda: self._set("tolerance", 2.0 ** float(tolerance.value))))
-        name = "max_active" if hasattr(inner(self.sim), "max_active") else "max_joints"
+        name = "max_active_joints"
         if hasattr(inner(self.sim), name):
             n = max(1, self.sim.model.n_bodies)
             first_count = n if self._settings[name] is None else min(n, int(self._settings[name]))

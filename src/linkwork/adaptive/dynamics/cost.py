@@ -34,6 +34,6 @@ class Cost:
         return (
             f"these adaptive steps cost about {times:.1f} times as much as full ones: {active:,.0f} of {joints:,} joints "
             f"were active on average, and each of {self.updates:,} updates computed {computed:,.0f}. A larger tolerance, "
-            "fewer active_joints or a larger update_every would help; where most joints matter, FullDynamics is the "
+            "fewer max_active_joints or a larger update_every would help; where most joints matter, FullDynamics is the "
             "faster one (docs/choosing.md)."
         )

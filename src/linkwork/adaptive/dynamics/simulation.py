@@ -28,6 +28,7 @@ from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT,
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
+from linkwork.core.deprecation import old_attribute, once_positional
 from linkwork.dynamics.front import Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.errors import LinkworkError, StateError
@@ -53,7 +54,7 @@ class AdaptiveDynamics(Dynamics):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
-    active_joints: how many joints may be active (`max_active` from then on); or both.
+    max_active_joints: how many joints may be active; or both.
     update_every: steps between two updates of the active region.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage", as in QuasiStatics.
     weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.
@@ -72,7 +73,7 @@ class AdaptiveDynamics(Dynamics):
 
     _SETTINGS = (
         "tolerance",
-        "max_active",
+        "max_active_joints",
         "update_every",
         "measure",
         "horizon",
@@ -91,12 +92,18 @@ class AdaptiveDynamics(Dynamics):
     _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
     _forces: PieceForces
 
+    @once_positional(
+        "tolerance", "max_active_joints", "update_every", "measure", "weights", "velocity_weights", "horizon", "integrator",
+        "implicit_joints", "keep_momentum", "rtol", "atol", "field", "thermostat", "contact", "limits",
+        renamed={"active_joints": "max_active_joints"},
+    )  # fmt: skip
     def __init__(
         self,
         model: Model,
         state: State,
+        *,
         tolerance: float | None = None,
-        active_joints: int | None = None,
+        max_active_joints: int | None = None,
         update_every: int = 10,
         measure: str = DEFAULT_MEASURE,
         weights: ArrayLike | None = None,
@@ -121,11 +128,11 @@ class AdaptiveDynamics(Dynamics):
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)
-        if tolerance is None and active_joints is None:
+        if tolerance is None and max_active_joints is None:
             tolerance = DEFAULT_TOLERANCE
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
-        self.max_active = None if active_joints is None else whole(active_joints, 0, "active_joints")
+        self.max_active_joints = None if max_active_joints is None else whole(max_active_joints, 0, "max_active_joints")
         self.update_every = whole(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
         super().__init__(model, state, Stepping(integrator, implicit_joints, keep_momentum, rtol, atol), contact, act)
@@ -206,6 +213,8 @@ class AdaptiveDynamics(Dynamics):
         view = self._tree.run.qdd.view()
         view.setflags(write=False)
         return view
+
+    max_active = old_attribute("AdaptiveDynamics", "max_active", "max_active_joints")
 
     @property
     def active_joints(self) -> list[str]:
@@ -329,7 +338,7 @@ class AdaptiveDynamics(Dynamics):
 
     def _update(self, horizon: float, passes: bool = False) -> None:
         """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
-        most = NO_LIMIT if self.max_active is None else whole(self.max_active, 0, "max_active")
+        most = NO_LIMIT if self.max_active_joints is None else whole(self.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
         patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)

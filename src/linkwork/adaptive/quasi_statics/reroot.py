@@ -27,7 +27,10 @@ def go_on_from(
             "metric weights belong to joints that re-rooting turns round; make a new QuasiStatics with weights."
         )
     there = reroot(sim.model, sim.state, body, at, joint, **options)
-    after = type(sim)(there.model, there.state, sim.tolerance, sim.measure, sim.max_joints, sim.deadline)
+    after = type(sim)(
+        there.model, there.state, tolerance=sim.tolerance, measure=sim.measure, max_active_joints=sim.max_active_joints,
+        deadline=sim.deadline,
+    )  # fmt: skip
     now = np.argsort(there.old_index)  # bodies keep their frames, so loads keep their numbers
     for load in sim.loads:
         after.view.loads.take_over(load, now[load.bodies], sim.view.loads)

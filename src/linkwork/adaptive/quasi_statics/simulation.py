@@ -45,6 +45,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.core.deprecation import old_attribute, once_positional
 from linkwork.core.warning import warn_user
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import StateError
@@ -68,7 +69,7 @@ LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing 
 class QuasiStatics(LinkageSimulation):
     """Error-bounded quasi-statics of a linkage: every step begins at rest, and only joints that matter are computed.
 
-    tolerance: error allowed by `measure`; or None with max_joints (joints computed per solve) or deadline [s] alone.
+    tolerance: error allowed by `measure`; or None with max_active_joints (joints computed per solve) or deadline [s] alone.
     deadline: time for a solve or for each step, everything counted [s]. What loads hold open and what the last solve
         computed is computed in any case; while that takes too long, more of it is closed after each step.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage".
@@ -76,23 +77,29 @@ class QuasiStatics(LinkageSimulation):
     Cost: O(n) once, then O(joints computed) per step, whatever n.
     """
 
+    max_joints = old_attribute("QuasiStatics", "max_joints", "max_active_joints")
+
+    @once_positional(
+        "tolerance", "measure", "max_active_joints", "deadline", "weights", renamed={"max_joints": "max_active_joints"}
+    )
     def __init__(
         self,
         model: Model,
         state: State,
+        *,
         tolerance: float | None = None,
         measure: str = DEFAULT_MEASURE,
-        max_joints: int | None = None,
+        max_active_joints: int | None = None,
         deadline: float | None = None,
         weights: ArrayLike | None = None,
     ):
-        if tolerance is None and max_joints is None and deadline is None:
+        if tolerance is None and max_active_joints is None and deadline is None:
             tolerance = DEFAULT_TOLERANCE
         as_model(model, "QuasiStatics")
         one_of(measure, MEASURES, "measure")
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
-        self.max_joints = None if max_joints is None else whole(max_joints, 1, "max_joints")
+        self.max_active_joints = None if max_active_joints is None else whole(max_active_joints, 1, "max_active_joints")
         self.deadline = None if deadline is None else positive(deadline, "deadline")
         q, v = as_state(model, state)
         if v.any():
@@ -285,7 +292,7 @@ class QuasiStatics(LinkageSimulation):
 
     @property
     def _budget(self) -> int:
-        return NO_LIMIT if self.max_joints is None else self.max_joints
+        return NO_LIMIT if self.max_active_joints is None else self.max_active_joints
 
     def _asked(self, goal: float | None) -> float:
         """With a budget alone every node may be opened until it is spent: tolerance zero asks for that."""
@@ -385,7 +392,7 @@ class QuasiStatics(LinkageSimulation):
 
     # -------------------------------------------------------------------------------------- what changes, and checkpoints
 
-    _SETTINGS = ("tolerance", "measure", "max_joints", "_weights")
+    _SETTINGS = ("tolerance", "measure", "max_active_joints", "_weights")
     _COUNTERS = ("time", "steps_done", "_steps_since_floor", "_warned", "_is_changed")
 
     @property

@@ -37,7 +37,7 @@ def show(setup: Setup) -> list[Panel]:
     duration = QUICK_DURATION if setup.quick else DURATION
     with working("building a chain"):
         model = lw.library.chain(joints=joints).compile()
-        sim = lw.AdaptiveDynamics(model, model.neutral(), active_joints=ACTIVE)
+        sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=ACTIVE)
     hand = lw.haptics.ScriptedMotion(hand_path)
     with working("compiling kernels (the first time only)"):
         grasp = lw.haptics.grasp(sim, joints - BELOW, hand, stiffness=400.0, damping=4.0)

@@ -134,8 +134,18 @@ def _actuator(mujoco: Any, model: Any, u: int, name: str, joints: dict[int, str]
         strength = float(np.abs(model.actuator_forcerange[u]).max())
     if control == "effort" and stiffness != 1.0:  # motors with a gain: the gear of the effort alone
         gear, strength, stiffness = gear * stiffness, strength / abs(stiffness), 1.0
-    gains = {} if control == "effort" else {"stiffness": stiffness, "damping": damping}
-    return Actuator(name, joints[j], control, gear, **gains, time_constant=lag, limits=limits, effort_limit=strength)
+    follows = control != "effort"
+    return Actuator(
+        name,
+        joints[j],
+        control,
+        gear,
+        stiffness=stiffness if follows else 0.0,
+        damping=damping if follows else 0.0,
+        time_constant=lag,
+        limits=limits,
+        effort_limit=strength,
+    )
 
 
 def _time_constant(mujoco: Any, model: Any, u: int) -> float | None:

@@ -86,8 +86,10 @@ def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: F
         for name in BATH[1:]:
             if name in options:
                 faults.add(("method", name), f"'{name}' belongs to a thermostat; give a temperature with it.")
-    if "update_every" in options and "active_joints" not in options:
-        faults.add(("method", "update_every"), "regions are updated where active_joints says how many torsions move.")
+    if "update_every" in options and "max_active_joints" not in options:
+        faults.add(
+            ("method", "update_every"), "regions are updated where max_active_joints says how many torsions move."
+        )
     # a scene of a recording has its model from there: the molecule is made when it is built, its file looked for from here
     words = next((words for known, words in made if known is model), None)
     return {**options, MOLECULE: words or words_of(scene, Path())}
@@ -108,7 +110,7 @@ def build(found: Found) -> Simulation:
     field = molecule.field(**{name: options.pop(name) for name in FIELD if name in options})
     bath = {name: options.pop(name) for name in BATH if name in options}
     thermostat = Langevin(**bath) if bath else None
-    kind: Any = AdaptiveDynamics if "active_joints" in options else FullDynamics
+    kind: Any = AdaptiveDynamics if "max_active_joints" in options else FullDynamics
     return with_actions(kind(molecule.model, found.state, field=field, thermostat=thermostat, **options), found)
 
 
@@ -129,7 +131,7 @@ MOLECULES = Method(
         "friction": Key(must_be.number(0.0, above=True), "of the thermostat", "1/ps"),
         "seed": Key(must_be.whole(0), "of the thermostat's noise"),
         "fixman": Key(must_be.boolean, "adds the force of Fixman's potential"),
-        "active_joints": Key(must_be.whole(0), "how many torsions move at most; all without it"),
+        "max_active_joints": Key(must_be.whole(0), "how many torsions move at most; all without it"),
         "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
         "integrator": Key(must_be.choice(*INTEGRATORS), "of the step", default="kick_drift_kick"),
     },

@@ -1,0 +1,78 @@
+"""A recording as tables of pandas and xarray, with names and units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
+from linkwork.errors import MissingExtraError
+from linkwork.model.model import Model
+from linkwork.record.layout import scalar_unit
+
+if TYPE_CHECKING:
+    from linkwork.record.recording import Recording
+
+
+def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
+    """A name for every entry of q and of v: that of the joint, with a number where it has several."""
+    q, v = [], []
+    for i, name in enumerate(model.joint_names):
+        for names, part in ((q, model.q_slice(i)), (v, model.v_slice(i))):
+            size = part.stop - part.start
+            names += [name] if size == 1 else [f"{name}.{k}" for k in range(size)]
+    return q, v
+
+
+def states_of(recording: Recording) -> tuple[FloatArray, FloatArray]:
+    """Coordinates (frames, nq) and velocities (frames, nv)."""
+    model = recording.model
+    both = recording.coordinates(range(model.nq + model.nv))
+    return both[:, : model.nq], both[:, model.nq :]
+
+
+def to_pandas(recording: Recording) -> Any:
+    """One row per frame by time; columns ("q", joint), ("v", joint), ("scalar", name). Units: `frame.attrs["units"]`."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("this table needs pandas: pip install pandas") from None
+    q, v = states_of(recording)
+    q_names, v_names = coordinate_names(recording.model)
+    columns: dict[tuple[str, str], FloatArray] = {("q", name): q[:, k] for k, name in enumerate(q_names)}
+    columns |= {("v", name): v[:, k] for k, name in enumerate(v_names)}
+    columns |= {("scalar", name): values for name, values in recording.scalars.items()}
+    index = pandas.Index(recording.times, name="time")
+    named = pandas.MultiIndex.from_tuples(list(columns), names=["kind", "name"])
+    table = pandas.DataFrame(np.column_stack(list(columns.values())), index=index, columns=named)
+    units = {"time": "s", "q": "rad or m", "v": "rad/s or m/s"}
+    table.attrs["units"] = units | {name: scalar_unit(name, recording.settings) for name in recording.scalars}
+    return table
+
+
+def to_xarray(recording: Recording) -> Any:
+    """A Dataset: q (time, coordinate), v (time, velocity), every scalar (time), every sensor (its time, channel); units in
+    attributes.
+    """
+    try:
+        import xarray
+    except ImportError:
+        raise MissingExtraError("this table needs xarray: pip install xarray") from None
+    q, v = states_of(recording)
+    q_names, v_names = coordinate_names(recording.model)
+    data: dict[str, Any] = {
+        "q": (("time", "coordinate"), q, {"units": "rad or m"}),
+        "v": (("time", "velocity"), v, {"units": "rad/s or m/s"}),
+    }
+    for name, values in recording.scalars.items():
+        data[name] = ("time", values, {"units": scalar_unit(name, recording.settings)})
+    labels: dict[str, Any] = {
+        "time": ("time", recording.times, {"units": "s"}), "coordinate": q_names, "velocity": v_names
+    }  # fmt: skip
+    for name in recording.sensors:
+        found = recording.sensor(name)
+        about = {"units": ", ".join(found.units), "latency": found.latency}
+        data[name] = ((f"{name}.time", f"{name}.channel"), found.values, about)
+        labels |= {f"{name}.time": found.times, f"{name}.channel": list(found.channels)}
+    return xarray.Dataset(data, labels, {"model": recording.model.name})

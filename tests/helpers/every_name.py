@@ -1,0 +1,157 @@
+"""A user's program that touches every public name, for mypy --strict to read. It is not run: docs/api runs every name."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import linkwork as lw
+
+Floats = NDArray[np.float64]
+
+
+def describe() -> lw.Model:
+    linkage = lw.Linkage("arm", gravity=(0.0, 0.0, -9.81))
+    hinge: lw.Joint = lw.Revolute((0, 0, 1), limits=(-1.0, 1.0), damping=0.1)
+    shape: lw.Shape = lw.Capsule(0.05, 0.3)
+    body: lw.Body = linkage.add_body("a", "world", hinge, lw.Pose(), lw.Inertia.sphere(1.0, 0.1), shapes=[shape])
+    joints: list[lw.Joint] = [
+        lw.Prismatic((1, 0, 0)),
+        lw.Screw((0, 0, 1), pitch=0.1),
+        lw.Cylindrical((0, 0, 1)),
+        lw.Fixed(),
+    ]
+    joints += [lw.Universal((1, 0, 0), (0, 1, 0)), lw.Planar((0, 0, 1)), lw.Spherical(), lw.Free(), lw.Compound(())]
+    shapes: list[lw.Shape] = [lw.Box((1, 1, 1)), lw.Sphere(0.1), lw.Cylinder(0.1, 0.2), lw.Mesh("part.stl"), lw.Plane()]
+    shapes.append(lw.HeightField(((0.0, 0.0), (0.0, 1.0)), (1.0, 1.0)))
+    obstacle: lw.Obstacle = linkage.add_obstacle("floor", lw.shapes.Plane())
+    frame: lw.FrameOn = linkage.add_frame("tip", body.name, lw.Pose((0.0, 0.0, 0.3)))
+    loop: lw.Loop = linkage.add_loop(lw.joints.Spherical(), "a", "world")
+    linkage.sensors.append(lw.sensors.Imu("imu", frame.name, noise=0.1))
+    sensor: lw.Sensor = linkage.sensors[0]
+    linkage.actuators.append(lw.Actuator("drive", "a", "position", stiffness=10.0))
+    model: lw.Model = linkage.compile()
+    placed: lw.Frame = model.frame("tip")
+    closures: tuple[lw.LoopClosure, ...] = model.loops
+    print(joints, shapes, obstacle.name, loop.name, sensor.name, placed.body, closures, lw.library.chain(3))
+    motion: lw.Motion | None = lw.load(Path("arm.urdf"), repair=True).motion
+    print(motion)
+    return model
+
+
+def quantities(model: lw.Model, state: lw.State) -> Floats:
+    effort = lw.inverse_dynamics(model, state, np.zeros(model.nv))
+    found: list[Floats] = [
+        lw.forward_dynamics(model, state, effort=effort),
+        lw.mass_matrix(model, state),
+        lw.body_poses(model, state),
+        lw.body_twists(model, state),
+        lw.body_jacobian(model, state, "a"),
+        lw.body_accelerations(model, state, effort),
+        lw.bias_efforts(model, state),
+        lw.gravity_efforts(model, state),
+        lw.center_of_mass(model, state),
+        lw.com_jacobian(model, state),
+        lw.centroidal_momentum_matrix(model, state),
+        lw.centroidal_momentum_bias(model, state),
+        lw.frame_poses(model, state, "tip"),
+        lw.frame_jacobian(model, state, "tip"),
+        lw.frame_bias_acceleration(model, state, "tip"),
+        lw.operational_inertia(model, state, "tip"),
+        lw.joint_reactions(model, state),
+    ]
+    accelerations, efforts = lw.hybrid_dynamics(model, state, {"a": 1.0})
+    energy: lw.Energy = lw.energy(model, state)
+    momentum: lw.Momentum = lw.momentum(model, state)
+    response = lw.Response(model, state)
+    solution: lw.LoopSolution = lw.constrained_dynamics(model, state)
+    closed: lw.State = lw.close_loops(model, state)
+    print(
+        lw.loop_gaps(model, closed).worst_gap, energy.total, momentum.linear, response, solution, accelerations, efforts
+    )
+    rerooted: lw.Rerooted = lw.reroot(model, state, "a")
+    loss: lw.ImpactLoss | None = None
+    print(rerooted, loss)
+    return found[0]
+
+
+def derivatives(model: lw.Model, state: lw.State) -> None:
+    _, pull_back = lw.vjp(lw.forward_dynamics, model, state)
+    gradients: lw.Gradients = pull_back(np.ones(model.nv))
+    print(gradients, lw.jvp(lw.forward_dynamics, model, state, v=np.ones(model.nv)))
+    matrices: lw.ForwardJacobians | lw.InverseJacobians = lw.jacobians(lw.forward_dynamics, model, state)
+    sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler")
+    linear: lw.Linearized = lw.linearize(sim, 1e-3)
+    run: lw.GradientRun | None = None
+    more: lw.RunGradients | lw.SettleGradients | None = None
+    print(matrices, linear, run, more, lw.run_with_gradients)
+
+
+def reaching(model: lw.Model, state: lw.State) -> None:
+    reached: lw.Reached = lw.reach(model, state, {"tip": lw.Target(point=(0.2, 0.0, 0.4)), "a": lw.Pose()}, limits=True)
+    miss: lw.Miss = reached.misses["tip"]
+    followed: lw.Followed | None = None
+    print(miss.way, followed, lw.follow, lw.reach_velocity)
+    settled: lw.Settled = lw.settle(model, state, loads=lw.Loads(model))
+    report: lw.SettleReport = settled.report
+    print(report.energy)
+
+
+def simulating(model: lw.Model, state: lw.State) -> None:
+    contact = lw.Contact(friction=0.5)
+    full = lw.FullDynamics(model, state, contact=contact)
+    adaptive = lw.AdaptiveDynamics(model, state, max_active_joints=10)
+    statics = lw.QuasiStatics(model, state, tolerance=1e-3)
+    first: lw.FullReport = full.step(1e-3, 10)
+    second: lw.AdaptiveReport = adaptive.step(1e-3)
+    third: lw.QuasiStaticsReport = statics.step(1e-3)
+    touched: lw.ContactReport | None = full.contact_report
+    points: tuple[lw.ContactPoint, ...] = full.contacts
+    near: lw.Closest = full.closest("a", "floor")
+    efforts: lw.Efforts = full.efforts
+    print(first, second, third, touched, points, near.distance, efforts, full.contact_wrenches(), full.applied_effort)
+    sensors = lw.Sensors(full, seed=1)
+    drives = lw.Actuators(full)
+    drives.control = 0.3
+    report: lw.RunReport = full.run(1e-3, 10, sensors=sensors, on_step=drives.update)
+    last: lw.Report | None = report.last
+    simulation: lw.Simulation = full
+    print(
+        last,
+        simulation.time,
+        lw.Collisions(model, contact),
+        lw.clearance(model, state),
+        lw.closest(model, state, "a", "floor"),
+    )
+    print(lw.in_collision(model, state), lw.Langevin)
+
+
+def running(model: lw.Model, state: lw.State) -> None:
+    sim = lw.FullDynamics(model, state)
+    try:
+        with lw.Recorder("run", every=10) as recorder:
+            sim.run(1e-3, 100, record=recorder)
+        lw.resume_run(sim, "run")
+    except lw.RunInterrupted as stopped:
+        print(stopped.path)
+    recording: lw.Recording = lw.run_scene(lw.Scene.read("swing"), "out")
+    print(recording.times, lw.view)
+    sweep: type[lw.Sweep] = lw.Sweep
+    table: lw.SweepTable | None = None
+    print(sweep, table, lw.gpu, lw.haptics, lw.molecules)
+
+
+def failing() -> None:
+    try:
+        describe()
+    except (lw.ModelError, lw.StateError, lw.FormatError, lw.MissingExtraError, lw.DeviceError) as error:
+        print(error)
+    except (lw.SweepError, lw.SweepInterrupted, lw.errors.LinkworkError, lw.LinkworkError) as error:
+        print(error, lw.LinkworkWarning)
+
+
+def rods() -> None:
+    print(lw.BSpline, lw.Branch, lw.Buckled, lw.Clamped, lw.Material)
+    print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
+    print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
+    print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section)
