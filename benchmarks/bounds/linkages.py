@@ -1,4 +1,7 @@
-"""Linkages that cost digits: masses a hundred million apart, needles and plates, links of 0.1 mm, welds, heavy rotors."""
+"""Linkages that cost digits: masses a hundred million apart, needles and plates, links of 0.1 mm, welds, heavy rotors,
+
+and bodies with almost no moments: spheres of micrometres that weigh a kilogram, with a metre between their joints.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,10 @@ FloatArray = NDArray[np.float64]
 MOST_BODIES = 30
 LIGHTEST, SHORTEST, THINNEST = 1e-8, 1e-4, 1e-4  # [kg], [m], part of the length
 MOST_ARMATURE = 1e8  # [kg·m²]
+TINY_BODIES = (4, 60)  # fewest and most
+TINY_RADII = (1e-6, 1e-4)  # [m]
+TINY_MASSES = (0.5, 2.0)  # [kg]
+TINY_LINKS = (0.1, 1.0)  # [m]
 
 
 def hostile_linkage(rng: np.random.Generator) -> Model:
@@ -35,6 +42,24 @@ def hostile_linkage(rng: np.random.Generator) -> Model:
         placement = lw.Pose(tuple(rng.normal(size=3) * length))
         linkage.add_body(f"body_{i}", f"body_{above}" if above >= 0 else "world", joint, placement, inertia)
     return linkage.compile(merge_fixed=False)
+
+
+def tiny_bodies(rng: np.random.Generator) -> Model:
+    """A chain or tree of 4 to 60 spheres with almost no moments, on hinges or on joints of four kinds."""
+    count = int(rng.integers(TINY_BODIES[0], TINY_BODIES[1] + 1))
+    branching, kinds = float(rng.choice([0.0, 0.0, 0.3, 1.0])), 1 if rng.random() < 0.5 else 4
+    linkage = lw.Linkage("tiny")
+    for i in range(count):
+        radius, length = (10.0 ** rng.uniform(*np.log10(ends)) for ends in (TINY_RADII, TINY_LINKS))
+        inertia = lw.Inertia.sphere(float(rng.uniform(*TINY_MASSES)), float(radius))
+        above = i - 1 if rng.random() >= branching else int(rng.integers(i)) if i else -1
+        axis = np.eye(3)[rng.integers(3)] if rng.random() < 0.5 else rng.normal(size=3)
+        kind = int(rng.integers(kinds)) if rng.random() < 0.5 else 0
+        joint = (lw.Revolute(axis), lw.Prismatic(axis), lw.Spherical(), lw.Universal())[kind]
+        way = rng.normal(size=3)
+        placement = lw.Pose(tuple(length * way / np.linalg.norm(way)))
+        linkage.add_body(f"body_{i}", f"body_{above}" if above >= 0 else "world", joint, placement, inertia)
+    return linkage.compile()
 
 
 def _masses(rng: np.random.Generator, count: int) -> FloatArray:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.bounds.checks import CHECKS, check_linkage
+import numpy as np
+import pytest
+from benchmarks.bounds.checks import CHECKS, check_in_motion, check_linkage
+
+import linkwork as lw
+from linkwork.reference.many_digits import accelerations
 
 SEED, LINKAGES = 1, 60
+KINDS = ("revolute", "prismatic", "spherical", "universal", "planar", "cylindrical")
 
 
 def test_bounds_hold_where_digits_are_lost():
@@ -16,3 +22,22 @@ def test_bounds_hold_where_digits_are_lost():
     assert [(n, c) for n, checks in tried.items() for c in checks if c.is_wrong_in_any_case] == []
     # The sample is hostile enough: in some of them rounding leaves less than six digits, and that is reported.
     assert max(c.floor for checks in tried.values() for c in checks) > 1e-6
+
+
+def test_bounds_of_regions_hold_where_digits_are_lost():
+    """Bodies with almost no moments among them: the metric alone would be wrong by as much as the accelerations."""
+    found = {number: check_in_motion(SEED, number) for number in range(LINKAGES // 2)}
+    checks = [(number, check) for number, some in found.items() for check in some or []]
+    assert len(checks) > LINKAGES
+    assert [(number, check) for number, check in checks if check.is_wrong_in_any_case] == []
+
+
+def test_sixty_digits_in_motion_are_those_of_aba(rng):
+    """All joints, springs aside, at speed: to rounding of double precision."""
+    for seed in range(4):
+        model = lw.library.random_tree(9, seed=seed, kinds=KINDS, floating=seed % 2 == 0).compile()
+        state = model.random_state(rng, speed=1.0)
+        effort, wrenches = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
+        expected = lw.forward_dynamics(model, state, effort, wrenches=wrenches)
+        found = accelerations(model, state.q, state.v, effort, wrenches).astype(float)
+        assert found == pytest.approx(expected, abs=1e-11 * np.abs(expected).max())  # digits lost by aba: seen 1e-14

@@ -70,7 +70,7 @@ class RunReport:
         if self.energy_drift is not None:
             span = f"{self.lowest_energy:.6g} to {self.highest_energy:.6g} J"
             lines.append(f"  energy from {span}, drift {self.energy_drift:.2g}")
-        if self.fastest_joint is not None:
+        if self.fastest_joint:
             lines.append(f"  fastest: '{self.fastest_joint}', {self.largest_speed:.4g} rad/s or m/s")
         more = {"recorded in": self.path, "advice": self.advice or None, "last step": self.last}
         return "\n".join([*lines, *(f"  {name}: {value}" for name, value in more.items() if value is not None)])

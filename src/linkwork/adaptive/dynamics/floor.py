@@ -3,11 +3,11 @@
 The bound of an update is proven in exact arithmetic. Where bodies have almost no moments beside their masses and lengths,
 elimination leaves few digits of its coefficients, or none. `aba` adds inertias where divide and conquer takes differences.
 So its accelerations, at the state of an update, show by how much the metric is wrong there: at the joints that are active,
-and in what the others hide. That takes O(n). What was found goes on to later updates, much larger, as a part of the
-accelerations. Where that is small against the tolerance, nothing is measured for long. Where it is not, it is measured as
-often as the updates themselves have paid for. On delicate linkages (`metric/delicate.py`) nothing is carried on: each
-update whose bound can be asked for is measured. Nothing is measured while joints are pinned inactive, which `aba` does not
-know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+and in what the others hide. That takes O(n). What was found at the first update goes on to all others, much larger, as a
+part of the accelerations. Where that is not small against the tolerance, and on delicate linkages (`metric/delicate.py`)
+always, each update whose bound can be asked for is measured itself. So a floor depends on the first update and on the
+present one, however many steps are made in one call. Nothing is measured while joints are pinned inactive, which `aba` does
+not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.quasi_statics.report import error_bound, hidden
-from linkwork.adaptive.workspace import JOINT_COUNT, LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
+from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.front import body_poses
 from linkwork.model.layout import DOF
@@ -37,37 +37,35 @@ MARGIN = 4.0  # over the difference of two algorithms, of which either may be th
 OTHER_UPDATES = 1e4  # times as much may be lost at another update as where it was measured
 SMALL_PART = 0.125  # of the tolerance, that a floor may be without being measured
 SMALL = 1e-4  # of the accelerations, where there is no tolerance
-PAID_BY_UPDATE = 256  # bodies of a measurement that an update pays for, beside as many as the joints it computed
-WORTH_MEASURING = 64  # times as many as there are bodies: then it is measured in any case
 
 # Entries of the array that is kept: the floors of the last update (linkage, joint) in the metric; the part of the
-# accelerations that was lost where it was measured last; bodies paid for since; whether anything was measured.
-FLOORS, PART, PAID, KNOWN = slice(0, 2), 2, 3, 4
-ENTRIES = 5
+# accelerations that was lost at the first one; whether that was measured.
+FLOORS, PART, KNOWN = slice(0, 2), 2, 3
+ENTRIES = 4
+
+
+def is_wanted(sim: AdaptiveDynamics) -> bool:
+    """Whether the next update is to be measured in any case: what it finds goes on to all others."""
+    return bool(sim._region.floor[KNOWN] == 0.0 and sim._forces.field is None)
 
 
 def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
     """After an update: its floors, carried on or measured."""
-    known, run, n = sim._region.floor, sim._tree.run, sim.model.n_bodies
+    known = sim._region.floor
     known[FLOORS] = 0.0
     size = _size(sim)
     if nothing_hidden or sim._forces.field is not None or not size > 0.0:
         return
-    known[PAID] += PAID_BY_UPDATE + run.counts[JOINT_COUNT]
-    can_measure = not run.frozen.any()
-    if sim._is_delicate:
-        if not can_measure:
-            known[FLOORS] = math.inf
-            return
-    elif known[KNOWN] != 0.0:
-        known[FLOORS] = OTHER_UPDATES * known[PART] * size
-        is_due = known[PAID] >= (n if not _is_small(sim, size) else WORTH_MEASURING * n)
-        if not (is_due and can_measure):
-            return
-    elif not can_measure:
+    if sim._tree.run.frozen.any():
+        known[FLOORS] = math.inf if sim._is_delicate else OTHER_UPDATES * known[PART] * size
         return
+    if known[KNOWN] != 0.0 and not sim._is_delicate:
+        known[FLOORS] = OTHER_UPDATES * known[PART] * size
+        if _is_small(sim, size):
+            return
     known[FLOORS], found = measure(sim)
-    known[PART], known[PAID], known[KNOWN] = found / size, 0.0, 1.0
+    if known[KNOWN] == 0.0:
+        known[PART], known[KNOWN] = found / size, 1.0
 
 
 def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:

@@ -12,7 +12,7 @@ from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.choice import SETTINGS
-from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor
+from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor, is_wanted
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_memory import (
@@ -341,6 +341,7 @@ class AdaptiveDynamics(Dynamics):
         most = NO_LIMIT if self.max_active_joints is None else whole(self.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
         wants_all = tolerance == 0.0 and most >= self._counted
+        passes = passes and not is_wanted(self)
         patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)
         stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
         self._since_update = 0
