@@ -6,7 +6,8 @@ made by the integrator, where the step is too long for the motion:
     gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (32)
     Σ gain  ≤  MOST_GAINED max T                                                                                   (33)
 
-T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest; W: the most that
+T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest, and without
+loads and motors no more than that of a fall and what springs hold; W: the most that
 loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
 not grow with what a failing solve does. A step that breaks (32) is made in shorter parts. Small gains add up whatever the
 length: what is beyond (33), a sum that losses pay for, is taken back from the velocities.
@@ -114,6 +115,8 @@ def judge_balance(table, h):
     size = b[KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
         return OVERFLOW
+    if not is_driven(s):  # forces of inertia change velocities and bring no energy
+        b[BY_FORCES] = min(b[BY_FORCES], energy_of_fall(s, h) + b[SPRINGS_START])
     allowed = GROSS * (b[KINETIC_START] + b[BY_FORCES])
     if b[PUSH_WORK] < math.inf:
         gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
@@ -128,6 +131,16 @@ def judge_balance(table, h):
     gain -= ROUNDING * size
     b[GAIN], b[KINETIC_END] = gain, kinetic
     return OK if gain <= allowed else CONTACT_GAINS
+
+
+@inlined
+def energy_of_fall(s, h):
+    """Kinetic energy of all bodies after a fall of h [s] from rest [J]."""
+    mass = 0.0
+    for i in range(s.tree.shape[0]):
+        mass += s.body[i, INERTIA]
+    g = (s.gravity[0], s.gravity[1], s.gravity[2])
+    return 0.5 * mass * dot3(g, g) * h * h
 
 
 @inlined

@@ -224,15 +224,20 @@ def pose_problem(table, count, limits):
 
 
 @inlined
+def are_loops_for_sweeps(x):
+    """Whether there are no loops, or few, of ball joints: rows of others may depend on each other, as those of hinges in
+    one plane do."""
+    return x.row.shape[0] <= MOST_LOOP_ROWS and x.row.shape[0] == 3 * x.ends.shape[0]
+
+
+@inlined
 def is_for_sweeps(s, t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts are many for its size and rows of loops few, or
-    there are loops at all. A threshold of one asks for sweeps wherever there is a contact or limit."""
+    """Whether the solve is made by sweeps over the tree: where contacts are many for its size. A threshold of one asks for
+    sweeps wherever they can be made."""
     fewest = t.counts[FEWEST_BY_SWEEPS]
-    if t.counts[LAW] != COUPLED or count + limits < fewest:
+    if t.counts[LAW] != COUPLED or count + limits < fewest or not are_loops_for_sweeps(x):
         return False
-    return fewest <= 1 or (
-        x.row.shape[0] <= MOST_LOOP_ROWS and BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0]
-    )
+    return fewest <= 1 or BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0]
 
 
 @inlined
@@ -300,7 +305,7 @@ def solve_and_judge(table, h, limits):
     x = constraints_of(table)
     problem = problem_of(table)
     system = system_of(table)
-    may_sweep = t.counts[LAW] == COUPLED and x.row.shape[0] <= MOST_LOOP_ROWS
+    may_sweep = t.counts[LAW] == COUPLED and are_loops_for_sweeps(x)
     if t.counts[BY_SWEEPS] != 0:
         solve_by_sweeps(table, h, limits)
     elif t.counts[LAW] == COUPLED:

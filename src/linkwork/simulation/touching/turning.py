@@ -12,12 +12,13 @@ order. Two rounds of (35) come near enough. Slow steps stay as they are.
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import TWIST, accelerations_root_to_leaf, inertias_leaf_to_root, velocities_root_to_leaf
+from linkwork.dynamics.aba import accelerations_root_to_leaf, inertias_leaf_to_root, velocities_root_to_leaf
 from linkwork.model.layout import FREE, KIND, V
 from linkwork.simulation.accelerate import apply_loads, place_and_move
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.loop_forces import force_loops
 from linkwork.simulation.moving import OK, moving_of
+from linkwork.simulation.touching.arrays import touch_of
 from linkwork.simulation.touching.problem import free_motion
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import cross3, dot3
@@ -33,7 +34,7 @@ def turn_half_way(table, h):
     Joint forces stay those of the last evaluation. Motors within limits must not be judged after it.
     """
     s = moving_of(table)
-    if not is_fast(s, h):
+    if not is_fast(s, touch_of(table), h):
         return OK
     status = OK
     for _ in range(ROUNDS):
@@ -52,10 +53,11 @@ def turn_half_way(table, h):
 
 
 @inlined
-def is_fast(s, h):
+def is_fast(s, t, h):
+    """By the velocities before the step: what forces alone would give is nothing that contacts let happen."""
     most = 0.0
     for i in range(s.tree.shape[0]):
-        w = load3(s.work, i, TWIST)
+        w = load3(t.before, i, 0)
         most = max(most, dot3(w, w))
     return h * math.sqrt(most) > FAST
 

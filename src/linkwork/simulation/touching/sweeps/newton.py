@@ -41,6 +41,7 @@ GAIN = 0.9  # of the least residual, after which no more are made
 LOST = 10.0  # residual at which they are given up
 HARD_SOFTEST, HARD_HARDEST = 1e-4, 1e-7  # softness of steps with little of it
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
+AT_ONCE = 1e-7  # the same of steps on the law itself before anything else was tried
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 CONVEX, COULOMB = 0, 1
@@ -58,8 +59,9 @@ def solve_laws(table, count, limits, tolerance, most, has_friction):
     put_aside(w, count, limits, BEST)
     if not best <= tolerance:
         best = finish(table, count, limits, tolerance, best, best)
-    for _ in range(MOST_OUTER):
-        if best <= max(tolerance, SUFFICES) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
+    for outer in range(MOST_OUTER):
+        enough = SUFFICES if outer > 0 else AT_ONCE
+        if best <= max(tolerance, enough) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])

@@ -204,10 +204,15 @@ def measure_responses(table, count, limits):
     for k in range(limits):
         w.response[count + k] = F.Dinv[t.bound[k, 1]]
         w.soft[count + k] = w.response[count + k]
+    most = 0.0
+    for k in range(w.counts[LOOP_ROWS]):
+        most = max(most, system_of(table).G[3 * pair + k, 3 * pair + k])
     for k in range(w.counts[LOOP_ROWS]):
         r = 3 * pair + k
-        w.response[count + limits + k] = max(system_of(table).G[r, r], 1e-300)
-        w.soft[count + limits + k] = w.response[count + limits + k]
+        own = system_of(table).G[r, r]
+        has_response = own > NO_RESPONSE * most
+        w.response[count + limits + k] = own if has_response else 1.0
+        w.soft[count + limits + k] = own if has_response else math.inf  # it carries nothing
 
 
 @inlined
