@@ -91,7 +91,7 @@ class OpenNodes:
         run.flag[opened] = ws.OPEN | ws.DIRTY
         run.opened[...] = np.arange(count)
         run.counts[ws.OPEN_COUNT] = run.counts[ws.SORTED_COUNT] = count
-        bad, *_ = advance(tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT)
+        bad, *_ = advance(tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT, False)
         return int(bad)
 
     def reset(self) -> None:

@@ -22,12 +22,15 @@ from linkwork.dynamics.aba import (
     DOF_WORK,
     EFFORT_D,
     S_D,
+    SINGULAR,
+    aba,
     accelerate_body,
     inertia_to_parent,
     prepare_body,
 )
 from linkwork.dynamics.dca.nodes import H_F
-from linkwork.model.layout import DOF, V
+from linkwork.dynamics.rnea import rnea
+from linkwork.model.layout import DAMPING, DOF, STIFFNESS, V
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.moving import untouched
 
@@ -152,6 +155,30 @@ class Comparison:
         )
         self.joints, self.total, self.largest = joints, total, largest
         self.is_running = True
+
+    def what_is_missed(self, sim: QuasiStatics) -> FloatArray:
+        """How far a solve by `aba` is from the equations of motion: (root of the sum of squares, largest) in the metric.
+
+        Efforts that its accelerations miss, by inverse dynamics, and the accelerations that these would cause. A comparison
+        that was begun is given up. Cost: O(n).
+        """
+        x = self._arrays = self._arrays or self._allocate(sim)
+        run, model = sim._tree.run, sim.model
+        self.is_running = False
+        x.q[...] = run.kept_q if sim._has_moved else run.q
+        self._copy_efforts(sim, x)
+        self._copy_wrenches(sim, x)
+        S = np.zeros((model.nv, 6))
+        rnea(*model.arrays, x.q, x.still, run.qdd, x.wrench, x.work, S, x.found)
+        missed = x.effort - x.found
+        loose = model.arrays.dof.copy()
+        loose[:, [STIFFNESS, DAMPING]] = 0.0
+        tables = (*model.arrays[:3], loose, x.rest, np.zeros(3))
+        status, _ = aba(*tables, x.q, x.still, missed, np.zeros((0, 6)), x.work, x.dof_work, x.found)
+        if status == SINGULAR:
+            return np.full(2, np.inf)
+        parts = np.sqrt(x.weight) * (np.abs(x.found) + UNIT_ROUNDOFF * np.abs(run.qdd))
+        return np.array([float(np.sqrt(parts @ parts)), float(parts.max(initial=0.0))])
 
     def go_on(self, visits: int) -> bool:
         """So many bodies further; whether it is done."""

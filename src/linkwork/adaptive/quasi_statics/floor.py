@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
+from linkwork.adaptive.quasi_statics.everything import BY_ABA
 from linkwork.adaptive.quasi_statics.report import error_bound, size
-from linkwork.adaptive.workspace import JOINT_COUNT
+from linkwork.adaptive.workspace import JOINT_COUNT, MAX_JOINT, SUM_JOINT
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
@@ -34,16 +35,22 @@ MOST_GROWTH = 8.0  # times as many: it said nothing
 OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was measured
 FEARED = 1e-3  # or this part of what the estimate says; seen between two loads: 66 times, and 3e-5 of the estimate
 LEAST_BODIES = 64  # of a comparison per step, or as many as joints were computed: a part of what the step costs
+OTHER_LOADS = 100.0  # times as much may be lost by `aba` in another solve
+MARGIN_OF_ABA = 10.0  # over what its accelerations miss: that is rounded too
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 
 # What was measured last: the floors over their estimates (zero: nothing was); joints that may be computed until it is
 # measured again; the most that were computed; solves since the last estimate.
-RATIO, LEFT, JOINTS, SOLVES, MEASURED = slice(0, 2), 2, 3, 4, 5
+RATIO, LEFT, JOINTS, SOLVES = slice(0, 2), 2, 3, 4
+# And of solves by `aba`: what rounding did relative to the accelerations (zero: not known), and solves since.
+OF_ABA, SINCE_ABA, MEASURED = slice(5, 7), 7, 8
 
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
+    if sim._tree.run.counts[BY_ABA]:
+        return floor_of_everything(sim)
     total, largest, lost = rounding_floor(sim._tree.table, sim._depth)
     known, joints = sim._measured_floor, int(sim._tree.run.counts[JOINT_COUNT])
     # Where nothing accelerates nothing is lost, however many digits are: infinity times zero is not a number.
@@ -70,6 +77,24 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     if not learn(sim):
         return suspected
     return min(known[0] * total, suspected[0]), min(known[1] * largest, suspected[1])
+
+
+def floor_of_everything(sim: QuasiStatics) -> tuple[float, float]:
+    """The same of a solve by `aba`: what its accelerations miss, put back into inverse dynamics, every so many solves.
+
+    In between, and under other loads, the same part of the accelerations, many times over.
+    """
+    known, sums = sim._measured_floor, sim._tree.run.metric_sums
+    sizes = np.sqrt([sums[SUM_JOINT], sums[MAX_JOINT]])
+    known[SINCE_ABA] += known[SOLVES]
+    known[SOLVES] = 0.0
+    if known[OF_ABA][0] > 0.0 and known[SINCE_ABA] < FLOOR_EVERY:
+        total, largest = OTHER_LOADS * known[OF_ABA] * sizes
+        return float(total), float(largest)
+    missed = MARGIN_OF_ABA * sim._comparison.what_is_missed(sim)
+    known[OF_ABA] = np.divide(missed, sizes, out=np.zeros(2), where=sizes > 0.0)
+    known[SINCE_ABA] = 0.0
+    return float(missed[0]), float(missed[1])
 
 
 def go_on_measuring(sim: QuasiStatics, joints: float, steps: int) -> None:

@@ -18,6 +18,7 @@ from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
+from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.floor import (
     FLOOR_EVERY,
     MEASURED,
@@ -110,7 +111,8 @@ class QuasiStatics(LinkageSimulation):
         metric = metric_weights(model, weights, "weights")
         super().__init__(model, State(q, v))
         bundles = allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False)
-        self._tree = AdaptiveTree(bundles, self._loads, self._joints, DIRTY, DIRTY)
+        everything = allocate_everything(model.n_bodies, model.nv)
+        self._tree = AdaptiveTree(bundles, self._loads, self._joints, DIRTY, DIRTY, everything)
         self._tree.follow_load_table()
         plan = self._tree.plan
         self._depth = float(node_depths(plan.nodes).max(initial=1))
@@ -211,7 +213,7 @@ class QuasiStatics(LinkageSimulation):
     def _meet_loops(self, h: float) -> None:
         """The forces of loops, with coefficients brought up to date by a solve that leaves everything closed."""
         if self.model.loops:
-            bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0)
+            bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
             self._check(bad)
             meet_loops(self, h)
 
@@ -221,10 +223,16 @@ class QuasiStatics(LinkageSimulation):
 
     def _bring_up_to_date(self) -> None:
         """Coefficients at the present state, all of them."""
-        self._solve_once(self.tolerance, time.perf_counter())
+        self._solve_once(self.tolerance, time.perf_counter(), by_tree=True)
+
+    @property
+    def _may_be_full(self) -> bool:
+        """Whether solves that compute most joints may compute all: not within budgets, nor where loops ask the tree."""
+        return self.deadline is None and self.max_joints is None and not self.model.loops
 
     def _joints_at_work(self) -> int:
-        return ADAPTIVE_COST * int(self._tree.run.counts[JOINT_COUNT])
+        counts = self._tree.run.counts
+        return (1 if counts[BY_ABA] else ADAPTIVE_COST) * int(counts[JOINT_COUNT])
 
     def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
@@ -232,8 +240,9 @@ class QuasiStatics(LinkageSimulation):
 
     def _many(self, steps: int, h: float) -> QuasiStaticsReport:
         """Solves, each followed by a step of h [s], without looking at the clock."""
+        asked, measure = self._asked(self.tolerance), MEASURES[self.measure]
         bad, done, reached, joints, updated = advance(
-            self._tree.table, steps, h, MEASURES[self.measure], self._asked(self.tolerance), self._budget, NO_LIMIT
+            self._tree.table, steps, h, measure, asked, self._budget, NO_LIMIT, self._may_be_full
         )
         self._count(done, h)
         self._check(bad)
@@ -260,12 +269,22 @@ class QuasiStatics(LinkageSimulation):
         self._overload = min(2.0 * self._overload, MOST_OVERLOAD) if late else max(1.0, 0.5 * self._overload)
         return report
 
-    def _solve_once(self, goal: float | None, started: float) -> tuple[bool, int, int]:
-        """One solve that began at `started` by the clock; whether the bound holds, joints computed, nodes updated."""
+    def _solve_once(self, goal: float | None, started: float, by_tree: bool = False) -> tuple[bool, int, int]:
+        """One solve that began at `started` by the clock; whether the bound holds, joints computed, nodes updated.
+
+        by_tree: coefficients are wanted as well.
+        """
         opened = NO_LIMIT if self.deadline is None else 0
         asked = self._asked(goal)
         bad, _, reached, joints, updated = advance(
-            self._tree.table, 1, 0.0, MEASURES[self.measure], asked, self._budget, opened
+            self._tree.table,
+            1,
+            0.0,
+            MEASURES[self.measure],
+            asked,
+            self._budget,
+            opened,
+            self._may_be_full and not by_tree,
         )
         self._count(0, 0.0)
         self._check(bad)

@@ -12,6 +12,15 @@ from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, bound_of, is_summed, squared_limit
 from linkwork.adaptive.metric.factor import total_acceleration_at_rest
 from linkwork.adaptive.nodes import carries_joint, copy_joint, refresh_joint
+from linkwork.adaptive.quasi_statics.everything import (
+    BY_ABA,
+    IS_EVERYTHING,
+    close_if_cheap,
+    move_everything,
+    note_cost,
+    open_if_dear,
+    solve_everything,
+)
 from linkwork.adaptive.quasi_statics.update import flush
 from linkwork.adaptive.workspace import (
     CLOSING,
@@ -160,16 +169,30 @@ def mark_and_move(table, h, measure, tolerance):
     return -1 if move(table, plan, mechanism, run, h) else OVERFLOW
 
 
-@kernel
-def advance(table, steps, h, measure, tolerance, max_joints, max_opened):
-    """`steps` adaptive solves, each followed by a step of h [s] (none when h = 0).
-
-    Returns (a body that failed, OVERFLOW or -1; steps done; whether the last bound holds; joints computed in all steps;
-    nodes updated in all steps). A step that fails is taken back.
-    """
+@routine
+def solve_tree(table, measure, tolerance, max_joints, max_opened):
+    """A solve by the assembly tree: (a body that failed or -1, whether the bound holds)."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
+    run = run_of(table)
+    bad = flush(plan, mechanism, c, run)
+    if bad != -1:
+        return bad, False
+    solve_open(plan, mechanism, c, run, run.qdd)
+    return -1, expand(plan, mechanism, c, run, run.qdd, measure, tolerance, max_joints, max_opened)
+
+
+@kernel
+def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_full):
+    """`steps` adaptive solves, each followed by a step of h [s] (none when h = 0).
+
+    may_be_full: solves that compute most joints may compute all of them, by `aba`. Returns (a body that failed, OVERFLOW or
+    -1; steps done; whether the last bound holds; joints computed in all steps; nodes updated in all steps). A step that
+    fails is taken back.
+    """
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
     run = run_of(table)
     bad = -1
     done = 0
@@ -177,19 +200,30 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened):
     joints = 0
     updated = 0
     while done < steps and bad == -1:
-        bad = flush(plan, mechanism, c, run)
-        if bad == -1:
-            solve_open(plan, mechanism, c, run, run.qdd)
-            reached = expand(plan, mechanism, c, run, run.qdd, measure, tolerance, max_joints, max_opened)
-            if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
-                bad = OVERFLOW
-        if bad == -1 and h != 0.0:
-            mark_quiet(plan, run, measure, tolerance)
-            if not move(table, plan, mechanism, run, h):
-                bad = OVERFLOW
+        by_aba = may_be_full and open_if_dear(table)
+        run.counts[BY_ABA] = by_aba
+        if by_aba:
+            bad, reached = solve_everything(table), True
+        else:
+            bad, reached = solve_tree(table, measure, tolerance, max_joints, max_opened)
+        if bad == -1 and not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+            bad = OVERFLOW
         if bad == -1:
             joints += run.counts[JOINT_COUNT]
             updated += run.counts[UPDATED_COUNT]
+            if by_aba:
+                close_if_cheap(table, measure, tolerance)
+            elif h != 0.0 and run.counts[IS_EVERYTHING] == 0:
+                mark_quiet(plan, run, measure, tolerance)
+            if by_aba and h != 0.0:
+                if not move_everything(table, h):
+                    go_back(table, plan, mechanism, run)
+                    bad = OVERFLOW
+            elif h != 0.0 and not move(table, plan, mechanism, run, h):
+                bad = OVERFLOW
+        if bad == -1:
+            if may_be_full and not by_aba:
+                note_cost(table)
             done += 1
     if bad != -1:
         forget_solve(plan, mechanism, run)

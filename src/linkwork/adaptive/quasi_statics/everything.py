@@ -1,0 +1,298 @@
+"""Solves that compute every joint: where most joints matter, `aba` finds them all in less time than a tree of nodes does.
+
+A joint in an adaptive solve costs about as much as four in `aba`. Where solve after solve computes more than a quarter of
+all joints, everything is opened, and `aba` solves in the place of the tree, from the poses and efforts that the tree keeps
+of each joint; nothing is hidden then. Coefficients of nodes are left behind, marked as those of any node that moved. From
+time to time the accelerations tell how many nodes would be open; when these are few, the others close, and the tree goes
+on. What is decided depends on counts alone, never on a clock. Theory: docs/theory/adaptive_quasi_statics.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
+from linkwork.adaptive.nodes import carries_joint, copy_joint, refresh_joint
+from linkwork.adaptive.workspace import (
+    ACTIVE_COUNT,
+    CHANGE_COUNT,
+    CLOSING,
+    DIRTY,
+    HEAP_COUNT,
+    IN_TURN,
+    JOINED,
+    JOINT_COUNT,
+    KEPT,
+    LOAD_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    OPEN,
+    OPEN_COUNT,
+    SORTED_COUNT,
+    SUM_JOINT,
+    SUM_QUEUE,
+    UNIT,
+    UPDATED_COUNT,
+    Coefficients,
+    Mechanism,
+    Plan,
+    Run,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
+)
+from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
+from linkwork.core.bundles import Float2, Int1, reader
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import (
+    BIAS,
+    BODY_WORK,
+    DOF_WORK,
+    EFFORT_D,
+    IA,
+    IB,
+    IC,
+    P_,
+    PA,
+    R_,
+    S_D,
+    U_SMALL,
+    accelerations_root_to_leaf,
+    inertias_leaf_to_root,
+)
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
+from linkwork.model.joint_kernels import joint_integrate
+from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
+from linkwork.simulation.accelerate import load_wrench
+from linkwork.simulation.moving import untouched
+from linkwork.simulation.protocol import ADAPTIVE_COST
+from linkwork.spatial.inertia import rigid_as_articulated
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.vectors import ZERO6, compose_pose, scale6
+
+# Entries of `counts` that are free in quasi-statics: whether everything is computed; solves in a row that were dear, or
+# that computed everything; solves after which the accelerations are asked again; solves since the tree went on; whether the
+# last solve was by `aba`.
+IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ACTIVE_COUNT, CHANGE_COUNT, KEPT, JOINED, IN_TURN
+DEAR_SOLVES = 4  # in a row, until everything is opened
+FIRST_WAIT, LONGEST_WAIT = 8, 512
+SOON = 64  # solves: a tree that is dear again after fewer is waited for twice as long
+LEAST_JOINTS = 64  # of linkages on which it is worth any thought
+CHEAP = 0.8  # what the tree may be expected to cost, of a full solve, to go on with it
+LEAST_SUM = 2.0**-900  # squares below lose digits: such loads are the tree's, which measures in a smaller unit
+
+
+class Everything(NamedTuple):
+    """Memory of `aba`, not touched before it is needed."""
+
+    work: Float2  # (n, 60)
+    dof_work: Float2  # (nv, 19)
+    world: Float2  # (n, 12)  poses, where loads held by the world act
+
+
+class Loads(NamedTuple):
+    load: Float2
+    load_body: Int1
+    world: Float2
+
+
+everything_of = reader(Everything, Plan, Mechanism, Coefficients, Run)
+
+
+def allocate_everything(bodies: int, freedoms: int) -> Everything:
+    return Everything(untouched(bodies, BODY_WORK), untouched(freedoms, DOF_WORK), untouched(bodies, 12))
+
+
+# ------------------------------------------------------------------------------------------------------------- a solve
+
+
+@routine
+def solve_everything(table):
+    """Accelerations of all joints by `aba`; returns a body that failed, or -1."""
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
+    x = everything_of(table)
+    tree = mechanism.tree
+    for i in range(tree.shape[0]):
+        store9(x.work, i, R_, load9(c.joint_data, i, H_R))
+        store3(x.work, i, P_, load3(c.joint_data, i, H_P))
+        store6(x.work, i, BIAS, ZERO6)
+        A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
+        store6(x.work, i, IA, A)
+        store9(x.work, i, IB, B)
+        store6(x.work, i, IC, C)
+        store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
+        j = tree[i, V]
+        if tree[i, KIND] == HELICAL:
+            x.work[i, U_SMALL] = c.effort_sum[j]
+        else:
+            for d in range(j, j + tree[i, DOF]):
+                x.dof_work[d, EFFORT_D] = c.effort_sum[d]
+                store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+    push_from_world(table)
+    bad, _ = inertias_leaf_to_root(tree, mechanism.body, mechanism.dof, x.work, x.dof_work)
+    if bad < 0:
+        accelerations_root_to_leaf(tree, mechanism.body, mechanism.gravity, x.work, x.dof_work, run.qdd)
+        add_up(table)
+    return bad
+
+
+@routine
+def push_from_world(table):
+    """Loads held by the world, in the frames of their bodies, for `aba` and for the next solve of the tree."""
+    tree = mechanism_of(table).tree
+    c = coefficients_of(table)
+    run = run_of(table)
+    x = everything_of(table)
+    if run.counts[LOAD_COUNT] == 0:
+        return
+    for i in range(tree.shape[0]):
+        R = load9(x.work, i, R_)
+        p = load3(x.work, i, P_)
+        parent = tree[i, PARENT]
+        if parent >= 0:
+            R, p = compose_pose(load9(x.world, parent, 0), load3(x.world, parent, 9), R, p)
+        store9(x.world, i, 0, R)
+        store3(x.world, i, 9, p)
+    loads = Loads(run.load, run.load_body, x.world)
+    for k in range(run.counts[LOAD_COUNT]):
+        i = run.load_body[k]
+        store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
+    for k in range(run.counts[LOAD_COUNT]):
+        wrench = load_wrench(loads, k)
+        add_to6(c.joint_data, run.load_body[k], H_F, wrench)
+        add_to6(x.work, run.load_body[k], PA, scale6(-1.0, wrench))
+
+
+@routine
+def add_up(table):
+    """Each joint's part of the metric, and their sums: nothing is hidden."""
+    mechanism = mechanism_of(table)
+    run = run_of(table)
+    sums = run.metric_sums
+    sums[MAX_QUEUE] = 0.0
+    sums[SUM_QUEUE] = 0.0
+    sums[SUM_JOINT] = 0.0
+    sums[MAX_JOINT] = 0.0
+    sums[UNIT] = 1.0
+    run.counts[HEAP_COUNT] = 0
+    run.counts[JOINT_COUNT] = 0
+    run.counts[UPDATED_COUNT] = 0
+    for i in range(mechanism.tree.shape[0]):
+        own = own_part(mechanism, run, i)
+        run.counts[JOINT_COUNT] += mechanism.tree[i, DOF] > 0
+        sums[SUM_JOINT] += own
+        sums[MAX_JOINT] = max(sums[MAX_JOINT], own)
+
+
+@inlined
+def own_part(mechanism, run, i):
+    """What joint i is of the metric."""
+    own = 0.0
+    j = mechanism.tree[i, V]
+    for d in range(j, j + mechanism.tree[i, DOF]):
+        own += mechanism.weight[d] * run.qdd[d] * run.qdd[d]
+    return own
+
+
+@routine
+def move_everything(table, h):
+    """q ← q ⊕ ½ h² q̈ for all joints; their nodes are marked already. False, and no step, where it overflows."""
+    mechanism = mechanism_of(table)
+    run = run_of(table)
+    tree = mechanism.tree
+    overflow = 0.0
+    for i in range(tree.shape[0]):
+        copy_joint(tree, i, run.q, run.kept_q)
+        if tree[i, KIND] == HELICAL:
+            run.q[tree[i, Q]] += 0.5 * h * h * run.qdd[tree[i, V]]
+            overflow += 0.0 * run.q[tree[i, Q]]
+        else:
+            joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
+            for c in range(tree[i, DOF]):  # of a quaternion three of four will do
+                overflow += 0.0 * run.q[tree[i, Q] + c]
+        refresh_joint(table, i)
+    return overflow == 0.0
+
+
+# ------------------------------------------------------------------------------------------------------------ decisions
+
+
+@inlined
+def note_cost(table):
+    """After a solve of the tree: whether it was dear."""
+    run = run_of(table)
+    counts = run.counts
+    joints = mechanism_of(table).tree.shape[0]
+    is_dear = joints >= LEAST_JOINTS and ADAPTIVE_COST * counts[JOINT_COUNT] > joints
+    is_dear = is_dear and run.metric_sums[SUM_JOINT] >= LEAST_SUM
+    counts[IN_A_ROW] = counts[IN_A_ROW] + 1 if is_dear else 0
+    counts[SINCE] += 1
+
+
+@routine
+def open_if_dear(table):
+    """Before a solve, after several that were dear: everything is opened. Returns whether `aba` is to solve."""
+    counts = run_of(table).counts
+    if counts[IS_EVERYTHING] == 0 and counts[IN_A_ROW] >= DEAR_SOLVES:
+        plan = plan_of(table)
+        run = run_of(table)
+        again = counts[WAIT] > 0 and counts[SINCE] <= SOON
+        counts[WAIT] = min(2 * counts[WAIT], LONGEST_WAIT) if again else FIRST_WAIT
+        counts[IS_EVERYTHING] = 1
+        counts[IN_A_ROW] = 0
+        count = plan.nodes.shape[0]
+        for node in range(count):
+            run.opened[node] = node
+            run.flag[node] = OPEN | DIRTY
+        counts[OPEN_COUNT] = count
+        counts[SORTED_COUNT] = count
+    return counts[IS_EVERYTHING] != 0
+
+
+@inlined
+def needed_nodes(plan, run, limit):
+    """Nodes with a joint that would stay open, subtrees of which may hide so much."""
+    needed = 0
+    for node in range(plan.nodes.shape[0]):
+        needed += (run.value[node] > limit or run.held_open[node] > 0) and carries_joint(plan, node)
+    return needed
+
+
+@routine
+def close_if_cheap(table, measure, tolerance):
+    """After a solve of everything, from time to time: marks what the tree would close, where that is most of it."""
+    plan = plan_of(table)
+    run = run_of(table)
+    counts = run.counts
+    counts[IN_A_ROW] += 1
+    is_tiny = not run.metric_sums[SUM_JOINT] >= LEAST_SUM
+    if counts[IN_A_ROW] < counts[WAIT] and not is_tiny:
+        return
+    counts[IN_A_ROW] = 0
+    count = plan.nodes.shape[0]
+    mechanism = mechanism_of(table)
+    for node in range(count):  # own part and those below, children before parents
+        run.value[node] = own_part(mechanism, run, plan.nodes[node, INDEX]) if carries_joint(plan, node) else 0.0
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0:
+                run.value[node] += run.value[child]
+    limit = squared_limit(measure, run, CLOSE_FRACTION * tolerance)
+    needed = needed_nodes(plan, run, limit)
+    if is_summed(measure):  # the limit is shared by the nodes below the open ones, about as many as these
+        shared = limit
+        for _ in range(3):
+            limit = shared / (1.0 + needed)
+            needed = needed_nodes(plan, run, limit)
+    if ADAPTIVE_COST * needed > CHEAP * mechanism.tree.shape[0] and not is_tiny:
+        return
+    for node in range(count - 1, -1, -1):
+        up = plan.nodes[node, UP]
+        quiet = run.value[node] <= limit and run.held_open[node] == 0 and up >= 0
+        if quiet or (up >= 0 and run.flag[up] & CLOSING and run.held_open[node] == 0):
+            run.flag[node] |= CLOSING
+    counts[IS_EVERYTHING] = 0
+    counts[SINCE] = 0
