@@ -147,8 +147,8 @@ def fluid_in_step(wet, i, water, profile, g, R, p, V, h):
     """Wrench on body i at its velocity V, and the blocks that resist its acceleration, in its frame at its origin.
 
     g: of gravity, in the body's frame. `aba` measures accelerations against free fall, which neither drag nor added mass
-    resists: that part is in the wrench. So is the change of the added momentum's direction; the moment that a stream at a slant has on
-    a body in an ideal fluid (Munk) is left out, as in Morison's equation: drag takes its place.
+    resists: that part is in the wrench. So is the change of the added momentum's direction; the moment of
+    a slanting ideal stream (Munk) is left out, as in Morison's equation.
     """
     first, second = gauss_point(wet, i, -1.0), gauss_point(wet, i, 1.0)
     f, N = fluid_at_point(wet, i, water, profile, g, R, p, V, first, h)

@@ -121,7 +121,7 @@ def rod_numbers(
         if curve is not None:
             measured = Measured(curve, segments)
     n = int(segments)
-    s = (np.arange(n) + 0.5) * (L / n)
+    s: FloatArray = np.asarray((np.arange(n) + 0.5) * (L / n), dtype=np.float64)
     bending = _spread(bend, s, "EI", 2)
     twisting = _twisting(GJ, stuff, shape, bending, s)
     stretching = _stretching(EA, stuff, shape, s)
