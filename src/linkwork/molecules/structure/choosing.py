@@ -65,6 +65,8 @@ def choose_alternatives(structure: Any, report: PreparationReport) -> None:
             here, before = chain[k], chain[k - 1]
             if str(here.seqid) != str(before.seqid) or here.name == before.name or here.is_water():
                 continue
+            if not (len(here) and len(before)):  # damaged files have residues without atoms
+                continue
             if here[0].altloc != "\0" and before[0].altloc != "\0":
                 what = f"{before.name} or {here.name}: {before.name}, the first, is kept"
                 report.note("altloc", label(chain, here), what)
