@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
     """A name for every entry of q and of v: that of the joint, with a number where it has several."""
-    q, v = [], []
+    q: list[str] = []
+    v: list[str] = []
     for i, name in enumerate(model.joint_names):
         for names, part in ((q, model.q_slice(i)), (v, model.v_slice(i))):
             size = part.stop - part.start
