@@ -51,7 +51,8 @@ def of_linkages(folder):
     yield from [lw.Universal(), lw.Cylindrical(), lw.Compound([hinge, lw.Prismatic((1, 0, 0))])]
     yield from [*fourbar.loops, *closed.loops, lw.constrained_dynamics(closed, lw.close_loops(closed, closed.state()))]
     yield from [lw.energy(model, state), lw.momentum(model, state), lw.Response(model, state), lw.settle(model, state)]
-    yield from [lw.settle(model, model.state()).report, lw.Loads(model), lw.Langevin(300.0, 1.0)]
+    settled = lw.settle(model, model.state())
+    yield from [settled.report, settled.backward(np.ones(model.nv)), lw.Loads(model), lw.Langevin(300.0, 1.0)]
     rerooted = lw.reroot(model, state, model.body_names[-1])
     yield from [rerooted, rerooted.loss, lw.Motion(0.1, {"hip": np.zeros((3, 1))})]
     welded = lw.Linkage("welded")
