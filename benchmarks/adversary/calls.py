@@ -208,6 +208,7 @@ for _simulation in (full, adaptive, quasi, lambda: lw.Loads(chain())):
         )
     if _subject.__name__ == "loads":
         continue
+    add_method("closest", _subject, a="link_0", b="link_3")
     add_method("set_state", _subject, state=lambda: chain().neutral())
     add_method("reset", _subject)
     add_method("step", _subject, h=1e-9)
@@ -333,6 +334,7 @@ for _name, _arguments in {
     add_method(_name, recording, **_arguments)
 add("Scene", given(given=dict))
 add("Scene.read", given(path=scene_file))
+add_method("sensor", recording, name="eye")
 add("Scene.of_recording", given(recording=recording))
 add("Sweep", given(subject="catheter"))
 add("Sweep.of", given(out="none"))
@@ -368,7 +370,49 @@ add("gpu.DeviceModel", given(model=chain), on_host)
 OF_SUBJECT = object()  # stands for the only load of the simulation
 
 # What takes arguments without being a border: results that Linkwork makes, types of protocols, long jobs.
+
+
+# ------------------------------------------------------------------------------------- rods, water, sensors, actuators
+@cache
+def column() -> lw.Model:
+    made = lw.rod(1.0, 6, EI=1.0, mass_per_length=1.0, radius=0.01)
+    made.attach_world("start", lw.Clamped())
+    return made.compile()
+
+
+def state_of_column() -> dict[str, Any]:
+    return {"model": column(), "state": column().neutral()}
+
+
+def no_load(size: float) -> lw.Loads:
+    return lw.Loads(column())
+
+
+add("rod", given(length=1.0, segments=4, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01))
+add("rectangle", given(width=0.1, height=0.2))
+add("round_section", given(radius=0.1, inner=0.05))
+add("Section", given(area=1.0, about_y=1.0, about_z=1.0, torsion=1.0, width=1.0, height=1.0))
+add("Material", given(E=1e9, nu=0.3, density=1000.0))
+add("RodDamping", given(ratio=0.01, frequency=10.0))
+add("BSpline", given(points=((0, 0, 0), (1, 0, 0), (2, 0, 1), (3, 0, 1)), degree=3))
+add("Water", given(density=1000.0, current=(0.1, 0.0, 0.0), drag=(1.2, 0.02), added_mass=1.0))
+add("Seabed", given(stiffness=1e4, friction=0.5, damping=1.0))
+add("air", given(density=1.2, wind=(1.0, 0.0, 0.0)))
+add("modes", with_state(state_of_column, count=2))
+add("rod_forces", with_state(state_of_column, reactions=lambda: np.zeros((column().n_bodies, 6))))
+add("buckling", with_state(state_of_column, load=lambda: no_load, low=0.0, high=1.0, steps=2))
+add("continuation", with_state(state_of_column, load=lambda: no_load, start=0.0, end=0.1, step=0.1, max_steps=2))
+add("Actuator", given(name="drive", joint=joint_name, control="position", stiffness=1.0, damping=0.1))
+add("Actuators", given(sim=full))
+add("Sensor", given(name="eye", on="b"))
+add("Sensors", given(sim=full, seed=1))
+
 NO_BORDER = {
+    "Settled",
+    "Rod",
+    "RodOn",
+    "Clamped",
+    "Pinned",
     "FrameOn",
     "GradientRun",
     "Gradients",

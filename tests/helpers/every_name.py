@@ -155,3 +155,5 @@ def rods() -> None:
     print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
     print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
     print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section)
+    sea = lw.Water(current=(0.5, 0.0, 0.0), depth=50.0, seabed=lw.Seabed(stiffness=1e4))
+    print(sea, lw.air(wind=(1.0, 0.0, 0.0)))

@@ -253,7 +253,7 @@ def test_bad_motors_are_refused(untouched, wish):
 def test_a_motor_takes_a_number_or_one_for_each_freedom(sim):
     sim.set_motor("cross", position=[0.1, 0.2], velocity=np.array([0.3, 0.4]), stiffness=2.0, damping=[1.0, 2.0])
     rows = sim.model.v_slice("cross")
-    assert sim.view.joints.motor[rows].tolist() == [[2.0, 1.0, 0.1, 0.3], [2.0, 2.0, 0.2, 0.4]]
+    assert sim.view.joints.motor[rows].tolist() == [[2.0, 1.0, 0.1, 0.3, 0.0], [2.0, 2.0, 0.2, 0.4, 0.0]]
     sim.clear_motor("cross")
     assert not sim.view.joints.motor[rows].any()
     with pytest.raises(lw.StateError, match="'cross' has no motor"):

@@ -150,7 +150,6 @@ def test_a_model_with_loops_says_so_and_pickles(model):
 def test_algorithms_for_trees_do_not_cut_loops_in_silence(model, state):
     for ask in (
         lambda: lw.forward_dynamics(model, state),
-        lambda: lw.joint_reactions(model, state),
         lambda: lw.hybrid_dynamics(model, state, {"left_upper": 1.0}),
     ):
         with pytest.raises(lw.StateError, match=r"has a loop.*constrained_dynamics.*without_loops"):

@@ -31,7 +31,7 @@ BAD = {
     "list for a table": ("[run]", "[[run]]", "it must be a table: [run]"),
     "missing key": ("kind = \"full\"", "", "method needs 'kind': how the motion is computed: quasi-statics, full"),
     "unknown method": ('kind = "full"', 'kind = "ful"', "did you mean 'full'"),
-    "key of another method": ('kind = "full"', 'kind = "full"\nactive_joints = 5', "belongs to kind = 'adaptive'"),
+    "key of another method": ('kind = "full"', 'kind = "full"\nhorizon = 0.5', "belongs to kind = 'adaptive'"),
     "unknown algorithm": ('kind = "full"', 'kind = "full"\nalgorithm = "abba"', "did you mean 'aba'"),
     "unknown integrator": ('kind = "full"', 'kind = "full"\nintegrator = "rk5"', "did you mean 'rk4'"),
     "unknown model": ('library = "chain"', 'library = "chian"', "did you mean 'chain'"),

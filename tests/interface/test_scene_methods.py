@@ -35,7 +35,8 @@ ELSEWHERE = (
     "thermostat",
     "contact",
     "device",
-)  # of the scene, or of the method for molecules
+    "water",
+)  # of the scene, or of the method for molecules; water is for programs
 
 
 def model_of(kind):

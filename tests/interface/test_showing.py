@@ -150,8 +150,39 @@ def of_devices(folder):
     yield from [device, device.energy(model.state().q, model.state().v)]
 
 
+def of_rods(folder):
+    """What rods, water and the statics of both give."""
+    steel = lw.Material(E=200e9, density=7800.0)
+    yield from [steel, lw.rectangle(0.1, 0.2), lw.Clamped(), lw.Pinned(), lw.RodDamping(ratio=0.01, frequency=10.0)]
+    yield lw.BSpline([(0, 0, 0), (1, 0, 0), (2, 0, 0.2), (3, 0, 0.2)])
+    column = lw.rod(1.0, 6, EI=1.0, mass_per_length=1.0, radius=0.01, gravity=(0, 0, 0))
+    column.attach_world("start", lw.Clamped())
+    model = column.compile()
+    state = model.neutral()
+    yield from [column, *model.rods, lw.rod_forces(model, state, lw.joint_reactions(model, state))]
+
+    def pressed(p):
+        loads = lw.Loads(model)
+        loads.apply_wrench(column.on.end.body, force=(-p, 0.0, 0.0), at=column.on.end.frame.xyz)
+        return loads
+
+    yield from [lw.modes(model, state, 2), lw.buckling(model, state, pressed, 1.0, 4.0)]
+    yield lw.continuation(model, state, pressed, 0.0, 0.5, step=0.5)
+    yield from [lw.Water(depth=50.0, seabed=lw.Seabed(stiffness=1e4)), lw.Seabed(stiffness=1e4)]
+
+
+def of_sensors(folder):
+    """What sensors and actuators give."""
+    linkage = lw.library.chain(4)
+    linkage.sensors.append(lw.sensors.Position("tip", on=linkage.compile().body_names[-1]))
+    linkage.actuators.append(lw.Actuator("drive", linkage.compile().joint_names[0]))
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    yield from [*model.sensors, *model.actuators, lw.Sensors(sim), lw.Actuators(sim), lw.Sensor("plain", on="world")]
+
+
 THINGS = {
-    "lw": (of_linkages, of_reaching_and_derivatives, of_shapes, of_simulations),
+    "lw": (of_linkages, of_reaching_and_derivatives, of_shapes, of_simulations, of_rods, of_sensors),
     "lw.haptics": (of_haptics,),
     "lw.molecules": (of_molecules,),
     "lw.gpu": (of_devices,),

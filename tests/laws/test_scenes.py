@@ -100,8 +100,9 @@ def test_quasi_static_scenes_prove_their_error(name, tmp_path):
     assert recording.reports["reached"][1:].all()
     scene = Scene.read(name, SMALLER[name])
     on_the_way = scene.build()
-    on_the_way.step(scene.h, 20)
     sim = on_the_way.sim
+    sim.max_active_joints = sim.model.n_bodies  # a budget: solves that compute most joints do not compute all of them
+    on_the_way.step(scene.h, 20)
     report = sim.solve()
     ours = sim.acceleration.copy()
     assert np.count_nonzero(ours) < sim.model.nv  # some joints were left out, so that there is something to prove

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from linkwork.core.warning import _is_ours
+from linkwork.errors import StateError
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -44,12 +45,12 @@ def once_positional(*names: str, renamed: Mapping[str, str] | None = None) -> Ca
                 warn_of_old(f"{what}: give {shown} by name; options by position will be refused in the next version.")
                 for name in by_name:
                     if name in options:
-                        raise TypeError(f"{what}() got multiple values for argument '{name}'")
+                        raise StateError(f"{what}: {name} is given twice, by its place and by its name.")
                 args, options = args[:positional], {**by_name, **options}
             for old, new in (renamed or {}).items():
                 if old in options:
                     if new in options:
-                        raise TypeError(f"{what}() got both '{new}' and its old name '{old}'")
+                        raise StateError(f"{what}: {new} is given twice, also by its old name {old}.")
                     warn_of_old(f"{what}: {old}= is called {new}= now; the old name goes with the next version.")
                     options[new] = options.pop(old)
             return function(*args, **options)

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
-M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY = range(4)  # columns of a simulation's motors
+M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY, M_FRICTION = range(5)  # columns of a simulation's motors
 SPEED_BAND = 0.1  # of the limit of speed, over which the push of a motor falls to zero: `docs/control.md`
 
 
@@ -35,6 +36,8 @@ class JointLaws:
     """
 
     def __init__(self, model: Model, motor: FloatArray, ahead: float):
+        if motor[:, M_FRICTION].any():
+            raise StateError("drives with dry friction have no gradients; set the friction of motors to zero.")
         self.model, self.ahead = model, ahead
         dof = model.arrays.dof
         self.table = dof.copy()
@@ -59,7 +62,7 @@ class JointLaws:
 
     def set_motors(self, rows: NDArray[np.int64], before: State | None, u: FloatArray | None) -> None:
         """Writes the motors of some freedoms into the table; with no state, those without limits."""
-        k, d, position, velocity = self.motor[rows].T
+        k, d, position, velocity = self.motor[rows, :M_FRICTION].T
         rest = self.model.arrays.rest[self.of_v[rows]]
         if before is None or u is None:
             by_q, by_u = -k, -(self.ahead * k + d)

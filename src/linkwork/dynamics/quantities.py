@@ -117,6 +117,8 @@ def operational_inertia(model: Model, state: State, frames: str | Sequence[str],
     Raises StateError where the frames cannot move in all directions. Cost: O(n + k² log n), by path queries.
     """
     choice(axes, ("frame", "world"), "axes")
+    if not isinstance(frames, (str, list, tuple)):
+        raise StateError(f"frames is {shown(frames)}; give the name of a body or frame, or a sequence of names.")
     names = [frames] if isinstance(frames, str) else list(frames)
     if not names:
         raise StateError("frames is empty; give the name of a body or frame, or several.")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.checks import numbers
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.dynamics.front import body_poses
@@ -70,7 +71,7 @@ def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | No
     rod = find_rod(model, name)
     q, v = as_state(model, state)
     bodies = np.array([model.body(body) for body in rod.bodies])
-    wrench = np.asarray(reactions, dtype=float)[bodies]
+    wrench = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")[bodies]
     phi = _turns(model, q, bodies)
     half = _rotations(0.5 * phi)  # from the child to the middle
     force = -np.einsum("kij,kj->ki", half, wrench[:, 3:])

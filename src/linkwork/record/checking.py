@@ -65,7 +65,7 @@ def check_recording(recording: Recording) -> RecordingCheck:
         _whole_rows(recording, EFFORTS, faults)
     for name in CONTACTS if recording.has_contacts else ():
         _whole_rows(recording, name, faults)
-    if SAMPLES in done["sums"]:
+    if SAMPLES in done.get("sums", {}):  # recordings of the format before have none
         _whole_rows(recording, SAMPLES, faults)
     marks = [mark for mark in (done["checkpoint"], done.get("earlier")) if mark is not None]
     whole = [tried(lambda mark=mark: recording._files.checkpoint(mark)) for mark in marks]

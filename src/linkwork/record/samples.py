@@ -77,7 +77,7 @@ def sensor_names(recording: Recording) -> tuple[str, ...]:
 def sensor_record(recording: Recording, name: str) -> SensorRecord:
     """All readings of a sensor up to the last frame that is shown."""
     about = recording.settings.get(SETTING, {})
-    if name not in about:
+    if not isinstance(name, str) or name not in about:
         if not about:
             raise StateError(f"recording '{recording.path}' has no sensors; record a run with sensors=lw.Sensors(sim).")
         raise StateError(f"recording '{recording.path}' has no sensor '{name}'{did_you_mean_or_list(name, about)}")

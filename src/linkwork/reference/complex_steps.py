@@ -229,7 +229,7 @@ def _stretch(model: Model, state: State, i: int, dq: Complex) -> Complex:
 def _pull(model: Model, i: int, stiffness: Complex, stretch: Complex) -> Complex:
     """Gradient of ½ Σ k stretch² per freedom of joint i; for a rotation vector w, Jl⁻¹(w) K w."""
     pull = stiffness * stretch
-    if model.arrays.tree[i, layout.KIND] not in BALLS or np.ptp(stiffness[:3].real) == 0.0:
+    if model.arrays.tree[i, layout.KIND] not in BALLS or (stiffness[:3] == stiffness[0]).all():
         return pull
     w = _hat(stretch[:3])
     angle = np.sqrt(stretch[:3] @ stretch[:3])

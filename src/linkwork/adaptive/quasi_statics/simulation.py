@@ -228,7 +228,7 @@ class QuasiStatics(LinkageSimulation):
     @property
     def _may_be_full(self) -> bool:
         """Whether solves that compute most joints may compute all: not within budgets, nor where loops ask the tree."""
-        return self.deadline is None and self.max_joints is None and not self.model.loops
+        return self.deadline is None and self.max_active_joints is None and not self.model.loops
 
     def _joints_at_work(self) -> int:
         counts = self._tree.run.counts

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 
 FloatArray = NDArray[np.float64]
@@ -37,6 +38,9 @@ class BSpline:
 
     points: (m, 3) [m]; degree: of its pieces, at most m − 1.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     def __init__(self, points: ArrayLike, degree: int = 3):
         self.points = _points(points, "BSpline: points")

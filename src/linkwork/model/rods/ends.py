@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.describe import table_of_attributes
 from linkwork.model.joints import Fixed, Joint, Spherical
 from linkwork.spatial.pose import Pose
 
@@ -18,6 +19,9 @@ FloatArray = NDArray[np.float64]
 class Clamped:
     """An end that neither moves nor turns."""
 
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
     @property
     def joint(self) -> Joint:
         return Fixed()
@@ -26,6 +30,9 @@ class Clamped:
 @dataclass(frozen=True, slots=True)
 class Pinned:
     """An end that turns freely about a point."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     @property
     def joint(self) -> Joint:
@@ -48,6 +55,9 @@ class RodOn:
     s (n,): length from the start to each joint [m]; spacing (n,): length that each stands for [m]
     curvature (n, 3): natural twist and bending about y and z [1/m]
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     name: str
     bodies: tuple[str, ...]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import float_or_nan, shown
+from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.model.rods.curve import Measured
 from linkwork.model.rods.section import Material, Section, above_zero, round_section
@@ -28,6 +29,9 @@ class RodDamping:
     time [s]: by which stress lags behind strain: σ = E (ε + time · dε/dt), Kelvin and Voigt; or
     ratio: part of critical damping of the mode of vibration with this `frequency` [Hz]; modes above it are damped more.
     """
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
 
     time: float | None = None
     ratio: float | None = None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import finite, shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Free, Joint, Prismatic, Revolute, Spherical
@@ -173,7 +173,7 @@ def rod(
     if measured is not None:
         check_curve(measured, ell)
     if not callable(roll):
-        angle = float(roll)
+        angle = finite(roll, "roll")
         roll = lambda _: angle  # noqa: E731
     stations = np.concatenate([[0.0], numbers.s, [numbers.length]])
     natural = natural_shape(stations, measured, roll)

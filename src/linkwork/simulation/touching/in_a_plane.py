@@ -1,4 +1,4 @@
-"""Linkages that move in parallel planes: their contacts slide along lines, and a matrix of responses gives the exact answer."""
+"""Linkages that move in parallel planes: contacts slide along lines, and a matrix of responses gives the exact answer."""
 
 from __future__ import annotations
 
