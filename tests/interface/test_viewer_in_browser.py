@@ -184,9 +184,17 @@ def test_a_mechanism_is_given_another_root_on_a_page(browser):
         shown.end()
 
 
+def prepare_scene(scene):
+    """Compiles what a page will use: a step with contact, and a hand on a body."""
+    sim = scene.build().sim
+    sim.step(scene.h, 2)
+    prepare(sim)
+
+
 def test_a_body_of_a_running_scene_is_dragged(browser):
     """Pages replace their pictures of bodies while the mouse is down: no NaN reaches the simulation, and bodies follow."""
     scene = lw.Scene.read("snake_robot")
+    prepare_scene(scene)
     with lw.view(scene, port=0) as viewer:
         shown = Page(browser, viewer)
         page, live = shown.page, shown.live
