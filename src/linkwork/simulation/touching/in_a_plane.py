@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.dynamics.front import body_poses
 from linkwork.model.model import Model
@@ -14,7 +15,8 @@ def moves_in_a_plane(model: Model) -> bool:
     """Whether all axes of rotation are parallel and all sliding is across them, whatever the coordinates."""
     if any(joint.nv != len(joint.screws) for joint in model.joints):  # balls and free joints are not products of screws
         return False
-    turns, slides = [], []
+    turns: list[NDArray[np.float64]] = []
+    slides: list[NDArray[np.float64]] = []
     for T, joint in zip(body_poses(model, model.neutral()), model.joints, strict=True):
         for screw in joint.screws:
             axis = T[:3, :3] @ screw.axis
