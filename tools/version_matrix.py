@@ -1,4 +1,4 @@
-"""Runs a smoke set in environments of several versions, each of its own, and prints a table for docs/versions.md.
+"""Runs a smoke set in environments of several versions, each of its own, and prints a table.
 
     python tools/version_matrix.py                     # every row that an interpreter is found for
     python tools/version_matrix.py --only oldest       # rows whose name contains this
@@ -34,7 +34,8 @@ for algorithm in ("aba", "dca", "virtual_work", "dense"):
 for sim in (lw.FullDynamics(model, state), lw.AdaptiveDynamics(model, state, tolerance=0.0)):
     sim.step(1e-3, 10)
     assert np.isfinite(sim.state.q).all() and np.isfinite(sim.state.v).all()
-rest = lw.settle(lw.library.chain(20).compile())
+chain = lw.library.chain(20).compile()
+assert lw.settle(chain, chain.neutral()).report.unbalanced_part < 1e-9
 print(f"Python {sys.version.split()[0]}, numpy {np.__version__}, numba {numba.__version__}")
 """
 
