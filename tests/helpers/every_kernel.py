@@ -421,6 +421,11 @@ def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     loads.apply_wrench(5, force=(0.0, 0.0, 60.0), at=(0.0, 0.0, -0.1))
     yield "energy of a buckled column", lw.settle(column, column.neutral(), loads=loads).report.energy
     yield "modes of a column", lw.modes(column, column.neutral(), 3).rates2
+    cable = lw.rod(1.0, 4, EI=1.0, mass_per_length=2.0, radius=0.01, joints="plane")
+    cable.attach_world("start", lw.Clamped())
+    wet = cable.compile()
+    sea = lw.Water(current=(0.5, 0.0, 0.0), surface=10.0)
+    yield "angles of a rod in water", lw.settle(wet, wet.neutral(), water=sea).state.q
     ball = lw.library.chain(3, joint=lw.Spherical(stiffness=(1.0, 2.0, 3.0))).compile()
     yield "gradient of the energy of uneven balls", lw.vjp(lw.energy, ball, ball.random_state(rng))[1]((0.0, 1.0)).q
     tight = lw.FullDynamics(column, column.state(0.1 * rng.normal(size=6)), integrator="implicit_euler")
