@@ -20,7 +20,7 @@ def test_options_by_position(model):
         lw.FullDynamics(model, model.neutral(), "aba")
     with pytest.warns(DeprecationWarning, match="tolerance= by name"):
         lw.QuasiStatics(model, model.neutral(), 1e-3)
-    with pytest.raises(TypeError, match="multiple values"), pytest.warns(DeprecationWarning, match="by name"):
+    with pytest.raises(lw.StateError, match="given twice"), pytest.warns(DeprecationWarning, match="by name"):
         lw.QuasiStatics(model, model.neutral(), 1e-3, tolerance=1e-3)
 
 
@@ -35,7 +35,7 @@ def test_one_word_for_the_joint_budget(model, kind, old):
     with pytest.warns(DeprecationWarning, match="max_active_joints"):
         setattr(sim, attribute, 2)
     assert sim.max_active_joints == 2
-    with pytest.raises(TypeError, match="both"):
+    with pytest.raises(lw.StateError, match="given twice"):
         kind(model, model.neutral(), **{old: 3, "max_active_joints": 3})
 
 

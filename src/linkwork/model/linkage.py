@@ -186,10 +186,9 @@ class Linkage:
 
         body: may be added later. pose: of the frame in it.
         """
-        if not isinstance(name, str):
-            raise ModelError(f"linkage '{self.name}': the name of a frame is {shown(name)}; give a word.")
-        taken = name in self._index or name in self._frames or name == WORLD
-        frame = self._frames[name] = new_frame(self.name, name, body, pose, taken)
+        taken = isinstance(name, str) and (name in self._index or name in self._frames or name == WORLD)
+        frame = new_frame(self.name, name, body, pose, taken)
+        self._frames[name] = frame
         return frame
 
     @property
