@@ -48,6 +48,12 @@ def momentum_leaf_to_root(table):
 @kernel
 def read_momentum(table):
     """Takes the present momentum of every floating tree as what is to be kept."""
+    keep_present_momentum(table)
+
+
+@routine
+def keep_present_momentum(table):
+    """The same in compiled code; and centres of mass stay where they are."""
     s = moving_of(table)
     momentum_leaf_to_root(table)
     for t in range(s.base.shape[0]):
@@ -57,6 +63,7 @@ def read_momentum(table):
         store6(
             s.kept, t, 0, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
         )
+        store3(s.centre, t, 0, centre_of_mass(s, b))
 
 
 @kernel

@@ -24,7 +24,8 @@ IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
-STAGE_ROWS = (0, 3, 16, 19, 1, 16)
+LIKE_VARIATIONAL = (SEMI_IMPLICIT_EULER, VARIATIONAL)  # Euler makes fast steps so
+STAGE_ROWS = (5, 3, 16, 19, 1, 16)
 CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
 MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
@@ -41,6 +42,7 @@ BY_INERTIA, POSES_READY = (
     17,
     18,
 )  # of variational steps: corrected by M; poses and wrenches at q are those of the last end
+RULE = 19  # by which a step of semi-implicit Euler is made: `integrators.euler`
 COUNTS = 20
 
 # Entries of `numbers`.
@@ -181,8 +183,8 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         start_v=untouched(nv),
         u=untouched(nv),
         stages=untouched(STAGE_ROWS[method], nq + 1),
-        change=untouched(n if method == VARIATIONAL else 0, CHANGE_COLUMNS),
-        change_dof=untouched(nv if method == VARIATIONAL else 0, CHANGE_DOF_COLUMNS),
+        change=untouched(n if method in LIKE_VARIATIONAL else 0, CHANGE_COLUMNS),
+        change_dof=untouched(nv if method in LIKE_VARIATIONAL else 0, CHANGE_DOF_COLUMNS),
         base=bases,
         tree_of=tree_of,
         kept=np.zeros((bases.size, 6)),

@@ -1,25 +1,61 @@
-"""Semi-implicit Euler: v ← v + h q̈(q, v), then q ← q ⊕ h v with the new v. Order 1, one evaluation."""
+"""Semi-implicit Euler: v ← v + h q̈(q, v), then q ← q ⊕ h v with the new v. Order 1, one evaluation.
+
+Steps in which the linkage whips are made by the variational integrator (`whipping` says which, and why), for two evaluations
+more and what its equations take.
+"""
 
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import note_joints
+from linkwork.simulation.integrators import discrete_equations, variational
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.integrators.straight import go_straight, speed_up
-from linkwork.simulation.momentum import add_efforts_of_bases, add_impulses, aim_centres, momentum_leaf_to_root
-from linkwork.simulation.moving import COMPOSITES_READY, IMPLICIT, KEEPS_MOMENTUM, MOTORS, OK, moving_of
+from linkwork.simulation.integrators.whipping import whips
+from linkwork.simulation.momentum import (
+    add_efforts_of_bases,
+    add_impulses,
+    aim_centres,
+    keep_present_momentum,
+    momentum_leaf_to_root,
+)
+from linkwork.simulation.moving import COMPOSITES_READY, IMPLICIT, KEEPS_MOMENTUM, MOTORS, OK, RULE, moving_of
 from linkwork.simulation.stepping.integrator import Integrator
+
+# RULE of a step: Euler's, unless it whips; variational; Euler's, since that one failed.
+BY_EULER, BY_VARIATIONAL, BY_EULER_AGAIN = range(3)
+
+_begin_variational, _resume_variational = variational.begin, variational.resume
+_where_variational, _note_variational = variational.where_joints_act, discrete_equations.note_efforts
 
 
 @inlined
 def begin(table, h):
     s = moving_of(table)
+    s.counts[RULE] = BY_EULER
     if s.counts[KEEPS_MOMENTUM] != 0 and s.counts[COMPOSITES_READY] == 0:
         momentum_leaf_to_root(table)
     return EVALUATE
 
 
-@inlined
+@routine
 def resume(table, h, bad):
+    s = moving_of(table)
+    if s.counts[RULE] == BY_VARIATIONAL:
+        status = _resume_variational(table, h, bad)
+        if status == EVALUATE or end_whipping(table, status):
+            return status
+        return EVALUATE
+    if bad != OK:
+        return bad
+    if s.counts[RULE] == BY_EULER and whips(table, h):
+        s.counts[RULE] = BY_VARIATIONAL
+        return _begin_variational(table, h)
+    return resume_plain(table, h, bad)
+
+
+@inlined
+def resume_plain(table, h, bad):
+    """By Euler's rule, whatever turns how fast: for accelerations that come from Python."""
     s = moving_of(table)
     if bad != OK:
         return bad
@@ -27,6 +63,24 @@ def resume(table, h, bad):
         add_impulses(table, h)
     move(table, h)
     return DONE
+
+
+@routine
+def end_whipping(table, status):
+    """After a variational step: whether it succeeded. Momentum is then what it left; else it goes back to where it began."""
+    s = moving_of(table)
+    if status == DONE:
+        if s.counts[KEEPS_MOMENTUM] != 0:
+            keep_present_momentum(table)
+        return True
+    for k in range(s.q.shape[0]):
+        s.q[k] = s.start_q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    s.counts[RULE] = BY_EULER_AGAIN
+    if s.counts[KEEPS_MOMENTUM] != 0:
+        momentum_leaf_to_root(table)
+    return False
 
 
 @routine
@@ -43,18 +97,21 @@ def move(table, h):
 
 
 @inlined
-def at_end(table):
-    return AT_END
+def where_joints_act(table):
+    return _where_variational(table) if moving_of(table).counts[RULE] == BY_VARIATIONAL else AT_END
 
 
 @routine
 def note_efforts(table, h):
     """What acted on the joints in the step of h [s] that was just made, but for limits: (1) of `acting`."""
     s = moving_of(table)
-    if s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
+    if s.counts[RULE] == BY_VARIATIONAL:
+        _note_variational(table, h)
+    elif s.counts[IMPLICIT] != 0 and s.counts[MOTORS] > 0:
         note_joints(table, s.start_q, s.start_v, h, s.judged)
     else:
         note_joints(table, s.start_q, s.start_v, h if s.counts[IMPLICIT] != 0 else 0.0, s.start_v)
 
 
-EULER = Integrator(begin, resume, at_end, note_efforts)
+EULER = Integrator(begin, resume, where_joints_act, note_efforts, take_back=variational.take_back_debt)
+PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, note_efforts)

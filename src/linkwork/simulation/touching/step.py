@@ -11,8 +11,11 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT
 from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.integrators.chart import DONE
-from linkwork.simulation.integrators.euler import move
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
+from linkwork.simulation.integrators.variational import begin as begin_variational
+from linkwork.simulation.integrators.variational import resume as resume_variational
+from linkwork.simulation.integrators.whipping import whips
 from linkwork.simulation.loop_forces import close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
@@ -20,11 +23,13 @@ from linkwork.simulation.moving import (
     CONTACTS_GROW,
     KEEPS_MOMENTUM,
     OK,
+    RULE,
     SEARCH_TOO_DEEP,
     SEMI_IMPLICIT_EULER,
     moving_of,
 )
 from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish, note_efforts
+from linkwork.simulation.stepping.evaluate_loops import evaluate_any
 from linkwork.simulation.touching.arrays import (
     CONTINUOUS,
     LIMITS,
@@ -213,6 +218,8 @@ def begin_touching(table, h):
         bad = accelerate_driven(table, AT_END, h)
     if bad != OK:
         return bad
+    if whips(table, h):
+        s.counts[RULE] = BY_VARIATIONAL  # unless something touches
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_impulses(table, h)
     free_motion(table, h)
@@ -249,11 +256,12 @@ def end_touching(table, h, status, count):
     if status == OK:
         limits = near_limits(table, h)
         if count + limits > 0:
+            moving_of(table).counts[RULE] = BY_EULER
             status = meet(table, h, count, limits)
         else:
             t = touch_of(table)
             t.counts[SLOTS], t.counts[LIMITS] = 0, 0
-            end_untouched(table, h)
+            status = end_untouched(table, h)
     if status == OK:
         status = DONE
         if constraints_of(table).ends.shape[0] > 0:
@@ -283,10 +291,20 @@ def meet(table, h, count, limits):
     return status
 
 
-@inlined
+@routine
 def end_untouched(table, h):
-    """The end of a step in which nothing touched: that of a step without contact, to the bit."""
+    """The end of a step in which nothing touched: that of a step without contact, to the bit; OK or a failure."""
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
+    if s.counts[RULE] == BY_VARIATIONAL:
+        status = begin_variational(table, h)
+        while status == EVALUATE:
+            status = resume_variational(table, h, evaluate_any(table, where_joints_act(table), h))
+        if end_whipping(table, status):
+            return OK
+        bad = evaluate_any(table, AT_END, h)
+        if bad != OK:
+            return bad
     move(table, h)
+    return OK
