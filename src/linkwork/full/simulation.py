@@ -120,7 +120,7 @@ class FullDynamics(Dynamics):
         if water is not None:
             integrator = integrator_in_water(integrator, algorithm, contact, outside)
             keep_momentum, limits = False, False  # the stream gives and takes momentum
-        integrator = chosen_integrator(model, integrator, contact, limits, implicit, field, thermostat)
+        integrator = chosen_integrator(model, integrator, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
             model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
         ):

@@ -29,7 +29,6 @@ from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.parts.python_forces import PythonForces
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import has_limits
 from linkwork.simulation.view import View
 
 if TYPE_CHECKING:
@@ -38,19 +37,12 @@ if TYPE_CHECKING:
 
 
 def chosen_integrator(
-    model: Model,
-    integrator: str,
-    contact: Contact | None,
-    limits: bool | None,
-    implicit: bool,
-    field: Field | None,
-    thermostat: Langevin | None,
+    model: Model, integrator: str, implicit: bool, field: Field | None, thermostat: Langevin | None
 ) -> str:
     """The integrator that was asked for, or for "auto" the one that suits."""
     if integrator != AUTO:
         return integrator
-    touching = contact is not None or (limits is not False and has_limits(model))
-    return suitable_integrator(model, touching, implicit, field is not None, thermostat is not None)
+    return suitable_integrator(model, implicit, field is not None, thermostat is not None)
 
 
 class Dynamics(LinkageSimulation):
@@ -84,7 +76,7 @@ class Dynamics(LinkageSimulation):
         """Memory for the linkage that moves, and the kernel that makes its steps."""
         how = Stepping(self.integrator, self.implicit_joints, self.keep_momentum, self.rtol, self.atol)
         self._moving = MovingLinkage(self.model, tables, how, self._contact_state, is_model)
-        self._advance = self._moving.kernel(self.integrator)
+        self._advance = self._moving.kernel()
 
     @property
     def _parts(self) -> tuple[Part, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.errors import StateError
 from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+from linkwork.simulation.stepping.choice import FILES
 
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
@@ -53,12 +56,10 @@ def choose_limits(
     return not fault and limits is not False and has_limits(model)
 
 
-def advance_with_contact(contact: Contact | None, integrator: str) -> Callable[..., tuple[int, int]]:
-    """The kernel that makes steps with contact, or with limits alone."""
-    if integrator == "semi_implicit_euler":
-        from linkwork.simulation.touching.step import advance_limited, advance_touching
-
-        return advance_limited if contact is None else advance_touching
-    from linkwork.simulation.touching.by_integrator import advance_limited_by, advance_touching_by
-
-    return advance_limited_by if contact is None else advance_touching_by
+def advance_with_contact(contact: Contact | None, method: int, has_loops: bool) -> Callable[..., tuple[int, int]]:
+    """The kernel that makes steps with contact, or with limits alone, by the integrator of a number (`moving`)."""
+    name = "closed_variational" if method == mv.VARIATIONAL and has_loops else FILES[method]
+    room = "touching.step" if method == mv.SEMI_IMPLICIT_EULER else f"touching.drivers.{name}"
+    kernels = import_module(f"linkwork.simulation.{room}")
+    advance: Callable[..., tuple[int, int]] = kernels.advance_limited if contact is None else kernels.advance_touching
+    return advance

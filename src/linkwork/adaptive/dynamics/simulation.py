@@ -124,7 +124,7 @@ class AdaptiveDynamics(Dynamics):
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         outside = field is not None or thermostat is not None
-        integrator = chosen_integrator(model, integrator, contact, limits, implicit_joints, field, thermostat)
+        integrator = chosen_integrator(model, integrator, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
         act = choose_limits(model, contact, limits, integrator, outside=outside)

@@ -1,7 +1,7 @@
 """Semi-implicit Euler: v ← v + h q̈(q, v), then q ← q ⊕ h v with the new v. Order 1, one evaluation.
 
-Steps in which the linkage whips are made by the variational integrator (`whipping` says which, and why), for two evaluations
-more and what its equations take.
+Steps in which the linkage whips are made by the variational integrator (`whipping` says which, and why), for two more
+evaluations and what its equations take.
 """
 
 from linkwork.core.jit import inlined, routine
@@ -18,7 +18,17 @@ from linkwork.simulation.momentum import (
     keep_present_momentum,
     momentum_leaf_to_root,
 )
-from linkwork.simulation.moving import COMPOSITES_READY, IMPLICIT, KEEPS_MOMENTUM, MOTORS, OK, RULE, moving_of
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    DEBT_BEFORE,
+    ENERGY_DEBT,
+    IMPLICIT,
+    KEEPS_MOMENTUM,
+    MOTORS,
+    OK,
+    RULE,
+    moving_of,
+)
 from linkwork.simulation.stepping.integrator import Integrator
 
 # RULE of a step: Euler's, unless it whips; variational; Euler's, since that one failed.
@@ -32,6 +42,7 @@ _where_variational, _note_variational = variational.where_joints_act, discrete_e
 def begin(table, h):
     s = moving_of(table)
     s.counts[RULE] = BY_EULER
+    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]
     if s.counts[KEEPS_MOMENTUM] != 0 and s.counts[COMPOSITES_READY] == 0:
         momentum_leaf_to_root(table)
     return EVALUATE
@@ -67,7 +78,7 @@ def resume_plain(table, h, bad):
 
 @routine
 def end_whipping(table, status):
-    """After a variational step: whether it succeeded. Momentum is then what it left; else it goes back to where it began."""
+    """After a variational step: whether it succeeded. Then momentum is what it left; else all goes back to its start."""
     s = moving_of(table)
     if status == DONE:
         if s.counts[KEEPS_MOMENTUM] != 0:

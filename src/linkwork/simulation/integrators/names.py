@@ -28,13 +28,13 @@ AUTO = "auto"  # the default: the one that suits the model and what acts, chosen
 RTOL, ATOL = 1e-6, 1e-9  # error that substeps with error control may make, relative and absolute, by default
 
 
-def suitable_integrator(model: Model, touching: bool, implicit: bool, field: bool, thermostat: bool) -> str:
+def suitable_integrator(model: Model, implicit: bool, field: bool, thermostat: bool) -> str:
     """The integrator that "auto" means.
 
-    touching: contact or joint limits act. implicit: springs and dampers of joints may be implicit, which takes `aba`.
-    field, thermostat: whether they act.
+    implicit: springs and dampers of joints may be implicit, which takes `aba`. field, thermostat: whether they act. Contact
+    and limits have no say: what flies moves as it would without them.
     """
-    if touching or not implicit:
+    if not implicit:
         return "semi_implicit_euler"
     loses_energy = bool(model.loops) or bool((model.arrays.dof[:, DAMPING] > 0.0).any())
     if thermostat or (field and loses_energy):

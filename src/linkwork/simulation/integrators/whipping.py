@@ -1,7 +1,7 @@
 """Where semi-implicit Euler makes energy: bodies that turn fast on bodies that turn.
 
-Euler's rule takes forces of inertia where the step begins. Per step it errs by some (h ω)² of the energy of bodies that turn
-by h ω, and these errors add up: a tree of joints that whips gains without end, whatever else the step does right. Such
+Euler's rule takes forces of inertia where the step begins. Per step it errs by some (h ω)² of the energy of bodies that
+turn by h ω, and these errors add up: a tree of joints that whips gains without end, whatever else the step does right. Such
 steps are made by the variational integrator, whose energy swings and does not drift; all others keep the one evaluation.
 Which those are is seen from the twists that the evaluation leaves: no forces of inertia change where a joint turns on
 a body that does not, such as a wheel or a pendulum.

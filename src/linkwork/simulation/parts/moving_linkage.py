@@ -57,23 +57,26 @@ class MovingLinkage:
         self.model, self.contact, self._is_model = model, contact, is_model
         method = INTEGRATORS.get(how.integrator, mv.SEMI_IMPLICIT_EULER)
         bases, tree_of = floating_trees(model)
-        self.bases = bases if how.keep_momentum and how.integrator == "semi_implicit_euler" else bases[:0]
+        touches = contact is not None and is_model  # and parts of its steps are Euler's
+        keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or touches)
+        self.bases = bases if keeps else bases[:0]
         self.arrays = mv.allocate(tables, self.bases.copy(), tree_of.copy(), method)
         self.constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=contact is not None)
         counts, numbers = self.arrays.counts, self.arrays.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, how.implicit_joints
-        counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0
+        counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0 and method == mv.SEMI_IMPLICIT_EULER
         counts[mv.LIMITED] = has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = how.rtol, how.atol, math.inf
         self.has_noted = False
         self.table: IntArray = np.zeros(0, dtype=np.int64)
         self.describe()
 
-    def kernel(self, integrator: str) -> Callable[..., tuple[int, int]]:
+    def kernel(self) -> Callable[..., tuple[int, int]]:
         """The kernel that makes steps of it."""
+        method = int(self.arrays.counts[mv.METHOD])
         if self.contact is not None:
-            return advance_with_contact(self.contact.contact, integrator)
-        return advance_of(int(self.arrays.counts[mv.METHOD]), bool(self.model.loops))
+            return advance_with_contact(self.contact.contact, method, bool(self.model.loops))
+        return advance_of(method, bool(self.model.loops))
 
     # --------------------------------------------------------------------------------------------------------------- arrays
 

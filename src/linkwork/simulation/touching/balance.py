@@ -24,15 +24,16 @@ from linkwork.simulation.accelerate import load_wrench
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.euler import note_efforts
-from linkwork.simulation.momentum import correct_bases
+from linkwork.simulation.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import (
     CONTACT_GAINS,
-    KEEPS_MOMENTUM,
     LOADS,
+    METHOD,
     MOTORS,
     OK,
     OVERFLOW,
     POTENTIAL_OFFSET,
+    SEMI_IMPLICIT_EULER,
     moving_of,
 )
 from linkwork.simulation.touching.arrays import (
@@ -184,6 +185,9 @@ def slow_down(table, s, kinetic, excess):
     T = T_rigid + T_within, and a factor f on all velocities, with momentum put right again, leaves T_rigid + f² T_within.
     """
     within, factor = kinetic, 1.0
+    keeps = s.base.shape[0] > 0
+    if keeps and s.counts[METHOD] != SEMI_IMPLICIT_EULER:
+        keep_present_momentum(table)
     for _ in range(ROUNDS):
         wanted = math.sqrt(1.0 - excess / within) if within > excess else 0.0
         if factor > 0.0:
@@ -192,7 +196,7 @@ def slow_down(table, s, kinetic, excess):
         factor = wanted
         if not factor < 1.0:  # what is to be taken is lost in rounding
             return 0.0
-        if s.counts[KEEPS_MOMENTUM] == 0:
+        if not keeps:
             return (1.0 - factor * factor) * within
         correct_bases(table)
         left, _ = energies(table)

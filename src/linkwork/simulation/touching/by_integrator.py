@@ -2,28 +2,36 @@
 
 A step in which nothing meets is the integrator's own, of its order. Where bodies meet on the way, it is cut at that moment.
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
-rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one.
+rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. Each integrator has kernels
+of its own (`touching.drivers`): a run compiles the one in use.
 
     gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import Q, V
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.integrators.euler import BY_EULER
+from linkwork.simulation.momentum import keep_present_momentum
 from linkwork.simulation.moving import (
+    COMPOSITES_READY,
     CONTACTS_CHANGED,
     ENERGY_DEBT,
+    KEEPS_MOMENTUM,
     METHOD,
     OK,
+    RULE,
     SEMI_IMPLICIT_EULER,
     SUBSTEP_WISH,
     moving_of,
 )
-from linkwork.simulation.step import one_closed_step, one_step
+from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
@@ -37,13 +45,12 @@ from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.problem import near_limits
 from linkwork.simulation.touching.shortening import (
-    AS_IT_IS,
     begin_part_of,
     begin_parts,
     end_part,
     take_back_part,
 )
-from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts
+from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts, note_limits
 from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
@@ -53,94 +60,102 @@ MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often come
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
-@kernel
-def advance_touching_by(table, h, n):
-    """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
-    mode = flush_subnormals()
-    method = moving_of(table).counts[METHOD]
-    status, made, by, last = OK, 0, method, h
-    while made < n and status == OK:
-        status, by, last = one_shortened_step(table, h, True)
-        made += status == OK
-        if status == OK and end_watch(table):
-            status = CONTACTS_CHANGED
-    if status == OK or status == CONTACTS_CHANGED:
-        note_efforts_by(table, last, by, method)
-    restore_mode(mode)
-    return status, made
+def make_advance_touching(integrator: Integrator, step: Any, searches: bool) -> Any:
+    """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made.
+
+    step(table, h): the integrator's own, where nothing touches. searches: for contacts; else only limits of joints act.
+    """
+    one_shortened_step, note_efforts = make_shortened_step(step, searches), integrator.note_efforts
+
+    @routine
+    def advance(table, h, n):
+        mode = flush_subnormals()
+        status, made, by, last = OK, 0, SEMI_IMPLICIT_EULER, h
+        while made < n and status == OK:
+            status, by, last = one_shortened_step(table, h)
+            made += status == OK
+            if searches and status == OK and end_watch(table):
+                status = CONTACTS_CHANGED
+        if status == OK or status == CONTACTS_CHANGED:
+            if by == SEMI_IMPLICIT_EULER:
+                note_all_efforts(table, last)
+            else:
+                note_efforts(table, last)
+                note_limits(table, last)
+        restore_mode(mode)
+        return status, made
+
+    return advance
 
 
-@kernel
-def advance_limited_by(table, h, n):
-    """The same where only limits of joints act."""
-    mode = flush_subnormals()
-    method = moving_of(table).counts[METHOD]
-    status, made, by, last = OK, 0, method, h
-    while made < n and status == OK:
-        status, by, last = one_shortened_step(table, h, False)
-        made += status == OK
-    if status == OK:
-        note_efforts_by(table, last, by, method)
-    restore_mode(mode)
-    return status, made
+def make_shortened_step(step: Any, searches: bool) -> Any:
+    """one_shortened_step(table, h), one step of h [s], or none, in shorter parts if need be. Returns as `one_step_by`."""
+    one_step_by = make_step_by(step, searches)
+
+    @routine
+    def one_shortened_step(table, h):
+        method = moving_of(table).counts[METHOD]
+        status, by, last = OK, method, h
+        left, length = h, begin_parts(table, h)
+        while length > 0.0:
+            begin_part_of(table, h, length)
+            status, by, last = one_step_by(table, length, method)
+            status, left, length = end_part(table, h, left, length, status)
+        return status, by, last
+
+    return one_shortened_step
 
 
-@routine
-def one_shortened_step(table, h, searches):
-    """One step of h [s], or none, in shorter parts if need be. Returns as `one_step_by`."""
-    method = moving_of(table).counts[METHOD]
-    status, by, last = OK, method, h
-    left, length = h, begin_parts(table, h)
-    while length > 0.0:
-        begin_part_of(table, h, length)
-        status, by, last = one_step_by(table, length, searches, method)
-        status, left, length = end_part(table, h, left, length, status, AS_IT_IS)
-    return status, by, last
-
-
-@routine
-def one_step_by(table, h, searches, method):
-    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made.
+def make_step_by(step: Any, searches: bool) -> Any:
+    """one_step_by(table, h, method), one step of h [s], or none: OK or a failure; the method that ended it and the part
+    that it made.
 
     A part in which a body would go through another one is made again, as far as it was on its own side (`way`).
     """
-    s = moving_of(table)
-    t = touch_of(table)
-    wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
-    while status == OK and left > 0.0:
-        status, count = begin_part(table, span, searches)
-        if status == OK and parts == 0:
-            open_balance(table)
-        until, bounces = first_meeting(table, span, count, SOON * h) if status == OK else (0.0, False)
-        last = span
-        parts += 1
-        push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
-        if until <= SOON * h or (until < span and parts >= MOST_PARTS):
-            by = SEMI_IMPLICIT_EULER
-            if status == OK and bounces and bounced < MOST_BOUNCES and span > SOON * h:
-                bounced += 1
-                last = SOON * h
-                take_back_velocities(s)
-                status, count = begin_part(table, last, searches)
-            status = end_touching(table, last, status, count)
-        else:
-            by = method
-            last = min(until, span)
-            s.counts[METHOD] = method
-            status = untouched_step(table, last)
-        shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
-        if shorter > 0.0:
-            span = shorter
-            s.numbers[ENERGY_DEBT] = debt_before
-        else:
-            left = left - last if last < left else 0.0
-            span = left
-    s.counts[METHOD] = method
-    if status != OK:
-        take_back_part(s, t)
-        s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
-    return status, by, last
+
+    @routine
+    def one_step_by(table, h, method):
+        s = moving_of(table)
+        t = touch_of(table)
+        wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+        left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
+        while status == OK and left > 0.0:
+            status, count = begin_part(table, span, searches)
+            if status == OK and parts == 0:
+                open_balance(table)
+            until, bounces = first_meeting(table, span, count, SOON * h) if status == OK else (0.0, False)
+            last = span
+            parts += 1
+            push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
+            if until <= SOON * h or (until < span and parts >= MOST_PARTS):
+                by = SEMI_IMPLICIT_EULER
+                if status == OK and bounces and bounced < MOST_BOUNCES and span > SOON * h:
+                    bounced += 1
+                    last = SOON * h
+                    take_back_velocities(s)
+                    status, count = begin_part(table, last, searches)
+                status = end_touching(table, last, status, count)
+            else:
+                by = method
+                last = min(until, span)
+                begin_untouched(table, method)
+                status = step(table, last)
+                if status == OK:
+                    note_pressing(table)
+            shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
+            if shorter > 0.0:
+                span = shorter
+                s.numbers[ENERGY_DEBT] = debt_before
+            else:
+                left = left - last if last < left else 0.0
+                span = left
+        s.counts[METHOD], s.counts[KEEPS_MOMENTUM] = method, 0
+        if status != OK:
+            take_back_part(s, t)
+            s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
+        return status, by, last
+
+    return one_step_by
 
 
 @inlined
@@ -153,8 +168,13 @@ def take_back_velocities(s):
 @routine
 def begin_part(table, h, searches):
     """Begins a part of h [s] as semi-implicit Euler does, and lists its contacts: OK or a failure, and how many."""
-    moving_of(table).counts[METHOD] = SEMI_IMPLICIT_EULER
+    s = moving_of(table)
+    s.counts[METHOD] = SEMI_IMPLICIT_EULER
+    if s.base.shape[0] > 0:
+        s.counts[KEEPS_MOMENTUM] = 1
+        keep_present_momentum(table)
     status, count = begin_touching(table, h), 0
+    s.counts[RULE] = BY_EULER
     if status == OK and searches:
         count = find(table, h)
         if count < 0:
@@ -225,25 +245,13 @@ def speed_along(s, twist, body, point, normal):
 
 
 @inlined
-def untouched_step(table, h):
-    """The integrator's own step, from where `begin_touching` began."""
+def begin_untouched(table, method):
+    """Before the integrator's own step, from where `begin_touching` began."""
     s = moving_of(table)
     t = touch_of(table)
+    s.counts[METHOD], s.counts[KEEPS_MOMENTUM], s.counts[COMPOSITES_READY] = method, 0, 0
     t.counts[SLOTS], t.counts[LIMITS] = 0, 0
     contacts = contacts_of(table)
     for c in range(contacts.number[COUNT]):
         store3(contacts.impulse, c, 0, ZERO3)
     take_back_velocities(s)
-    status = one_closed_step(table, h) if constraints_of(table).ends.shape[0] > 0 else one_step(table, h)
-    if status == OK:
-        note_pressing(table)
-    return status
-
-
-@inlined
-def note_efforts_by(table, h, by, method):
-    """What acted on joints in the last step, as the method that made it took it."""
-    counts = moving_of(table).counts
-    counts[METHOD] = by
-    note_all_efforts(table, h)
-    counts[METHOD] = method

@@ -23,12 +23,10 @@ from linkwork.simulation.touching.arrays import (
     CORRECTED,
     CORRECTION,
     LENGTH_WISH,
-    LIMITS,
     PART_DEBT,
     PART_TOTALS,
     PART_WISH,
     SHORTENED,
-    SLOTS,
     WAS_TOUCHING,
     WHOLE_TOTALS,
     contacts_of,
@@ -40,7 +38,6 @@ from linkwork.spatial.memory import load6, store6
 
 SHORTEST = 2.0**-10  # of a step: its shortest part
 SHORTEST_FOR_GAINS = 2.0**-4  # the same of parts that gain energy: shorter ones seldom gain less
-SETTLED, AS_IT_IS = True, False  # whether energy that steps gain from nothing is taken back
 
 
 @routine
@@ -67,23 +64,23 @@ def begin_part_of(table, h, length):
     for k in range(t.totals.shape[0]):
         t.safe_totals[PART_TOTALS, k] = t.totals[k]
     t.balance[PART_WISH], t.balance[PART_DEBT] = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    t.balance[WAS_TOUCHING] = 0.0
     t.settings[CORRECTION] = t.balance[CORRECTED] * (length / h)
 
 
 @routine
-def end_part(table, h, left, length, status, is_settled):
+def end_part(table, h, left, length, status):
     """After a part that was tried, of a step of h [s] of which `left` were not made: OK or why the step fails; what is left
     to make, and the length of the next part [s], zero where there is none.
 
-    A part in which nothing touches is the integrator's own, as without contact. is_settled: whether gains are taken back.
+    A part in which nothing touches, from its start to its end, is the integrator's own, as without contact.
     """
     s = moving_of(table)
     t = touch_of(table)
-    is_flying = t.counts[SLOTS] + t.counts[LIMITS] == 0
-    t.balance[WAS_TOUCHING] = 0.0 if is_flying else 1.0
-    if status == OK and not is_flying:
+    has_touched = t.balance[WAS_TOUCHING] != 0.0
+    if status == OK and has_touched:
         status = judge_balance(table, length)
-        if status == CONTACT_GAINS and is_settled and length <= h * SHORTEST_FOR_GAINS:
+        if status == CONTACT_GAINS and length <= h * SHORTEST_FOR_GAINS:
             status = OK  # what it gained is taken back from its velocities
         if status != OK:
             note_worst(t.balance, contacts_of(table))
@@ -91,7 +88,7 @@ def end_part(table, h, left, length, status, is_settled):
             take_back_part(s, t)
             s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
     if status == OK:
-        if is_settled and not is_flying:
+        if has_touched:
             settle_balance(table)
         left = left - length if length < left else 0.0
         if left > 0.0:

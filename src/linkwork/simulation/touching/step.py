@@ -10,13 +10,12 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT
-from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.integrators import euler
+from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
 from linkwork.simulation.integrators.variational import begin as begin_variational
 from linkwork.simulation.integrators.variational import resume as resume_variational
 from linkwork.simulation.integrators.whipping import whips
-from linkwork.simulation.loop_forces import close_loops
 from linkwork.simulation.momentum import add_impulses
 from linkwork.simulation.moving import (
     CONTACTS_CHANGED,
@@ -28,8 +27,9 @@ from linkwork.simulation.moving import (
     SEMI_IMPLICIT_EULER,
     moving_of,
 )
-from linkwork.simulation.step import accelerate_driven, accelerate_driven_closed, begin, finish, note_efforts
-from linkwork.simulation.stepping.evaluate_loops import evaluate_any
+from linkwork.simulation.stepping.driver import make_finish
+from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
+from linkwork.simulation.stepping.saving import save_start
 from linkwork.simulation.touching.arrays import (
     CONTINUOUS,
     LIMITS,
@@ -37,6 +37,7 @@ from linkwork.simulation.touching.arrays import (
     SELF_CONTACT,
     SLOTS,
     TURNED,
+    WAS_TOUCHING,
     contacts_of,
     finder_of,
     next_meeting,
@@ -55,8 +56,6 @@ from linkwork.simulation.touching.problem import (
     pose_problem,
 )
 from linkwork.simulation.touching.shortening import (
-    AS_IT_IS,
-    SETTLED,
     begin_part_of,
     begin_parts,
     end_part,
@@ -71,6 +70,9 @@ MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that 
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
 SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
 CUT = -100  # says to `finish` that a part is to be taken back
+
+finish = make_finish(euler.EULER)
+begin_step, note_efforts = euler.begin, euler.note_efforts
 
 
 @kernel
@@ -105,8 +107,14 @@ def advance_limited(table, h, n):
 
 @routine
 def note_all_efforts(table, h):
-    """What acted on the joints in the last step, limits included: their impulses over h; and whether bodies went around."""
+    """What acted on the joints in the last step, an Euler step, limits included; and whether bodies went around."""
     note_efforts(table, h)
+    note_limits(table, h)
+
+
+@routine
+def note_limits(table, h):
+    """What limits did in the last step of h [s]: their impulses over h; and whether bodies went around."""
     s = moving_of(table)
     t = touch_of(table)
     note_turns(s, t, h)
@@ -134,7 +142,7 @@ def one_touching_step(table, h):
     while length > 0.0:
         begin_part_of(table, h, length)
         status, by, last = try_touching(table, length)
-        status, left, length = end_part(table, h, left, length, status, SETTLED)
+        status, left, length = end_part(table, h, left, length, status)
     return status, by, last
 
 
@@ -182,7 +190,7 @@ def one_limited_step(table, h):
     while length > 0.0:
         begin_part_of(table, h, length)
         status, by, last = try_limited(table, length)
-        status, left, length = end_part(table, h, left, length, status, AS_IT_IS)
+        status, left, length = end_part(table, h, left, length, status)
     return status, by, last
 
 
@@ -210,12 +218,9 @@ def begin_and_find(table, h):
 def begin_touching(table, h):
     """Accelerations, momentum, and the velocities that forces alone would give; OK or a failure."""
     s = moving_of(table)
-    x = constraints_of(table)
-    begin(table, h)
-    if x.ends.shape[0] > 0:
-        bad = accelerate_driven_closed(table, AT_END, h)
-    else:
-        bad = accelerate_driven(table, AT_END, h)
+    save_start(table)
+    begin_step(table, h)
+    bad = evaluate_any(table, AT_END, h)
     if bad != OK:
         return bad
     if whips(table, h):
@@ -263,9 +268,7 @@ def end_touching(table, h, status, count):
             t.counts[SLOTS], t.counts[LIMITS] = 0, 0
             status = end_untouched(table, h)
     if status == OK:
-        status = DONE
-        if constraints_of(table).ends.shape[0] > 0:
-            status = close_loops(table)
+        status = close_any(table)
     status = finish(table, status)
     if status == OK:
         note_pressing(table)
@@ -278,6 +281,7 @@ def end_touching(table, h, status, count):
 def meet(table, h, count, limits):
     """Solves contacts and near limits, with motors within their limits, and moves on; OK or a failure."""
     status = OK
+    touch_of(table).balance[WAS_TOUCHING] = 1.0
     if are_motors_limited(table):
         status, limits = meet_with_motors(table, h, count, limits)
     else:
