@@ -55,8 +55,8 @@ from linkwork.spatial.memory import load3, load6, load9, load10
 from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
 from linkwork.spatial.vectors import dot6, sub6
 
-GROSS = 0.02  # part of the kinetic energy at the start that one step may gain
-MOST_GAINED = 0.008  # part of the largest kinetic energy lately, of all steps together
+GROSS = 0.01  # part of the kinetic energy at the start that one step may gain
+MOST_GAINED = 0.003  # part of the largest kinetic energy lately, of all steps together
 FADING = 0.999  # of that largest one, per step
 ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
 PUSH_KNOWN = 0.1  # of the work of a push, or of the kinetic energy after a long one: what is not known of it
