@@ -17,6 +17,7 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
+from linkwork.contact.solver.rows import part_along
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import (
     CORRECTION,
@@ -89,8 +90,8 @@ def start_warm(table, count, limits):
     for c in range(count):
         f = load3(contacts.impulse, c, 0)
         n = max(dot3(load3(w.axes, c, 0), f), 0.0) if w.ways[c] >= 0 else 0.0
-        a = dot3(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
-        b = dot3(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
+        a = part_along(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
+        b = part_along(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
         w.eta[3 * c], w.eta[3 * c + 1], w.eta[3 * c + 2] = n, a, b
         any_impulse = any_impulse or n > 0.0
     for k in range(limits):
