@@ -19,20 +19,8 @@ IntArray = NDArray[np.int64]
 # columns of ids
 BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4
 # columns of data
-POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE, ALONG, PARTS, AIMED, DIRECTED, DATA = (
-    0,
-    3,
-    6,
-    7,
-    8,
-    9,
-    12,
-    13,
-    16,
-    19,
-    21,
-    22,
-)
+POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE = 0, 3, 6, 7, 8, 9, 12
+ALONG, PARTS, AIMED, DIRECTED, DATA = 13, 16, 19, 21, 22
 ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
 COUNT, NEEDED, OLD = 0, 1, 2

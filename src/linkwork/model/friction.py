@@ -62,7 +62,8 @@ class Friction:
     @property
     def coefficients(self) -> tuple[float, float, float]:
         """Forward, backward, sideways."""
-        assert self.backward is not None and self.sideways is not None
+        assert self.backward is not None
+        assert self.sideways is not None
         return self.forward, self.backward, self.sideways
 
     @property

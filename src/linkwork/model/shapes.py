@@ -19,8 +19,8 @@ from linkwork.spatial.pose import Pose, Vector3
 class Shape:
     """A shape placed in its body's frame, with what contact needs to know of its surface.
 
-    friction: Coulomb's coefficient, or a lw.Friction, which knows a direction; restitution: part of the approach speed that is kept, at most 1; None takes those of
-    the contact settings.
+    friction: Coulomb's coefficient, or a lw.Friction, which knows a direction; restitution: part of the approach speed that
+    is kept, at most 1; None takes those of the contact settings.
     group, mask: bits. Two shapes a and b may touch when a.group & b.mask or b.group & a.mask is not zero.
     visual_only: for display; never in contact.
     owner: the body of the linkage the shape came with, when compiling has welded that body to another.

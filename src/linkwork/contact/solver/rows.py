@@ -44,8 +44,8 @@ def along_tangent(data, i, n):
 def aim_friction(data, i, v):
     """Scales of the tangents for a contact that slides with the velocity v (world axes) of a against b.   (7)
 
-    ellipse: the coefficients themselves, that of the side to which it slides. hu: f = -N A û is the force of an ellipse with
-    other coefficients, √(A (û·A û)), for this direction û.
+    ellipse: the coefficients themselves, that of the side to which it slides. hu: f = -N A û is the force of an ellipse
+    with other coefficients, √(A (û·A û)), for this direction û.
     """
     n = load3(data, i, NORMAL)
     t = along_tangent(data, i, n)
