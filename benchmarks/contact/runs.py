@@ -288,7 +288,7 @@ def measured(run: Run, part: float = 1.0, with_peer: bool = True) -> dict[str, A
         for k in range(steps):
             if start.drive is not None:
                 sim.motors[list(start.driven)].position = start.drive(sim.time)
-            sim._touching.clear_totals()
+            sim.view.contact.clear_totals()
             begin = time.thread_time()
             try:
                 sim.advance(STEP)

@@ -65,6 +65,7 @@ from linkwork.loops.reactions import joint_reactions
 from linkwork.model import library
 from linkwork.model.actuators import Actuator
 from linkwork.model.frames import FrameOn
+from linkwork.model.friction import Friction
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
     Compound,
@@ -219,6 +220,7 @@ __all__ = [
     "Frame",
     "FrameOn",
     "Free",
+    "Friction",
     "FullDynamics",
     "FullReport",
     "GradientRun",

@@ -19,7 +19,9 @@ IntArray = NDArray[np.int64]
 # columns of ids
 BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4
 # columns of data
-POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE, DATA = 0, 3, 6, 7, 8, 9, 12, 13
+POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE = 0, 3, 6, 7, 8, 9, 12
+ALONG, PARTS, AIMED, DIRECTED, DATA = 13, 16, 19, 21, 22
+ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
 COUNT, NEEDED, OLD = 0, 1, 2
 
@@ -29,7 +31,10 @@ class Contacts(NamedTuple):
 
     number: Int1  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
     ids: Int2  # (c, 4)  body a, body b (-1: the world), shape a, shape b
-    data: Float2  # (c, 13) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size
+    # (c, 22) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size; of friction with a
+    # direction: that direction (world), its coefficients forward, backward and sideways, of the largest one each; what
+    # tangents along and across it are scaled by in this step; law
+    data: Float2
     impulse: Float2  # (c, 3)  on body a, world axes [N·s]
     old_ids: Int2  # (c, 4)  of the step before
     old_local: Float2  # (c, 3)
@@ -89,7 +94,7 @@ def same_pair(a, i, b, j):
 
 @inlined
 def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
-    """Adds a contact; one too many is only counted. material: friction, restitution."""
+    """Adds a contact, whose friction has no direction; one too many is only counted. material: friction, restitution."""
     number = contacts.number
     number[NEEDED] += 1
     i = number[COUNT]
@@ -100,7 +105,7 @@ def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
         store3(data, i, NORMAL, normal)
         data[i, GAP], data[i, FRICTION], data[i, RESTITUTION] = gap, material[0], material[1]
         store3(data, i, LOCAL, local)
-        data[i, SIZE] = size
+        data[i, SIZE], data[i, DIRECTED] = size, ISOTROPIC
         store3(contacts.impulse, i, 0, (0.0, 0.0, 0.0))
         number[COUNT] = i + 1
 

@@ -2,15 +2,28 @@
 
 import math
 
-from linkwork.contact.contact_list import COUNT, GAP, POINT, SIZE, append
+from linkwork.contact.contact_list import (
+    AIMED,
+    ALONG,
+    COUNT,
+    DIRECTED,
+    GAP,
+    ISOTROPIC,
+    NEEDED,
+    PARTS,
+    POINT,
+    SIZE,
+    append,
+)
 from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.corners import with_coming_corners
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
+from linkwork.contact.shape_table import M_AXIS, M_LAW, M_PARTS
 from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.memory import load3, load9
+from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6
 
@@ -97,7 +110,7 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
         count = with_coming_corners(table.vertices, A, B, n, count, margin, margin + COMING * reach, scratch)
     for k in range(count):
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
-        add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+        add_contact(table, contacts, s, t, A, B, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
         touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n, reach)
     return max(gap, 0.0) if count == 0 else 0.0
@@ -153,7 +166,7 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
             apart = sub3(a, b)
             away = dot3(n, apart)
             point = a if table.body[t] < 0 else scale3(0.5, add3(a, b))
-            add_contact(table, contacts, s, t, Ra, pa, point, n, away)
+            add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, away)
             slide = math.sqrt(max(dot3(apart, apart) - away * away, 0.0))
             if table.body[t] >= 0:
                 meets_elsewhere = slide > SLIDES * min(size_of(table, s), size_of(table, t))
@@ -183,12 +196,37 @@ def size_of(table, s):
 
 
 @inlined
-def add_contact(table, contacts, s, t, Ra, pa, point, n, gap):
-    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution."""
+def add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, gap):
+    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution.
+
+    Friction with a direction counts as it is; A, B: the solids, by which it is turned.
+    """
     friction = math.sqrt(table.material[s, 0] * table.material[t, 0])
+    is_directed = table.material[s, M_LAW] + table.material[t, M_LAW] != ISOTROPIC
+    if is_directed:
+        friction = table.material[s if table.material[s, M_LAW] != ISOTROPIC else t, 0]
     material = (friction, max(table.material[s, 1], table.material[t, 1]))
     local = tmatvec3(Ra, sub3(point, pa))
     append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size_of(table, s))
+    if is_directed:
+        note_direction(table, contacts, s, t, A, B)
+
+
+@routine
+def note_direction(table, contacts, s, t, A, B):
+    """Direction and coefficients of the friction of the last contact; as a moves against b, whoever brings them."""
+    i = contacts.number[COUNT] - 1
+    if contacts.number[NEEDED] > contacts.ids.shape[0]:  # the list was full
+        return
+    data, material = contacts.data, table.material
+    brings = s if material[s, M_LAW] != ISOTROPIC else t
+    axis = load3(material, brings, M_AXIS)
+    along = matvec3(A[1], axis) if brings == s else scale3(-1.0, matvec3(B[1], axis))
+    store3(data, i, ALONG, along)
+    for k in range(3):
+        data[i, PARTS + k] = material[brings, M_PARTS + k]
+    data[i, AIMED], data[i, AIMED + 1] = 1.0, 1.0
+    data[i, DIRECTED] = material[brings, M_LAW]
 
 
 @inlined
@@ -249,13 +287,13 @@ def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face
         # The solid has crossed the triangle while its centre is still outside: out along the face.
         down = core_support(table.vertices, A, scale3(-1.0, face))
         depth = dot3(face, sub3(down, corner))
-        add_contact(table, contacts, s, t, Ra, pa, sub3(down, scale3(0.5 * depth, face)), face, depth)
+        add_contact(table, contacts, s, t, A, T, Ra, pa, sub3(down, scale3(0.5 * depth, face)), face, depth)
         return
     if count > 0 and sweeps(query, reach):
         count = with_coming_corners(table.vertices, A, T, n, count, margin, margin + COMING * reach, scratch)
     for k in range(count):
         a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
-        add_contact(table, contacts, s, t, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+        add_contact(table, contacts, s, t, A, T, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
         touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6, gap, n, reach)
 

@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import StateError
+from linkwork.model.friction import Friction
 
 LAWS = ("coupled", "impacts")
 
@@ -20,7 +21,7 @@ class Contact:
     """How bodies touch each other and the world.
 
     friction, restitution: of shapes that bring none of their own. A pair has the geometric mean of its frictions and the
-        larger of its restitutions.
+        larger of its restitutions. A lw.Friction, whose direction is that of each body, counts as it is.
     law: "coupled" solves all contacts, limits and loops together (Signorini, Coulomb); "impacts" treats them one after the
         other, fastest approach first (Mirtich's impulses, Stronge's restitution).
     tolerance: residual of the coupled solve, relative to the largest impulse; max_sweeps: where it gives up and says so.
@@ -36,7 +37,7 @@ class Contact:
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
-    friction: float = 0.5
+    friction: float | Friction = 0.5
     restitution: float = 0.0
     law: str = "coupled"
     tolerance: float = 1e-8
@@ -49,7 +50,9 @@ class Contact:
     ignore: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        _number(self.friction, 0.0, math.inf, "friction", "a finite number ≥ 0")
+        object.__setattr__(self, "friction", Friction.of(self.friction))
+        if not isinstance(self.friction, Friction):
+            _number(self.friction, 0.0, math.inf, "friction", "a finite number ≥ 0, or a lw.Friction")
         _number(self.restitution, 0.0, 1.0, "restitution", "a number from 0 to 1")
         _number(self.tolerance, 0.0, 1.0, "tolerance", "a number above 0 and at most 1", open_below=True)
         _number(self.correction, 0.0, 1.0, "correction", "a number from 0 to 1")
@@ -74,7 +77,10 @@ class Contact:
 
     def as_dict(self) -> dict[str, Any]:
         """The settings by name, for files and checkpoints."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if isinstance(self.friction, Friction):
+            values["friction"] = self.friction.as_dict()
+        return values
 
 
 def _number(value: Any, least: float, most: float, name: str, wanted: str, open_below: bool = False) -> None:

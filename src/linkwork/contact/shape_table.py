@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact import mesh_files
+from linkwork.contact.contact_list import ELLIPSE, HU, ISOTROPIC
 from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
@@ -16,6 +17,7 @@ from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.describe import quoted
 from linkwork.core.warning import warn_user
 from linkwork.errors import ModelError
+from linkwork.model.friction import Friction
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 
@@ -23,6 +25,10 @@ NAMED_AT_MOST = 6  # meshes in a warning
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+# columns of material beside friction and restitution, of friction with a direction: law, coefficients forward, backward and
+# sideways, of the largest one each, and the axis, in the frame of the shape
+M_LAW, M_PARTS, M_AXIS, MATERIAL = 2, 3, 6, 9
 
 
 class ShapeTable(NamedTuple):
@@ -35,7 +41,7 @@ class ShapeTable(NamedTuple):
     size: Float2  # (s, 3)  lengths by kind [m]
     span: Int2  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
     box: Float2  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
-    material: Float2  # (s, 2)  friction, restitution
+    material: Float2  # (s, 9)  friction, restitution; see M_LAW
     filter: Int2  # (s, 2)  group, mask
     vertices: Float2  # (v, 3)  of hulls; of triangles three by three [m]
     mesh_boxes: Float2  # (k, 6)  trees over the triangles of meshes, in the shape's frame
@@ -95,7 +101,7 @@ class _Builder:
         self.size: list[tuple[float, float, float]] = []
         self.span: list[tuple[int, int]] = []
         self.box: list[list[float]] = []
-        self.material: list[tuple[float, float]] = []
+        self.material: list[list[float]] = []
         self.filter: list[tuple[int, int]] = []
         self.vertices: list[FloatArray] = []
         self.mesh_boxes: list[FloatArray] = []
@@ -113,7 +119,7 @@ class _Builder:
         self.box.append([*centre, *(np.abs(R) @ half if kind != solids.PLANE else [math.inf] * 3)])
         friction = settings.friction if shape.friction is None else shape.friction
         restitution = settings.restitution if shape.restitution is None else shape.restitution
-        self.material.append((friction, restitution))
+        self.material.append(_material(body, friction, restitution, R))
         self.filter.append((shape.group, shape.mask))
 
     def _geometry(self, body: int, what: str, shape: Shape):  # type: ignore[no-untyped-def]
@@ -193,7 +199,7 @@ class _Builder:
             np.array(self.size, dtype=float).reshape(s, 3),
             np.array(self.span, dtype=np.int64).reshape(s, 2),
             box,
-            np.array(self.material, dtype=float).reshape(s, 2),
+            np.array(self.material, dtype=float).reshape(s, MATERIAL),
             np.array(self.filter, dtype=np.int64).reshape(s, 2),
             np.concatenate([np.zeros((0, 3)), *self.vertices]),
             np.concatenate([np.zeros((0, 6)), *self.mesh_boxes]),
@@ -206,6 +212,16 @@ class _Builder:
             np.array([key_stride(n, len(model.obstacles))], dtype=np.int64),
             np.ascontiguousarray(model.parent),
         )
+
+
+def _material(body: int, friction: float | Friction, restitution: float, R: FloatArray) -> list[float]:
+    """A row of `material`. R: axes of the shape in the frame of its body."""
+    if not isinstance(friction, Friction):
+        return [float(friction), restitution, ISOTROPIC, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    largest = friction.largest
+    parts = [mu / largest if largest > 0.0 else 1.0 for mu in friction.coefficients]
+    axis = R.T @ np.asarray(friction.axis) if body >= 0 else np.asarray(friction.axis)
+    return [largest, restitution, HU if friction.law == "hu" else ELLIPSE, *parts, *axis.tolist()]
 
 
 def _ignored(model: Model, settings: Contact) -> IntArray:

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from linkwork.exporters.parts import Part, children_of, lost_drives, parts_of, refuse, save, written
+from linkwork.model.friction import Friction
 from linkwork.model.joints import Fixed, Free, Spherical
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
@@ -145,7 +146,10 @@ def _geom(element: ET.Element, assets: ET.Element, shape: Shape, pose: Pose, nam
     group, mask = (0, 0) if shape.visual_only else (shape.group, shape.mask)
     if (group, mask) != (1, 1):
         made.attrib |= {"contype": str(group), "conaffinity": str(mask)}
-    if shape.friction is not None:
+    if isinstance(shape.friction, Friction):
+        made.set("friction", written([shape.friction.largest]))
+        lost.append(f"direction of the friction of a shape of '{name}'")
+    elif shape.friction is not None:
         made.set("friction", written([shape.friction]))
     if shape.restitution is not None:
         lost.append(f"restitution of a shape of '{name}'")

@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
+from linkwork.model.friction import Friction
 from linkwork.spatial.pose import Pose, Vector3
 
 
@@ -18,8 +19,8 @@ from linkwork.spatial.pose import Pose, Vector3
 class Shape:
     """A shape placed in its body's frame, with what contact needs to know of its surface.
 
-    friction: Coulomb's coefficient; restitution: part of the approach speed that is kept, at most 1; None takes those of
-    the contact settings.
+    friction: Coulomb's coefficient, or a lw.Friction, which knows a direction; restitution: part of the approach speed that
+    is kept, at most 1; None takes those of the contact settings.
     group, mask: bits. Two shapes a and b may touch when a.group & b.mask or b.group & a.mask is not zero.
     visual_only: for display; never in contact.
     owner: the body of the linkage the shape came with, when compiling has welded that body to another.
@@ -29,7 +30,7 @@ class Shape:
         return table_of_attributes(self)
 
     placement: Pose = field(default_factory=Pose, kw_only=True)
-    friction: float | None = field(default=None, kw_only=True)
+    friction: float | Friction | None = field(default=None, kw_only=True)
     restitution: float | None = field(default=None, kw_only=True)
     group: int = field(default=1, kw_only=True)
     mask: int = field(default=1, kw_only=True)
@@ -59,8 +60,11 @@ class Shape:
             found.append(f"shape placement is {shown(self.placement)}; it must be a lw.Pose")
         elif not self.placement.is_finite:
             found.append(f"placement has a number that is not finite: {self.placement}")
-        if self.friction is not None and not 0.0 <= float_or_nan(self.friction) < math.inf:
-            found.append(f"shape friction is {shown(self.friction)}; it must be a finite number ≥ 0")
+        if (
+            not (self.friction is None or isinstance(self.friction, Friction))
+            and not 0.0 <= float_or_nan(self.friction) < math.inf
+        ):
+            found.append(f"shape friction is {shown(self.friction)}; it must be a finite number ≥ 0, or a lw.Friction")
         if self.restitution is not None and not 0.0 <= float_or_nan(self.restitution) <= 1.0:
             found.append(f"shape restitution is {shown(self.restitution)}; it must be a number from 0 to 1")
         for name in ("group", "mask"):

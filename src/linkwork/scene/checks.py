@@ -52,6 +52,13 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
     return check
 
 
+def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
+    """Coulomb's coefficient, or a table of those of `lw.Friction`."""
+    if isinstance(value, dict):
+        return value  # whoever makes a Friction of it says what is wrong
+    return number(0.0)(value, path, faults)
+
+
 def whole(low: int = 0, high: int | None = None) -> Check:
     rule = f"a whole number of at least {low}" + (f" and at most {high:,}" if high is not None else "")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkwork.contact.settings import LAWS, Contact
 from linkwork.errors import LinkworkError
+from linkwork.model.friction import Friction
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.scene import checks as must_be
@@ -28,7 +29,9 @@ SHAPES: dict[str, tuple[str, ...]] = {  # and the keys that each needs
 EDGES = {"box": 3, "height_field": 2}  # numbers in the size of a shape
 
 CONTACT: Keys = {
-    "friction": Key(must_be.number(0.0), "Coulomb's coefficient, of shapes without their own"),
+    "friction": Key(
+        must_be.friction, "Coulomb's coefficient, of shapes without their own; or a table, see lw.Friction"
+    ),
     "restitution": Key(
         must_be.number(0.0, 1.0), "part of the approach speed that is kept, of shapes without their own"
     ),
@@ -54,7 +57,7 @@ OBSTACLE: Keys = {
     "rpy": Key(must_be.vector(3), "how it is turned: roll, pitch, yaw", "rad", default=[0.0, 0.0, 0.0]),
     "copies": Key(must_be.whole(1, MOST_COPIES), "how many of it stand in a row", default=1),
     "spacing": Key(must_be.vector(3), "from one copy to the next", "m", default=[1.0, 0.0, 0.0]),
-    "friction": Key(must_be.number(0.0), "of this obstacle"),
+    "friction": Key(must_be.friction, "of this obstacle; a number, or a table, see lw.Friction"),
     "restitution": Key(must_be.number(0.0, 1.0), "of this obstacle"),
 }
 
@@ -94,6 +97,11 @@ def _shape(table: Mapping[str, Any], folder: Path, path: tuple[str, int], faults
         faults.add((*path, "size"), f"the size of a {kind} is {EDGES[kind]} numbers, not {len(table['size'])}.")
         return None
     more = {key: table[key] for key in ("friction", "restitution") if key in table}
+    try:
+        more["friction"] = Friction.of(more.get("friction"))
+    except LinkworkError as error:
+        faults.add((*path, "friction"), str(error))
+        return None
     if kind == "plane":
         return Plane(**more)
     if kind == "box":

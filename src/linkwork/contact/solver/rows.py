@@ -2,7 +2,7 @@
 
 import math
 
-from linkwork.contact.contact_list import GAP, NORMAL, POINT, RESTITUTION
+from linkwork.contact.contact_list import AIMED, ALONG, DIRECTED, GAP, HU, ISOTROPIC, NORMAL, PARTS, POINT, RESTITUTION
 from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
 from linkwork.core.jit import inlined, routine
@@ -10,15 +10,59 @@ from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import cross3, dot3, scale3, sub3
 
 NO_RESPONSE = 1e-13  # of the response of a contact: what rounding leaves of a direction in which nothing moves
+UPRIGHT = 1e-6  # sine of the angle between a normal and the direction of friction, below which there is none
 TOGETHER = 1e-11  # of the responses of both sides by themselves: what rounding leaves where they only move together
 
 
 @inlined
 def contact_axes(data, i):
-    """Normal and two tangents of a contact."""
+    """Normal and two tangents of a contact.
+
+    Those of friction with a direction lie along and across it and are scaled, so that the ellipse of its forces is a disk:
+    velocities along them are scaled likewise, and forces are sums of scaled tangents.   (7)
+    """
     n = load3(data, i, NORMAL)
     t1 = any_normal(n)
-    return n, t1, cross3(n, t1)
+    t2 = cross3(n, t1)
+    if data[i, DIRECTED] != ISOTROPIC:
+        t1 = along_tangent(data, i, n)
+        t2 = scale3(data[i, AIMED + 1], cross3(n, t1))
+        t1 = scale3(data[i, AIMED], t1)
+    return n, t1, t2
+
+
+@inlined
+def along_tangent(data, i, n):
+    """The direction of friction in the tangent plane, of length one; any where it stands upright on it."""
+    along = load3(data, i, ALONG)
+    along = sub3(along, scale3(dot3(n, along), n))
+    size = math.sqrt(dot3(along, along))
+    return scale3(1.0 / size, along) if size > UPRIGHT else any_normal(n)
+
+
+@inlined
+def aim_friction(data, i, v):
+    """Scales of the tangents for a contact that slides with the velocity v (world axes) of a against b.   (7)
+
+    ellipse: the coefficients themselves, that of the side to which it slides. hu: f = -N A û is the force of an ellipse
+    with other coefficients, √(A (û·A û)), for this direction û.
+    """
+    n = load3(data, i, NORMAL)
+    t = along_tangent(data, i, n)
+    x, y = dot3(t, v), dot3(cross3(n, t), v)
+    a, b = data[i, PARTS] if x >= 0.0 else data[i, PARTS + 1], data[i, PARTS + 2]
+    if data[i, DIRECTED] == HU:
+        square = x * x + y * y
+        part = (a * x * x + b * y * y) / square if square > 0.0 else a
+        a, b = math.sqrt(a * part), math.sqrt(b * part)
+    data[i, AIMED], data[i, AIMED + 1] = a, b
+
+
+@inlined
+def part_along(axis, f):
+    """How many times `axis`, of any length, is in f."""
+    square = dot3(axis, axis)
+    return dot3(axis, f) / square if square > 0.0 else 0.0
 
 
 @routine
@@ -322,7 +366,7 @@ def load_warm_start(contacts, count, problem, x):
     for i in range(count):
         n, t1, t2 = contact_axes(contacts.data, i)
         f = load3(contacts.impulse, i, 0)
-        x[3 * i], x[3 * i + 1], x[3 * i + 2] = max(dot3(n, f), 0.0), dot3(t1, f), dot3(t2, f)
+        x[3 * i], x[3 * i + 1], x[3 * i + 2] = max(dot3(n, f), 0.0), part_along(t1, f), part_along(t2, f)
     row = 3 * count
     for i in range(problem.limit_impulse.shape[0]):
         x[row + i] = problem.limit_impulse[i]

@@ -8,6 +8,7 @@ from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.contact.contact_list import (
     COUNT,
     DATA,
+    DIRECTED,
     FRICTION,
     GAP,
     IDS,
@@ -106,6 +107,8 @@ def is_double(t, contacts, c, a, b, other):
     if ids[c, SHAPE_B] != ids[other, SHAPE_B] or ids[c, SHAPE_A] == ids[other, SHAPE_A]:
         return False
     if data[c, FRICTION] != data[other, FRICTION] or data[c, RESTITUTION] != data[other, RESTITUTION]:
+        return False
+    if data[c, DIRECTED] != data[other, DIRECTED]:
         return False
     near = SAME_POINT * min(data[c, SIZE], data[other, SIZE])
     d = sub3(load3(data, c, POINT), load3(data, other, POINT))

@@ -8,7 +8,7 @@ the turning is taken out before and put back after it. Theory: docs/theory/conta
 
 import math
 
-from linkwork.contact.contact_list import COUNT
+from linkwork.contact.contact_list import COUNT, DIRECTED, ISOTROPIC, POINT
 from linkwork.contact.solver.coupled import solve_coupled
 from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
@@ -21,6 +21,7 @@ from linkwork.contact.solver.problem import (
     SIGN,
     SWEEPS,
 )
+from linkwork.contact.solver.rows import aim_friction
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
@@ -62,7 +63,7 @@ from linkwork.simulation.touching.balance import note_push
 from linkwork.simulation.touching.judging import judge_impulses
 from linkwork.simulation.touching.sweeps.solve import solve_by_sweeps
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, scale3
+from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
@@ -208,10 +209,13 @@ def pose_problem(table, count, limits):
         for e in range(6):
             problem.v_free[6 * m + e] = t.twists[i, e]
             problem.v_before[6 * m + e] = before[e]
+    data = contacts_of(table).data
     for c in range(count):
         for side in range(2):
             body = t.carrier[c, side]
             problem.slot[c, side] = t.slot_of[body] if body >= 0 else -1
+        if data[c, DIRECTED] != ISOTROPIC:
+            aim_friction(data, c, sliding_of(s, t, data, c))
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
@@ -221,6 +225,19 @@ def pose_problem(table, count, limits):
     else:
         answer_matrix(table, limits, problem.Lambda)
     return OK
+
+
+@inlined
+def sliding_of(s, t, data, c):
+    """Velocity of a against b at a contact, as forces alone would give it."""
+    v = (0.0, 0.0, 0.0)
+    for side in range(2):
+        i = t.carrier[c, side]
+        if i >= 0:
+            arm = sub3(load3(data, c, POINT), load3(s.world, i, 9))
+            one = add3(load3(t.twists, i, 3), cross3(load3(t.twists, i, 0), arm))
+            v = add3(v, one if side == 0 else scale3(-1.0, one))
+    return v
 
 
 @inlined

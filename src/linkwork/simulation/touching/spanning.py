@@ -14,7 +14,7 @@ it is the next to touch. Points of one pair of shapes span a face by themselves 
 
 import math
 
-from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, SHAPE_A, SHAPE_B
+from linkwork.contact.contact_list import DIRECTED, FRICTION, GAP, NORMAL, POINT, RESTITUTION, SHAPE_A, SHAPE_B
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import HELICAL, KIND, PARENT
 from linkwork.spatial.memory import load3
@@ -38,6 +38,8 @@ def is_of_group(carrier, contacts, c, first):
     if ids[c, SHAPE_B] != ids[first, SHAPE_B]:
         return False
     if data[c, FRICTION] != data[first, FRICTION] or data[c, RESTITUTION] != data[first, RESTITUTION]:
+        return False
+    if data[c, DIRECTED] != data[first, DIRECTED]:
         return False
     return dot3(load3(data, c, NORMAL), load3(data, first, NORMAL)) >= ONE_SIDE
 

@@ -260,4 +260,4 @@ def judge_response(w, c, K, alone):
     a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)
     along = add3(scale3(p / size, a), scale3(q / size, b))
     store3(w.axes, c, 3, along)
-    store3(w.axes, c, 6, cross3(load3(w.axes, c, 0), along))
+    store3(w.axes, c, 6, sub3(scale3(p / size, b), scale3(q / size, a)))

@@ -17,7 +17,7 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
-from linkwork.contact.solver.pushing import PUSH_TOLERANCE
+from linkwork.contact.solver.rows import part_along
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import (
     CORRECTION,
@@ -32,12 +32,13 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
 from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, descend, solve_laws
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
+PUSH_TOLERANCE = 1e-2  # of the largest: how well impulses are found that take penetration back
 RIM = 1e-9  # relative: how near its rim an impulse is on the cone
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
@@ -54,12 +55,12 @@ def solve_by_sweeps(table, h, limits):
     enough = max(tolerance, SUFFICES)
     begin_sweeps(table, h, count, limits)
     start_warm(table, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most, True)
+    residual = solve_laws(table, count, limits, tolerance, most)
     bounces = has_restitution(w, count, limits)
     if bounces and not residual <= enough:
         drop_restitution(w, count, limits)
         start_cold(w, count, limits)
-        residual = solve_laws(table, count, limits, tolerance, most, True)
+        residual = solve_laws(table, count, limits, tolerance, most)
         bounces = False
     energy = energy_change(w, count, limits)
     if bounces and not energy <= 0.0:
@@ -89,8 +90,8 @@ def start_warm(table, count, limits):
     for c in range(count):
         f = load3(contacts.impulse, c, 0)
         n = max(dot3(load3(w.axes, c, 0), f), 0.0) if w.ways[c] >= 0 else 0.0
-        a = dot3(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
-        b = dot3(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
+        a = part_along(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
+        b = part_along(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
         w.eta[3 * c], w.eta[3 * c + 1], w.eta[3 * c + 2] = n, a, b
         any_impulse = any_impulse or n > 0.0
     for k in range(limits):
@@ -147,7 +148,7 @@ def blend(table, count, limits, tolerance, most):
     for r in range(rows):
         keep[r], keep_u[r] = w.eta[r], w.u[r] - w.bias[r]
     drop_restitution(w, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most, True)
+    residual = solve_laws(table, count, limits, tolerance, most)
     dull, slope, curve = energy_change(w, count, limits), 0.0, 0.0
     for r in range(rows):
         now = w.u[r] - w.bias[r]
@@ -263,7 +264,7 @@ def gather(table, count, limits, impulse, out):
 
 @routine
 def push_apart(table, h, count, limits):
-    """Pseudo impulses that take penetration back, normal only, by the same method.   (14)"""
+    """Pseudo impulses that take penetration back, normal only, by the convex law.   (14)"""
     t = touch_of(table)
     w = sweeps_of(table)
     data = contacts_of(table).data
@@ -295,7 +296,9 @@ def push_apart(table, h, count, limits):
     for r in range(3 * count + limits, all_rows(w, count, limits)):  # loops stand still
         w.free[r], w.bias[r] = 0.0, 0.0
     start_cold(w, count, limits)
-    solve_laws(table, count, limits, PUSH_TOLERANCE, int(t.settings[MAX_SWEEPS]), False)
+    for c in range(count):
+        w.shift[c] = 0.0
+    descend(table, count, limits, PUSH_TOLERANCE)  # of normals alone the convex law is the law, but for its softness
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
     gather(table, count, limits, w.eta, problem.push)
