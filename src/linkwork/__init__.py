@@ -99,6 +99,7 @@ from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
 from linkwork.sensing.front import Sensors
+from linkwork.simulation import backward as _backward  # noqa: F401  (gradients of steps are known from here on)
 from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run

@@ -61,6 +61,7 @@ OPTIONS = {
     "explicit": {"implicit_joints": False},
     "rk4": {"integrator": "rk4"},
     "kick_drift_kick": {"integrator": "kick_drift_kick"},
+    "variational": {"integrator": "variational"},
 }
 
 
