@@ -62,6 +62,8 @@ OPTIONS = {
     "rk4": {"integrator": "rk4"},
     "kick_drift_kick": {"integrator": "kick_drift_kick"},
     "variational": {"integrator": "variational"},
+    "implicit_midpoint": {"integrator": "implicit_midpoint"},
+    "dormand_prince": {"integrator": "dormand_prince"},
 }
 
 

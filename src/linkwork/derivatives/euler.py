@@ -21,7 +21,7 @@ from linkwork.derivatives.jacobians import jacobians
 from linkwork.derivatives.joint_laws import JointLaws
 from linkwork.derivatives.joint_pieces import springs_adjoint
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.step_gradients import Linearized, StepGradients
+from linkwork.derivatives.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.world_loads import WorldLoads
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.model import layout
@@ -40,7 +40,7 @@ def springs_of(tree, dof, rest, bodies, q, mu, by_q, by_dof):
         springs_adjoint(tree, dof, rest, i, q, mu, by_q, by_dof)
 
 
-class EulerStep:
+class EulerStep(StepMap):
     """The map of one step of h [s] of a simulation, under its present motors and loads."""
 
     def __init__(self, sim: Any, h: float):
@@ -56,7 +56,7 @@ class EulerStep:
             self.floating = FloatingTrees(self.model, *floating_trees(self.model))
 
     def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, laws = self.h, self.laws

@@ -92,7 +92,7 @@ class GradientRun:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
         rows = [np.concatenate(_state_of(self._kept[0]))]
         for k in range(len(self._kept) - 1):
-            rows += [np.concatenate(state) for state in self._between(k)[1:]]
+            rows += [np.concatenate(state) for state in self._between(k)[0][1:]]
         return np.array(rows)
 
     def backward(
@@ -113,10 +113,11 @@ class GradientRun:
         sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
         with progress_bar(self.steps, "backward", progress) as move:
             for segment in range(len(self._kept) - 2, -1, -1):
-                states = self._between(segment)
+                states, seen = self._between(segment)
                 for i in range(len(states) - 2, -1, -1):
                     k = segment * self._every + i
-                    found = self._step.back(states[i], states[i + 1], self._effort(k), now_q, now_v)
+                    pair = seen[i], seen[i + 1]
+                    found = self._step.back(states[i], states[i + 1], self._effort(k), now_q, now_v, pair)
                     now_q, now_v = found.q + by_q(k), found.v + by_v(k)
                     if self._efforts is None:
                         efforts += found.effort
@@ -159,22 +160,26 @@ class GradientRun:
         if self._efforts is not None:
             self._sim.set_efforts(self._given)
 
-    def _between(self, segment: int) -> list[State]:
-        """The states of a segment, both ends included, made again; the last must be the one that was kept, bit for bit."""
+    def _between(self, segment: int) -> tuple[list[State], list[Any]]:
+        """The states of a segment, both ends included, made again, and what steps remember there.
+
+        The last must be the one that was kept, bit for bit.
+        """
         sim, first = self._sim, segment * self._every
         saved = sim.checkpoint()
         try:
             sim.restore({**saved, "effort": self._given, **self._kept[segment]})
-            states = [_state_of(self._kept[segment])]
+            states, seen = [_state_of(self._kept[segment])], [self._step.remember(sim)]
             for k in range(first, min(first + self._every, self.steps)):
                 self._forward(k, 1)
                 states.append(_copied(sim.state))
+                seen.append(self._step.remember(sim))
         finally:
             sim.restore(saved)
         end = self._kept[segment + 1]
         if not (np.array_equal(states[-1].q, end["q"]) and np.array_equal(states[-1].v, end["v"])):
             raise StateError("the steps made again did not end in the same bits; make the run again.")
-        return states
+        return states, seen
 
     def _weights(self, given: ArrayLike | None, what: str) -> Any:
         """The gradient of the loss with respect to q or v of state k, as a function of k."""

@@ -5,7 +5,7 @@ Simulations are handed in: this room knows nothing of theirs.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkwork.core.checks import positive, shown
 from linkwork.derivatives.euler import EulerStep
 from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
-from linkwork.derivatives.step_gradients import Linearized, StepGradients
+from linkwork.derivatives.step_gradients import Linearized, StepMap
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -27,21 +27,10 @@ STEPS: dict[str, Any] = {  # by the name of the integrator
 }
 
 
-class Step(Protocol):
-    """The map of one step."""
-
-    model: Model
-    h: float
-
-    def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
-    ) -> StepGradients: ...
-
-
-def step_of(sim: Any, h: float) -> Step:
+def step_of(sim: Any, h: float) -> StepMap:
     """The map of one step of h [s] of a simulation, under its present motors and loads; refuses those without gradients."""
     refuse(sim)
-    found: Step = STEPS[sim.integrator](sim, positive(h, "h"))
+    found: StepMap = STEPS[sim.integrator](sim, positive(h, "h"))
     return found
 
 
@@ -77,9 +66,10 @@ def linearize(sim: Any, h: float) -> Linearized:
     step = step_of(sim, h)
     saved = sim.checkpoint()
     before, effort = _copied(sim.state), np.asarray(saved["effort"], dtype=float)
+    first = step.remember(sim)
     try:
         sim.advance(step.h, 1)
-        after = _copied(sim.state)
+        after, seen = _copied(sim.state), (first, step.remember(sim))
     finally:
         sim.restore(saved)
     if isinstance(step, EulerStep) and step.has_matrices:
@@ -88,7 +78,7 @@ def linearize(sim: Any, h: float) -> Linearized:
     A, B, none = np.empty((2 * nv, 2 * nv)), np.empty((2 * nv, nv)), np.zeros(nv)
     for k, unit in enumerate(np.eye(nv)):
         for row, weights in ((k, (unit, none)), (nv + k, (none, unit))):
-            found = step.back(before, after, effort, *weights)
+            found = step.back(before, after, effort, *weights, seen)
             A[row, :nv], A[row, nv:], B[row] = found.q, found.v, found.effort
     return Linearized(A, B)
 

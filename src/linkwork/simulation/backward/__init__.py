@@ -1,6 +1,10 @@
-"""Steps of simulations, backwards: those that are solutions of equations of their own, and those with contact."""
+"""Steps of simulations, backwards: those that are solutions of equations of their own."""
 
 from linkwork.derivatives.steps import STEPS
+from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
+from linkwork.simulation.backward.implicit_midpoint import MidpointStep
 from linkwork.simulation.backward.variational import VariationalStep
 
 STEPS["variational"] = VariationalStep
+STEPS["implicit_midpoint"] = MidpointStep
+STEPS["dormand_prince"] = DormandPrinceStep

@@ -285,4 +285,3 @@ def momentum_by_inertia(body, i, turn, d, h, z):
     by_h = add3(scale3(per_m, by_c), scale3(-2.0, sub3(scale3(trace, c), Gc)))
     by_m += -per_m * dot3(by_c, c) + trace * dot3(c, c) - dot3(c, Gc)
     return (by_m, by_h[0], by_h[1], by_h[2], gxx, gxy, gxz, gyy, gyz, gzz)
-

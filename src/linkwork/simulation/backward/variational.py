@@ -22,7 +22,7 @@ from linkwork.derivatives.charts import Charts
 from linkwork.derivatives.euler import springs_of
 from linkwork.derivatives.joint_laws import JointLaws
 from linkwork.derivatives.kinematic_sweeps import spring_pulls
-from linkwork.derivatives.step_gradients import StepGradients
+from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.derivatives.world_loads import WorldLoads
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -45,7 +45,7 @@ FloatArray = NDArray[np.float64]
 MISSED = 1e-6
 
 
-class VariationalStep:
+class VariationalStep(StepMap):
     """The map of one step of h [s] by "variational", made in one part."""
 
     def __init__(self, sim: Any, h: float):
@@ -67,7 +67,7 @@ class VariationalStep:
         self.bodies = np.arange(self.model.n_bodies)
 
     def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, s, model = self.h, self.discrete, self.model
@@ -143,7 +143,7 @@ class _Own:
 class _Joints:
     """Rotors, efforts, springs, dampers and motors of joints in the step: with a armature and u the displacements,
 
-        -a u / h + ½ h (τ + τ̄)  in the first equation,   a u / h + ½ h (τ + τ̄)  in the second,   τ̄ at q ⊕ ½ u and u / h
+    -a u / h + ½ h (τ + τ̄)  in the first equation,   a u / h + ½ h (τ + τ̄)  in the second,   τ̄ at q ⊕ ½ u and u / h
     """
 
     def __init__(self, step: VariationalStep, q: FloatArray, u: FloatArray, effort: FloatArray):
