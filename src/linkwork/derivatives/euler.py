@@ -7,7 +7,7 @@ their bodies (`world_loads`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,25 @@ def springs_of(tree, dof, rest, bodies, q, mu, by_q, by_dof):
         springs_adjoint(tree, dof, rest, i, q, mu, by_q, by_dof)
 
 
+class Touched(NamedTuple):
+    """Gradients by way of the impulses of contact and limits: of q, of v before the step, of v + h q̈, (nv,) each."""
+
+    q: FloatArray
+    v: FloatArray
+    faster: FloatArray
+
+
+class Touching(Protocol):
+    """Contact and limits in a step, as wrenches on bodies (n, 6) and efforts on joints (nv,) that are constant in it."""
+
+    wrenches: FloatArray
+    efforts: FloatArray
+
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+        """v: v + h q̈. pull: of forward dynamics."""
+        ...
+
+
 class EulerStep(StepMap):
     """The map of one step of h [s] of a simulation, under its present motors and loads."""
 
@@ -62,6 +81,10 @@ class EulerStep(StepMap):
         h, laws = self.h, self.laws
         total = effort + laws.look(before, after.v)
         wrenches = self.loads.wrenches(before)
+        touch = self.touching(before, after, seen)
+        if touch is not None:
+            total = total + touch.efforts
+            wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
         qdd, pull = forward.vjp(laws.stepped, before, total, wrenches)
         v = before.v + h * qdd
         self.free.speed_up(before.v, v, h)
@@ -75,8 +98,17 @@ class EulerStep(StepMap):
             more = way.begin(total, qdd)
             by_qdd = by_qdd + more.qdd
         found: Any = pull(by_qdd)  # every gradient is there
+        if touch is not None:
+            by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
+            touched = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
+            faster = faster + touched.faster
+            found = pull(by_qdd + h * touched.faster)
+            moved.q[:] += touched.q
+            before_v_too = touched.v
         stiffness, damping, armature = laws.own_gradients(found)
         before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
+        if touch is not None:
+            before_v = before_v + before_v_too
         if more is None:
             q = moved.q + found.q + self.loads.back(before, found.wrenches)
             rest = (found.effort, found.inertias, found.gravity, stiffness, damping, armature)
@@ -105,6 +137,10 @@ class EulerStep(StepMap):
         if self.free.turn.size:
             self.free.move_back(self.h, u, v, by_q, by_v, found)
         return found
+
+    def touching(self, before: State, after: State, seen: Seen) -> Touching | None:
+        """What contact and limits of joints did in the step, where they did anything."""
+        return None
 
     @property
     def has_matrices(self) -> bool:

@@ -39,7 +39,7 @@ def moved_back(model: Model, u: FloatArray, h: float, by_q: FloatArray) -> tuple
 
 
 class RungeKutta:
-    """One step of h [s] of an explicit method on (u, v), with q = start ⊕ u: rows of the stages before each, and weights."""
+    """A step of an explicit method on (u, v), with q = start ⊕ u: rows of the stages before each, and weights."""
 
     def __init__(self, accelerations: Accelerations, charts: Charts, rows: Rows, weights: Row):
         self.accelerations, self.charts, self.rows, self.weights = accelerations, charts, rows, weights

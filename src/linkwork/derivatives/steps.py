@@ -49,9 +49,10 @@ def refuse(sim: Any) -> None:
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")
     saved = sim.checkpoint()
-    if sim.contact is not None or sim.limits:
+    if (sim.contact is not None or sim.limits) and sim.integrator != "semi_implicit_euler":
         raise StateError(
-            "steps with contact or joint limits have no gradients yet; leave contact= out, give limits=False."
+            f"steps by '{sim.integrator}' with contact or joint limits have no gradients; take "
+            "integrator='semi_implicit_euler', or leave contact= out and give limits=False."
         )
     if saved["field_kind"] is not None or saved["thermostat_kind"] is not None:
         raise StateError("steps with a field or a thermostat have no gradients yet; leave them out.")

@@ -41,7 +41,7 @@ def exponentials(u: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 class ChartBlocks:
-    """The ball and free joints of a step. A, B: of the whole step; half: of its half, with respect to u, shape (m, 6, 6)."""
+    """The ball and free joints of a step. A, B: of the whole step; half: of its half, by u, shape (m, 6, 6)."""
 
     def __init__(self, charts: Charts, u: FloatArray):
         self.charts = charts

@@ -1,7 +1,7 @@
 """The discrete equations of motion of a variational step, transposed: one elimination and one solve over the tree.
 
-A step from q to q⁺ solves F = 0, the first of (5) in docs/integrators.md. A change of q⁺ changes the momenta of bodies by K,
-so that -∂F/∂q⁺ = J₀ᵀ K J₁ + C, with J₀, J₁ the Jacobians of the poses at both ends and C of the joints. Its transpose is
+A step from q to q⁺ solves F = 0, the first of (5) in docs/integrators.md. A change of q⁺ changes momenta of bodies by K, so
+that -∂F/∂q⁺ = J₀ᵀ K J₁ + C, with J₀, J₁ the Jacobians of the poses at both ends and C of the joints. Its transpose is
 solved by the elimination of `discrete_newton`, in which both ends change their places:
 
     D = S₀ᵀ K S₁ + C,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁

@@ -2,14 +2,14 @@
 
 With m = q ⊕ ½ h v̄ and v⁺ = 2 v̄ - v, q⁺ = q ⊕ h v̄, the mean velocity v̄ and the change of speed μ solve
 
-    f = (1 - μ) v̄ - v - ½ h q̈(m, v̄) = 0,      e = E(q⁺, v⁺) - E(q, v) - h P(m, v̄) = 0                (3)  docs/integrators.md
+    f = (1 - μ) v̄ - v - ½ h q̈(m, v̄) = 0,      e = E(q⁺, v⁺) - E(q, v) - h P(m, v̄) = 0    (3) of docs/integrators.md
 
 with P the power of efforts, motors, dampers and loads. Weights g on v̄ go back through the transpose of their derivatives,
 
     (∂f/∂v̄)ᵀ y + z ∂e/∂v̄ = g,      v̄ · y = 0
 
-and all gradients are those of -(y · f + z e). The equation for y is solved by products; M (M + ½ h d + ¼ h² k)⁻¹ is close to
-its inverse. Steps that were made without the balance of energy have z = 0.
+and all gradients are those of -(y · f + z e). The equation for y is solved by products; M (M + ½ h d + ¼ h² k)⁻¹ is
+close to its inverse. Steps that were made without the balance of energy have z = 0.
 """
 
 from __future__ import annotations

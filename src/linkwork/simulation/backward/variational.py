@@ -1,11 +1,12 @@
 """A step of the variational integrator, backwards: the implicit function theorem on its discrete equations.
 
-    F = M(q) v + ½ h (τ(q) + τ̄) - J(q)ᵀ Λ₀ = 0,      M(q⁺) v⁺ = J(q⁺)ᵀ Λ₁ + ½ h (τ(q⁺) + τ̄)          (5)  docs/integrators.md
+    F = M(q) v + ½ h (τ(q) + τ̄) - J(q)ᵀ Λ₀ = 0,      M(q⁺) v⁺ = J(q⁺)ᵀ Λ₁ + ½ h (τ(q⁺) + τ̄)          (5)
 
-Λ₀, Λ₁ are momenta of the bodies in their frames at both ends, τ̄ springs, dampers and motors of joints at the middle. With
-weights λ on v⁺, the second is forward dynamics from rest under the momenta as wrenches: μ = M(q⁺)⁻¹ λ. What that leaves as a
-gradient g with respect to q⁺ goes through the first, (-∂F/∂q⁺)ᵀ y = g (`discrete_adjoint`). The first is inverse dynamics from
-rest with the acceleration v: its gradients with the weights y are those with respect to q, v and the model.
+(docs/integrators.md). Λ₀, Λ₁ are momenta of the bodies in their frames at both ends, τ̄ springs, dampers and motors of
+joints at the middle. With weights λ on v⁺, the second is forward dynamics from rest under the momenta as wrenches:
+μ = M(q⁺)⁻¹ λ. What that leaves as a gradient g with respect to q⁺ goes through the first, (-∂F/∂q⁺)ᵀ y = g
+(`discrete_adjoint`). The first is inverse dynamics from rest with the acceleration v: its gradients with the weights y are
+those by q, v and the model.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from linkwork.simulation.backward.discrete_adjoint import (
 
 FloatArray = NDArray[np.float64]
 
-# Part of the velocities by which a step may miss the equations: they are solved to 1e-12 of the displacements and a billionth
-# of their cubes. A step that was made in parts misses them by the error of a step, some 1e-3 of the change of velocities.
+# Part of the velocities by which a step may miss the equations: they are solved to 1e-12 of the displacements and a
+# billionth of their cubes. A step that was made in parts misses them by the error of a step, some 1e-3 of their change.
 MISSED = 1e-6
 
 

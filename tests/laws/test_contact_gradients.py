@@ -1,0 +1,90 @@
+"""Gradients through steps in which something touches agree with differences, where the sets of contacts stay the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+H = 1e-3
+MARGIN = 0.1  # bodies rest a thousandth of it apart: differences of 1e-6 m stay within
+# Solvers of contact end at 1e-10 and more of the speeds; differences of 2e-6 then see 1e-5 of a gradient of order one.
+CLOSE = 1e-4
+
+
+def scene(kind):
+    """A model that touches the floor, a state in which it does, and which freedoms are pushed."""
+    linkage = lw.Linkage(kind)
+    linkage.add_obstacle("floor", lw.Plane(friction=0.4))
+    if kind == "pressing arm":
+        rod = lw.Inertia.box(1.0, (0.4, 0.05, 0.05)).at(lw.Pose((0.2, 0, 0)))
+        linkage.add_body(
+            "upper", joint=lw.Revolute((0, 1, 0), damping=0.1), placement=lw.Pose((0, 0, 0.3)), inertia=rod
+        )
+        elbow = lw.Revolute((0, 1, 0), damping=0.1)
+        hand = lw.Sphere(0.05, placement=lw.Pose((0.4, 0, 0)))
+        linkage.add_body("lower", "upper", elbow, lw.Pose((0.4, 0, 0)), rod, shapes=[hand])
+        model = linkage.compile()
+        angle = np.arcsin((0.3 - 0.05 - 0.5e-4) / 0.8)
+        return model, model.state([angle, 0.0], [0.0, 0.0])
+    shapes = {
+        "sphere": (lw.Sphere(0.1), 0.1, (0, 0, 0)),
+        "capsule": (lw.Capsule(0.1, 0.4), 0.1, (0, np.pi / 2, 0)),
+        "block": (lw.Box((0.4, 0.3, 0.2)), 0.1, (0, 0, 0.2)),
+    }
+    shape, height, rpy = shapes[kind]
+    linkage.add_body("body", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.4, 0.3, 0.2)), shapes=[shape])
+    model = linkage.compile()
+    placed = lw.State(model.integrate(model.neutral().q, np.array([*rpy, 0.0, 0.0, 0.0])), np.zeros(6))
+    placed.q[:3] = (0.0, 0.0, height + 0.5e-4)
+    return model, placed
+
+
+def simulated(model, q, v, effort):
+    sim = lw.FullDynamics(model, lw.State(q, v), contact=lw.Contact(margin=MARGIN, tolerance=1e-12))
+    sim.set_efforts(effort)
+    return sim
+
+
+CASES = {
+    # freedoms: turning about x, y, z, then moving along x, y, z (in the body's axes)
+    "a sphere that slides": ("sphere", [0.0, 0.0, 0.1, 0.6, 0.3, 0.0]),
+    "a sphere that rolls": ("sphere", [0.0, 1.0, 0.0, 0.1, 0.0, 0.0]),
+    "a capsule that slides": ("capsule", [0.0, 0.0, 0.0, 0.0, 0.3, 0.5]),
+    "a block that slides": ("block", [0.0, 0.0, 0.0, 0.7, 0.2, 0.0]),
+    "a block that sticks": ("block", [0.0] * 6),
+    "a pressing arm": ("pressing arm", [0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize(("kind", "speed"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("steps", [1, 5])
+def test_against_differences(kind, speed, steps, rng):
+    model, state = scene(kind)
+    v = np.array(speed)
+    effort = np.zeros(model.nv)
+    if kind == "pressing arm":
+        effort = np.array([1.0, 0.7])
+    run = lw.run_with_gradients(simulated(model, state.q, v, effort), H, steps)
+    end = run.state
+    by_q, by_v = rng.normal(size=(2, model.nv))
+    found = run.backward(q=by_q, v=by_v)
+
+    def loss(q=state.q, v=v, tau=effort):
+        sim = simulated(model, q, v, tau)
+        sim.advance(H, steps)
+        return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
+
+    def difference(function, d):
+        return (function(d) - function(-d)) / (2.0 * d)
+
+    way = rng.normal(size=model.nv)
+    pairs = {
+        "q": (found.q @ way, difference(lambda d: loss(q=model.integrate(state.q, way, d)), 1e-6)),
+        "v": (found.v @ way, difference(lambda d: loss(v=v + d * way), 1e-6)),
+        "effort": (found.effort @ way, difference(lambda d: loss(tau=effort + d * way), 1e-4)),
+    }
+    scale = 1.0 + np.abs(np.concatenate([found.q, found.v])).max()
+    for name, (ours, theirs) in pairs.items():
+        assert abs(ours - theirs) <= CLOSE * scale, (name, ours, theirs)
