@@ -9,8 +9,8 @@ import linkwork as lw
 
 H = 1e-3
 MARGIN = 0.1  # bodies rest a thousandth of it apart: differences of 1e-6 m stay within
-# Solvers of contact end at 1e-10 and more of the speeds; differences of 2e-6 then see 1e-5 of a gradient of order one.
-CLOSE = 1e-4
+# Solvers of contact end some 1e-13 from the laws here; differences of 2e-6 then see 1e-7 to 1e-6 of a gradient of order one.
+CLOSE = 1e-5
 
 
 def scene(kind):
@@ -28,16 +28,22 @@ def scene(kind):
         model = linkage.compile()
         angle = np.arcsin((0.3 - 0.05 - 0.5e-4) / 0.8)
         return model, model.state([angle, 0.0], [0.0, 0.0])
+    if kind == "limit":
+        stop = lw.Revolute((0, 1, 0), limits=(-0.2, 0.5), damping=0.1)
+        chain = lw.library.chain(3, joint=stop).compile()
+        return chain, chain.state([0.5, -0.2, 0.1], [0.3, -0.2, 0.1])
     shapes = {
+        "ball": (lw.Sphere(0.1, restitution=0.5), 0.1, (0, 0, 0)),
+        "above": (lw.Sphere(0.1), 0.1, (0, 0, 0)),
         "sphere": (lw.Sphere(0.1), 0.1, (0, 0, 0)),
         "capsule": (lw.Capsule(0.1, 0.4), 0.1, (0, np.pi / 2, 0)),
-        "block": (lw.Box((0.4, 0.3, 0.2)), 0.1, (0, 0, 0.2)),
+        "block": (lw.Box((0.4, 0.3, 0.2), friction=0.4), 0.1, (0, 0, 0.2)),
     }
     shape, height, rpy = shapes[kind]
     linkage.add_body("body", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.4, 0.3, 0.2)), shapes=[shape])
     model = linkage.compile()
     placed = lw.State(model.integrate(model.neutral().q, np.array([*rpy, 0.0, 0.0, 0.0])), np.zeros(6))
-    placed.q[:3] = (0.0, 0.0, height + 0.5e-4)
+    placed.q[:3] = (0.0, 0.0, height + (6e-4 if kind == "above" else 0.5e-4))
     return model, placed
 
 
@@ -55,6 +61,9 @@ CASES = {
     "a block that slides": ("block", [0.0, 0.0, 0.0, 0.7, 0.2, 0.0]),
     "a block that sticks": ("block", [0.0] * 6),
     "a pressing arm": ("pressing arm", [0.0, 0.0]),
+    "two joints at their limits": ("limit", [0.3, -0.2, 0.1]),
+    "a ball that bounces": ("ball", [0.1, 0.2, 0.0, 0.1, 0.0, -2.0]),
+    "a ball that lands": ("above", [0.1, 0.2, 0.0, 0.1, 0.0, -0.8]),
 }
 
 
@@ -88,3 +97,18 @@ def test_against_differences(kind, speed, steps, rng):
     scale = 1.0 + np.abs(np.concatenate([found.q, found.v])).max()
     for name, (ours, theirs) in pairs.items():
         assert abs(ours - theirs) <= CLOSE * scale, (name, ours, theirs)
+
+
+def test_a_sliding_block_in_closed_form():
+    """v⁺ = v - h μ g, so that the way after n steps has the derivatives n h by v and -g h² n (n + 1) / 2 by μ; here by v."""
+    model, state = scene("block")
+    v, steps = np.array([0.0, 0.0, 0.0, 0.7, 0.0, 0.0]), 20
+    run = lw.run_with_gradients(simulated(model, state.q, v, np.zeros(6)), H, steps)
+    assert run.state.v[3] == pytest.approx(0.7 - steps * H * 0.4 * 9.81, rel=1e-9)
+    along = np.eye(6)[3]
+    assert run.backward(v=along).v[3] == pytest.approx(1.0, rel=1e-9)
+    found = run.backward(q=along)
+    assert found.v[3] == pytest.approx(steps * H, rel=1e-9)
+    # an effort of 1 N during all steps: h² n (n + 1) / 2 over the mass
+    assert found.effort[3] == pytest.approx(0.5 * H * H * steps * (steps + 1), rel=1e-9)
+    assert found.effort[5] == pytest.approx(0.4 * 0.5 * H * H * steps * (steps + 1), rel=1e-9)  # lifted: less friction

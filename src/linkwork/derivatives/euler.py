@@ -58,6 +58,10 @@ class Touching(Protocol):
         """v: v + h q̈. pull: of forward dynamics."""
         ...
 
+    def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
+        """Gradient with respect to q of by_wrenches · (wrenches), impulses held, shape (nv,)."""
+        ...
+
 
 class EulerStep(StepMap):
     """The map of one step of h [s] of a simulation, under its present motors and loads."""
@@ -103,12 +107,12 @@ class EulerStep(StepMap):
             touched = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
             faster = faster + touched.faster
             found = pull(by_qdd + h * touched.faster)
-            moved.q[:] += touched.q
-            before_v_too = touched.v
+            by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
+            moved.q[:] += touched.q + touch.carried_back(by_wrenches)
         stiffness, damping, armature = laws.own_gradients(found)
         before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
         if touch is not None:
-            before_v = before_v + before_v_too
+            before_v = before_v + touched.v
         if more is None:
             q = moved.q + found.q + self.loads.back(before, found.wrenches)
             rest = (found.effort, found.inertias, found.gravity, stiffness, damping, armature)

@@ -44,7 +44,7 @@ class Found(NamedTuple):
     point: FloatArray  # (m, 3) in the world
     axes: FloatArray  # (m, 3, 3) normal and two tangents, rows
     gap: FloatArray  # (m,) less what bodies keep apart
-    radius: FloatArray  # (m,) of the round part of a; zero where its point is fixed in it
+    core: FloatArray  # (m, 3) what the point moves with: the centre of the round part of a, or a point fixed in it
     impulse: FloatArray  # (m, 3) along the axes
     friction: FloatArray  # (m,)
     slides: NDArray[np.bool_]  # (m,)
@@ -103,7 +103,7 @@ def _pressed(state: Any) -> Found:
         data[:, cl.POINT : cl.POINT + 3].copy(),
         axes,
         data[:, cl.GAP] - slack,
-        radius,
+        data[:, cl.POINT : cl.POINT + 3] + (radius + 0.5 * data[:, cl.GAP])[:, None] * normal,
         np.einsum("cij,cj->ci", axes, rows.numbers[press, cp.IMPULSE : cp.IMPULSE + 3]),
         data[:, cl.FRICTION].copy(),
         rows.ids[press, cp.STATE] == SLIDES,
@@ -181,11 +181,10 @@ class _Held:
     def turned(self, force: FloatArray, twists: FloatArray, out: FloatArray) -> None:
         """Adds to `out` (n, 6) what moving the bodies does to force · (velocities at the contacts), twists held in them.
 
-        The point of a contact moves with the core of a.
+        The point of a contact lies half way in the gap: along the normal it moves with half of each body, otherwise with a.
         """
         found, p, R = self.found, self.at.p, self.at.R
-        a = found.bodies[:, 0]
-        core = found.point + found.radius[:, None] * found.axes[:, 0] - p[a]
+        a, normal = found.bodies[:, 0], found.axes[:, 0]
         drag = np.zeros_like(force)  # what moving the point does
         for rows, body, sign in self.sides:
             w, v = self._world(twists, body)
@@ -194,7 +193,10 @@ class _Held:
             pull = np.cross(d, w)
             drag[rows] += pull
             self._add(out, body, R[body], turning, -pull)
-        self._add(out, a, R[a], np.cross(core, drag), drag)
+        rows, b, _ = self.sides[1]
+        half = 0.5 * np.sum(normal * drag, axis=1)[:, None] * normal
+        self._add(out, b, R[b], np.cross(found.point[rows] - p[b], half[rows]), half[rows])
+        self._add(out, a, R[a], np.cross(found.core - p[a], drag - half), drag - half)
 
     @staticmethod
     def _add(out: FloatArray, body: IntArray, R: FloatArray, turning: FloatArray, moving: FloatArray) -> None:
@@ -227,13 +229,17 @@ class _Held:
         self.turned(force, then.twists, poses)
         q, more = then.back(poses, self.on_bodies(force))
         poses = np.zeros((self.model.n_bodies, 6))
-        self.turned(self.force, by_wrenches, poses)
         gap, at_limits = self.pushes(np.where(bias.apart, by_bias / h, 0.0))
         poses += self.on_bodies(gap)
         bounce, slower = self.pushes(by_bias * bias.restitution)
         self.turned(bounce, self.at.twists, poses)
         more_q, before_v = self.at.back(poses, self.on_bodies(bounce))
         return Touched(q + more_q + at_limits, before_v + slower, faster + more)
+
+    def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
+        poses = np.zeros((self.model.n_bodies, 6))
+        self.turned(self.force, by_wrenches, poses)
+        return self.at.back(poses, None)[0]
 
     def _biases(self, u: FloatArray, before: FloatArray) -> _Biases:
         """What each row adds to u: its gap over h, part of what it closed with, or nothing; refuses all else."""
