@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from linkwork import errors, gpu, joints, sensors, shapes
+from linkwork.adaptive.dynamics.gradients import RegionGradients
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -258,6 +259,7 @@ __all__ = [
     "Reached",
     "Recorder",
     "Recording",
+    "RegionGradients",
     "Report",
     "Rerooted",
     "Response",

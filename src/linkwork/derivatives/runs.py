@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import positive, shown, whole
 from linkwork.core.describe import html_table, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
@@ -196,6 +196,18 @@ class GradientRun:
         return lambda k: row if k == last else none
 
 
+RUNS: dict[str, Any] = {"FullDynamics": GradientRun}  # by the kind of simulation
+
+
+def run_of(sim: Any) -> Any:
+    """The kind of run with gradients that a simulation makes; refuses what makes none."""
+    found = RUNS.get(type(sim).__name__)
+    if found is None:
+        known = " and ".join(f"lw.{name}" for name in RUNS)
+        raise StateError(f"gradients of runs are those of {known}, not of {shown(sim)}.")
+    return found
+
+
 def run_with_gradients(
     sim: Any,
     h: float,
@@ -204,15 +216,16 @@ def run_with_gradients(
     memory: float = MEMORY,
     progress: bool | None = None,
 ) -> GradientRun:
-    """Makes steps of a `FullDynamics` that can be gone back through.
+    """Makes steps of a `FullDynamics`, or of an `AdaptiveDynamics` whose region stays, that can be gone back through.
 
     `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
     progress: None shows a bar on a terminal and in a notebook.
-    For the integrators "semi_implicit_euler", "rk4" and "kick_drift_kick", with springs, dampers, motors and loads. A
-    motor at a limit of effort or speed stays there: gradients are one-sided where it begins or ends to be limited. The
+    For all integrators but "implicit_euler", with springs, dampers, motors, dry friction of drives and loads; for
+    "semi_implicit_euler" also with contact and limits of joints. What is limited, sticks, slides or is open in a step
+    stays so: gradients are one-sided where that changes. Steps that were made in parts are refused on the way back. The
     simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")
@@ -220,9 +233,10 @@ def run_with_gradients(
     step = positive(h, "h")
     table = None
     if efforts is not None:
-        step_of(sim, step)  # refuses what is not a simulation, or not one with gradients
+        run_of(sim)  # refuses what is not a simulation
         table = as_finite(efforts, (count, sim.model.nv), "efforts", sim.model).copy()
-    return GradientRun(sim, step, count, table, float(memory), progress)
+    made: GradientRun = run_of(sim)(sim, step, count, table, float(memory), progress)
+    return made
 
 
 def _interval(steps: int, row: int, kept: int, memory: float) -> int:

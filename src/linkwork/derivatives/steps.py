@@ -48,14 +48,20 @@ def refuse(sim: Any) -> None:
         raise StateError(f"model '{model.name}' has loops; steps of closed linkages have no gradients yet.")
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")
-    saved = sim.checkpoint()
+    refuse_acting(sim)
     if (sim.contact is not None or sim.limits) and sim.integrator != "semi_implicit_euler":
         raise StateError(
             f"steps by '{sim.integrator}' with contact or joint limits have no gradients; take "
             "integrator='semi_implicit_euler', or leave contact= out and give limits=False."
         )
-    if saved["field_kind"] is not None or saved["thermostat_kind"] is not None:
-        raise StateError("steps with a field or a thermostat have no gradients yet; leave them out.")
+
+
+def refuse_acting(sim: Any) -> None:
+    """Refuses forces that nothing is known of."""
+    if sim.field_kind is not None or sim.thermostat_kind is not None:
+        raise StateError("steps with a field or a thermostat have no gradients; leave them out.")
+    if getattr(sim, "water", None) is not None:
+        raise StateError("steps in water have no gradients; leave water= out.")
 
 
 def linearize(sim: Any, h: float) -> Linearized:
