@@ -57,6 +57,22 @@ def test_against_differences(base, integrator, make_tree, rng, derivative):
 
 def test_a_region_that_changes_is_refused():
     model = lw.library.chain(30, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
-    sim = lw.AdaptiveDynamics(model, model.state(np.full(30, 0.1)), max_active_joints=4, update_every=2)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=2)
+    efforts = np.zeros((20, 30))
+    efforts[:10, 3], efforts[10:, 25] = 1e3, -1e3
     with pytest.raises(lw.StateError, match="region changed in step"):
-        lw.run_with_gradients(sim, 5e-3, 400)
+        lw.run_with_gradients(sim, 1e-4, 20, efforts)
+
+
+def test_what_adaptive_runs_refuse():
+    model = lw.library.chain(5, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), integrator="dormand_prince")
+    with pytest.raises(lw.StateError, match="an integrator of one length"):
+        lw.run_with_gradients(sim, 1e-3, 3)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.0)
+    with pytest.raises(lw.StateError, match="memory is 10 bytes"):
+        lw.run_with_gradients(sim, 1e-3, 3, memory=10)
+    run = lw.run_with_gradients(sim, 1e-3, 3)
+    with pytest.raises(lw.StateError, match=r"v\[2\] is nan"):
+        run.backward(v=[0, 0, np.nan, 0, 0])
+    assert np.array_equal(run.states()[-1], np.concatenate(run.state))

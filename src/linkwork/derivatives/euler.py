@@ -20,6 +20,7 @@ from linkwork.derivatives.free_joints import FreeJoints, MoveGradients
 from linkwork.derivatives.jacobians import jacobians
 from linkwork.derivatives.joint_laws import JointLaws
 from linkwork.derivatives.joint_pieces import springs_adjoint
+from linkwork.derivatives.kinematic_sweeps import spring_pulls
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.world_loads import WorldLoads
@@ -30,7 +31,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
-NO_ROWS = np.zeros((0, layout.DOF_COLUMNS))
 
 
 @kernel
@@ -225,11 +225,16 @@ class _Way:
         """Impulses of the joints between the world and the bases: h (τ - k r - d v - a q̈)."""
         at, trees, arrays = self.at, self.trees, self.step.laws.stepped.arrays
         weighted = trees.effort_weights(at, weights, Z, self.h)
-        dof, r = arrays.dof, at.stretches()
-        k, d, a = dof[:, layout.STIFFNESS], dof[:, layout.DAMPING], dof[:, layout.ARMATURE]
-        given = effort - k * r - d * at.v - a * qdd
+        dof, pulls, by_dof = arrays.dof, np.empty(at.v.size), np.zeros((at.v.size, layout.DOF_COLUMNS))
+        d, a = dof[:, layout.DAMPING], dof[:, layout.ARMATURE]
+        spring_pulls(arrays.tree, dof, arrays.rest, at.q, at.v, pulls)
+        given = effort - pulls - a * qdd
         more.q = more.q + trees.effort_turns(weights, Z, given, self.h)
-        springs_of(arrays.tree, dof, arrays.rest, trees.base, at.q, -weighted, more.q, NO_ROWS.copy())
+        springs_of(arrays.tree, dof, arrays.rest, trees.base, at.q, -weighted, more.q, by_dof)
         more.v = more.v - d * weighted
         more.qdd, more.effort = -a * weighted, weighted
-        more.stiffness, more.damping, more.armature = -r * weighted, -at.v * weighted, -qdd * weighted
+        more.stiffness, more.damping, more.armature = (
+            by_dof[:, layout.STIFFNESS],
+            -at.v * weighted,
+            -qdd * weighted,
+        )

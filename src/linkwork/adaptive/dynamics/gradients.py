@@ -133,7 +133,7 @@ class RegionRun(GradientRun):
                 if self._version() != version:
                     raise StateError(
                         f"the region changed in step {k + 1} of {steps}: gradients of adaptive runs hold within one "
-                        "region. Pin what is to move (pin_active, max_active_joints=0), or give update_every=steps and more."
+                        "region. Pin what is to move (pin_active, max_active_joints=0), or give a longer update_every."
                     )
                 self._look(k + 1)
                 move(k + 1, "")
