@@ -9,7 +9,7 @@ import linkwork as lw
 
 H = 1e-3
 MARGIN = 0.1  # bodies rest a thousandth of it apart: differences of 1e-6 m stay within
-# Solvers of contact end some 1e-13 from the laws here; differences of 2e-6 then see 1e-7 to 1e-6 of a gradient of order one.
+# Solvers of contact end some 1e-13 from the laws here; differences of 2e-6 then see 1e-7 to 1e-6 of a gradient near one.
 CLOSE = 1e-5
 
 
@@ -102,7 +102,7 @@ def test_against_differences(kind, speed, steps, rng):
 
 
 def test_a_sliding_block_in_closed_form():
-    """v⁺ = v - h μ g, so that the way after n steps has the derivatives n h by v and -g h² n (n + 1) / 2 by μ; here by v."""
+    """v⁺ = v - h μ g: the way after n steps has the derivative n h by v, and h² n (n + 1) / 2m by a force along it."""
     model, state = scene("block")
     v, steps = np.array([0.0, 0.0, 0.0, 0.7, 0.0, 0.0]), 20
     run = lw.run_with_gradients(simulated(model, state.q, v, np.zeros(6)), H, steps)

@@ -90,6 +90,11 @@ class GradientRun:
         """The last state; a copy."""
         return _state_of(self._kept[-1])
 
+    @property
+    def kept_states(self) -> tuple[dict[str, Any], ...]:
+        """What is kept of the run: states with all that the next step must know, from the first to the last."""
+        return tuple(self._kept)
+
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
         rows = [np.concatenate(_state_of(self._kept[0]))]

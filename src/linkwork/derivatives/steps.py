@@ -40,9 +40,7 @@ def refuse(sim: Any) -> None:
         raise StateError(f"gradients of steps are those of lw.FullDynamics, not of {shown(sim)}.")
     if sim.integrator not in STEPS:
         known = " or ".join(f"'{name}'" for name in STEPS)
-        raise StateError(
-            f"steps by '{sim.integrator}' have no gradients yet; make the simulation with integrator={known}."
-        )
+        raise StateError(f"steps by '{sim.integrator}' have no gradients; make the simulation with integrator={known}.")
     model: Model = sim.model
     if model.loops:
         raise StateError(f"model '{model.name}' has loops; steps of closed linkages have no gradients yet.")
@@ -84,8 +82,8 @@ def linearize(sim: Any, h: float) -> Linearized:
     nv = step.model.nv
     A, B, none = np.empty((2 * nv, 2 * nv)), np.empty((2 * nv, nv)), np.zeros(nv)
     for k, unit in enumerate(np.eye(nv)):
-        for row, weights in ((k, (unit, none)), (nv + k, (none, unit))):
-            found = step.back(before, after, effort, *weights, seen)
+        for row, by_q, by_v in ((k, unit, none), (nv + k, none, unit)):
+            found = step.back(before, after, effort, by_q, by_v, seen)
             A[row, :nv], A[row, nv:], B[row] = found.q, found.v, found.effort
     return Linearized(A, B)
 

@@ -165,6 +165,11 @@ class RegionRun(GradientRun):
         q[self.region.coordinates], v[self.region.freedoms] = self._q[k], self._v[k]
         return State(q, v)
 
+    @property
+    def kept_states(self) -> tuple[dict[str, Any], ...]:
+        """All states of the active freedoms."""
+        return tuple({"q": q, "v": v} for q, v in zip(self._q, self._v, strict=True))
+
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv)."""
         return np.array([np.concatenate(self._whole(k)) for k in range(self.steps + 1)])

@@ -64,7 +64,7 @@ class ChartBlocks:
         if not self.charts.count:
             return -ahead, ahead
         rows = np.linalg.solve(np.swapaxes(self.B, 1, 2), self.charts.six(by_u)[:, :, None])[:, :, 0]
-        self.charts.put(rows, ahead)
+        self.charts.put(np.asarray(rows, dtype=np.float64), ahead)
         return -self._times(self.A, ahead, True), ahead
 
     def middle_back(self, by_middle: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -132,7 +132,7 @@ class _Energies:
         """Gradients of P with respect to the middle's q and v."""
         v = self.middle.v
         by_q, by_v = -self.stiffer * v, self.push - 2.0 * self.damping * v
-        if self.moving is not None:
+        if self.moving is not None and self.wrenches is not None:
             more_q, more_v = self.moving.back(None, self.wrenches.copy())  # used up there
             loads = self.step.accelerations.loads
             by_q = by_q + more_q + loads.back(self.middle, self.moving.twists)
