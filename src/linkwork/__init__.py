@@ -94,6 +94,7 @@ from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Pla
 from linkwork.model.state import State
 from linkwork.reaching.follow import Followed, follow
 from linkwork.reaching.front import Miss, Reached, reach
+from linkwork.reaching.gradients import reach_gradients
 from linkwork.reaching.targets import Target
 from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
@@ -336,6 +337,7 @@ __all__ = [
     "momentum",
     "operational_inertia",
     "reach",
+    "reach_gradients",
     "reach_velocity",
     "rectangle",
     "reroot",
