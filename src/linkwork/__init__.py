@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from linkwork import errors, gpu, joints, sensors, shapes
+from linkwork.adaptive.dynamics.gradients import RegionGradients
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
@@ -94,12 +95,14 @@ from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Pla
 from linkwork.model.state import State
 from linkwork.reaching.follow import Followed, follow
 from linkwork.reaching.front import Miss, Reached, reach
+from linkwork.reaching.gradients import reach_gradients
 from linkwork.reaching.targets import Target
 from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene, run_scene
 from linkwork.sensing.front import Sensors
+from linkwork.simulation import backward as _backward  # noqa: F401  (gradients of steps are known from here on)
 from linkwork.simulation.actuating import Actuators
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
@@ -259,6 +262,7 @@ __all__ = [
     "Reached",
     "Recorder",
     "Recording",
+    "RegionGradients",
     "Report",
     "Rerooted",
     "Response",
@@ -335,6 +339,7 @@ __all__ = [
     "momentum",
     "operational_inertia",
     "reach",
+    "reach_gradients",
     "reach_velocity",
     "rectangle",
     "reroot",

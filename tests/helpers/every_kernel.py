@@ -158,6 +158,9 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     floating = lw.library.random_tree(6, seed=4, floating=True).compile()
     afloat = lw.FullDynamics(floating, slow(floating, floating.random_state(rng)), integrator="semi_implicit_euler")
     yield "gradients of a floating run", lw.run_with_gradients(afloat, H, STEPS).backward(q=np.ones(floating.nv)).q
+    for integrator in ("variational", "implicit_midpoint", "dormand_prince"):
+        moved = lw.FullDynamics(held, slow(held, held.random_state(rng)), integrator=integrator, limits=False)
+        yield f"gradients of {integrator}", lw.run_with_gradients(moved, H, 2).backward(q=np.ones(held.nv)).q
     bars = lw.library.four_bar().compile()
     _, pull = lw.vjp(lw.constrained_dynamics, bars, lw.close_loops(bars, bars.neutral()))
     yield "gradients of a closed chain", pull(np.ones(bars.nv)).q

@@ -16,11 +16,10 @@ def chain():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"integrator": "variational"}, "steps by 'variational' have no gradients yet; .*semi_implicit_euler"),
-        ({"integrator": "implicit_midpoint"}, "steps by 'implicit_midpoint' have no gradients"),
-        ({"integrator": "dormand_prince"}, "steps by 'dormand_prince' have no gradients"),
+        ({"integrator": "implicit_euler"}, "steps by 'implicit_euler' have no gradients; .*semi_implicit_euler"),
         ({**EULER, "algorithm": "dense"}, "algorithm 'aba', not 'dense'"),
-        ({**EULER, "contact": lw.Contact()}, "contact or joint limits"),
+        ({"integrator": "rk4", "contact": lw.Contact()}, "steps by 'rk4' with contact or joint limits"),
+        ({"water": lw.Water()}, "steps in water"),
     ],
 )
 @pytest.mark.parametrize("call", [lw.linearize, lambda sim, h: lw.run_with_gradients(sim, h, 3)])
@@ -35,9 +34,11 @@ def test_loops_and_other_things(chain):
     closed = lw.FullDynamics(bars, lw.close_loops(bars, bars.neutral()), **EULER)
     with pytest.raises(lw.StateError, match="has loops"):
         lw.linearize(closed, 1e-3)
-    for wrong in (lw.AdaptiveDynamics(chain, chain.neutral()), None, chain):
-        with pytest.raises(lw.StateError, match=r"those of lw\.FullDynamics"):
+    for wrong in (lw.QuasiStatics(chain, chain.neutral()), None, chain):
+        with pytest.raises(lw.StateError, match=r"those of lw\.FullDynamics and lw\.AdaptiveDynamics"):
             lw.run_with_gradients(wrong, 1e-3, 3)
+    with pytest.raises(lw.StateError, match=r"those of lw\.FullDynamics"):
+        lw.linearize(lw.AdaptiveDynamics(chain, chain.neutral()), 1e-3)
 
 
 def test_bad_numbers(chain):
@@ -87,11 +88,23 @@ def test_a_run_that_fails_says_so(chain):
         lw.run_with_gradients(sim, 1e-3, 3)
 
 
-def test_the_default_integrator_is_named_where_it_has_no_gradients():
+def test_the_default_settings_have_gradients():
     model = lw.library.chain(3).compile()
-    sim = lw.FullDynamics(model, model.neutral())  # "auto": nothing is lost here, so that means variational
-    with pytest.raises(lw.StateError, match=r"steps by 'variational' .*integrator='semi_implicit_euler' or 'rk4'"):
-        sim.run(1e-3, 3, gradients=True)
+    sim = lw.FullDynamics(
+        model, model.state([0.1, 0.2, 0.3])
+    )  # "auto": nothing is lost here, so that means variational
+    assert sim.integrator == "variational"
+    run = sim.run(1e-3, 3, gradients=True)
+    assert np.isfinite(run.backward(q=np.ones(3)).q).all()
+
+
+def test_steps_made_in_parts_are_refused_on_the_way_back():
+    """The tip of a whip cracks: the variational integrator halves such steps."""
+    model = lw.library.chain(20).compile()
+    sim = lw.FullDynamics(model, model.state(np.full(20, 0.1), np.linspace(0.0, 15.0, 20)))
+    run = sim.run(5e-3, 40, gradients=True)
+    with pytest.raises(lw.StateError, match=r"made in parts, .*Take shorter steps"):
+        run.backward(q=np.ones(20))
 
 
 def test_run_with_gradients_by_the_keyword(chain, tmp_path):

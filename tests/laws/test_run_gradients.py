@@ -48,7 +48,7 @@ def calm(request, make_tree):
         "chain": {"branching": 0.0, "armature": True},
         "tree": {"base": lw.Spherical(), "armature": True},
         "bush": {"branching": 1.0, "armature": True},
-        "floating": {"base": lw.Free(stiffness=2.0, damping=0.3)},
+        "floating": {"base": lw.Free(stiffness=(2.0, 3.0, 0.5, 2.0, 2.0, 2.0), damping=0.3)},
         "held": {"base": lw.Free(), "armature": True},
         "planar": {"base": lw.Planar(stiffness=2.0, damping=0.3)},
         "forest": {"roots": 4, "branching": 0.7, "kinds": (*KINDS, "free"), "damping": False, "stiffness": False},
@@ -61,6 +61,9 @@ OPTIONS = {
     "explicit": {"implicit_joints": False},
     "rk4": {"integrator": "rk4"},
     "kick_drift_kick": {"integrator": "kick_drift_kick"},
+    "variational": {"integrator": "variational"},
+    "implicit_midpoint": {"integrator": "implicit_midpoint"},
+    "dormand_prince": {"integrator": "dormand_prince"},
 }
 
 

@@ -7,7 +7,7 @@ their bodies (`world_loads`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from linkwork.derivatives.free_joints import FreeJoints, MoveGradients
 from linkwork.derivatives.jacobians import jacobians
 from linkwork.derivatives.joint_laws import JointLaws
 from linkwork.derivatives.joint_pieces import springs_adjoint
+from linkwork.derivatives.kinematic_sweeps import spring_pulls
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.step_gradients import Linearized, StepGradients
+from linkwork.derivatives.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.world_loads import WorldLoads
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.model import layout
@@ -30,7 +31,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
-NO_ROWS = np.zeros((0, layout.DOF_COLUMNS))
 
 
 @kernel
@@ -40,7 +40,30 @@ def springs_of(tree, dof, rest, bodies, q, mu, by_q, by_dof):
         springs_adjoint(tree, dof, rest, i, q, mu, by_q, by_dof)
 
 
-class EulerStep:
+class Touched(NamedTuple):
+    """Gradients by way of the impulses of contact and limits: of q, of v before the step, of v + h q̈, (nv,) each."""
+
+    q: FloatArray
+    v: FloatArray
+    faster: FloatArray
+
+
+class Touching(Protocol):
+    """Contact and limits in a step, as wrenches on bodies (n, 6) and efforts on joints (nv,) that are constant in it."""
+
+    wrenches: FloatArray
+    efforts: FloatArray
+
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+        """v: v + h q̈. pull: of forward dynamics."""
+        ...
+
+    def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
+        """Gradient with respect to q of by_wrenches · (wrenches), impulses held, shape (nv,)."""
+        ...
+
+
+class EulerStep(StepMap):
     """The map of one step of h [s] of a simulation, under its present motors and loads."""
 
     def __init__(self, sim: Any, h: float):
@@ -56,12 +79,16 @@ class EulerStep:
             self.floating = FloatingTrees(self.model, *floating_trees(self.model))
 
     def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, laws = self.h, self.laws
         total = effort + laws.look(before, after.v)
         wrenches = self.loads.wrenches(before)
+        touch = self.touching(before, after, seen)
+        if touch is not None:
+            total = total + touch.efforts
+            wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
         qdd, pull = forward.vjp(laws.stepped, before, total, wrenches)
         v = before.v + h * qdd
         self.free.speed_up(before.v, v, h)
@@ -75,8 +102,17 @@ class EulerStep:
             more = way.begin(total, qdd)
             by_qdd = by_qdd + more.qdd
         found: Any = pull(by_qdd)  # every gradient is there
+        if touch is not None:
+            by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
+            touched = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
+            faster = faster + touched.faster
+            found = pull(by_qdd + h * touched.faster)
+            by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
+            moved.q[:] += touched.q + touch.carried_back(by_wrenches)
         stiffness, damping, armature = laws.own_gradients(found)
         before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
+        if touch is not None:
+            before_v = before_v + touched.v
         if more is None:
             q = moved.q + found.q + self.loads.back(before, found.wrenches)
             rest = (found.effort, found.inertias, found.gravity, stiffness, damping, armature)
@@ -105,6 +141,10 @@ class EulerStep:
         if self.free.turn.size:
             self.free.move_back(self.h, u, v, by_q, by_v, found)
         return found
+
+    def touching(self, before: State, after: State, seen: Seen) -> Touching | None:
+        """What contact and limits of joints did in the step, where they did anything."""
+        return None
 
     @property
     def has_matrices(self) -> bool:
@@ -185,11 +225,16 @@ class _Way:
         """Impulses of the joints between the world and the bases: h (τ - k r - d v - a q̈)."""
         at, trees, arrays = self.at, self.trees, self.step.laws.stepped.arrays
         weighted = trees.effort_weights(at, weights, Z, self.h)
-        dof, r = arrays.dof, at.stretches()
-        k, d, a = dof[:, layout.STIFFNESS], dof[:, layout.DAMPING], dof[:, layout.ARMATURE]
-        given = effort - k * r - d * at.v - a * qdd
+        dof, pulls, by_dof = arrays.dof, np.empty(at.v.size), np.zeros((at.v.size, layout.DOF_COLUMNS))
+        d, a = dof[:, layout.DAMPING], dof[:, layout.ARMATURE]
+        spring_pulls(arrays.tree, dof, arrays.rest, at.q, at.v, pulls)
+        given = effort - pulls - a * qdd
         more.q = more.q + trees.effort_turns(weights, Z, given, self.h)
-        springs_of(arrays.tree, dof, arrays.rest, trees.base, at.q, -weighted, more.q, NO_ROWS.copy())
+        springs_of(arrays.tree, dof, arrays.rest, trees.base, at.q, -weighted, more.q, by_dof)
         more.v = more.v - d * weighted
         more.qdd, more.effort = -a * weighted, weighted
-        more.stiffness, more.damping, more.armature = -r * weighted, -at.v * weighted, -qdd * weighted
+        more.stiffness, more.damping, more.armature = (
+            by_dof[:, layout.STIFFNESS],
+            -at.v * weighted,
+            -qdd * weighted,
+        )

@@ -11,18 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.derivatives.accelerations import Accelerations, Total
+from linkwork.derivatives.accelerations import Accelerated, Accelerations, Total
 from linkwork.derivatives.charts import Charts
 from linkwork.derivatives.exponential import integrate_adjoint
 from linkwork.derivatives.krylov import solve_by_products
-from linkwork.derivatives.step_gradients import StepGradients
+from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
-WEIGHTS, SPANS = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0), (0.5, 0.5, 1.0)  # of the four stages
+Row = tuple[float, ...]
+Rows = tuple[Row, ...]
+Stage = tuple[FloatArray, FloatArray, Accelerated, FloatArray]
+
+WEIGHTS: Row = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
+CLASSICAL: Rows = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 
 
@@ -33,43 +38,63 @@ def moved_back(model: Model, u: FloatArray, h: float, by_q: FloatArray) -> tuple
     return before[:, 0], moved[:, 0]
 
 
-class RungeKuttaStep:
+class RungeKutta:
+    """A step of an explicit method on (u, v), with q = start ⊕ u: rows of the stages before each, and weights."""
+
+    def __init__(self, accelerations: Accelerations, charts: Charts, rows: Rows, weights: Row):
+        self.accelerations, self.charts, self.rows, self.weights = accelerations, charts, rows, weights
+        self.model = accelerations.model
+
+    def stages(self, start: State, h: float, effort: FloatArray) -> list[Stage]:
+        """(u, v, accelerations, rate of u) of all stages."""
+        made: list[Stage] = []
+        for row in self.rows:
+            u, v = np.zeros(self.model.nv), start.v.copy()
+            for share, (_, _, at, rate) in zip(row, made, strict=False):
+                u, v = u + h * share * rate, v + h * share * at.qdd
+            at = self.accelerations.at(self.model.integrate(start.q, u), v, effort)
+            made.append((u, v, at, self.charts.rates(u, v)))
+        return made
+
+    def way(self, made: list[Stage], h: float) -> FloatArray:
+        """u at the end of the step."""
+        return np.asarray(sum(h * weight * rate for weight, (*_, rate) in zip(self.weights, made, strict=True)))
+
+    def back(self, made: list[Stage], h: float, by_q: FloatArray, by_v: FloatArray, total: Total) -> None:
+        """Gradients with respect to the start into `total.q` and `total.v`; all others are added to it."""
+        model, count = self.model, len(made)
+        total.q, by_way = moved_back(model, self.way(made, h), 1.0, by_q)
+        total.v = by_v.copy()
+        by_rate = [h * weight * by_way for weight in self.weights]
+        by_qdd = [h * weight * by_v for weight in self.weights]
+        for k in range(count - 1, -1, -1):
+            u, v, at, _ = made[k]
+            found = at.back(by_qdd[k])
+            total.add(found)
+            by_u, by_stage = self.charts.rates_back(u, v, by_rate[k])
+            start, moved = moved_back(model, u, 1.0, found.q)
+            by_u, by_stage = by_u + moved, by_stage + found.v
+            total.q, total.v = total.q + start, total.v + by_stage
+            for e, share in enumerate(self.rows[k][:k]):
+                by_rate[e], by_qdd[e] = by_rate[e] + h * share * by_u, by_qdd[e] + h * share * by_stage
+
+
+class RungeKuttaStep(StepMap):
     """The map of one step of h [s] by "rk4"."""
 
     def __init__(self, sim: Any, h: float):
         self.model, self.h = sim.model, h
-        self.accelerations, self.charts = Accelerations(sim), Charts(sim.model)
+        self.method = RungeKutta(Accelerations(sim), Charts(sim.model), CLASSICAL, WEIGHTS)
 
     def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
-        h, model = self.h, self.model
-        stages: list[tuple[FloatArray, FloatArray, Any]] = []
-        u, v, way = np.zeros(model.nv), before.v, np.zeros(model.nv)
-        for k, weight in enumerate(WEIGHTS):
-            at = self.accelerations.at(model.integrate(before.q, u), v, effort)
-            stages.append((u, v, at))
-            rate = self.charts.rates(u, v)
-            way = way + h * weight * rate
-            if k < 3:
-                u, v = h * SPANS[k] * rate, before.v + h * SPANS[k] * at.qdd
-        total = Total(model)
-        total.q, by_way = moved_back(model, way, 1.0, by_q)
-        total.v = by_v.copy()
-        next_u, next_v = np.zeros(model.nv), np.zeros(model.nv)
-        for k in range(3, -1, -1):
-            u, v, at = stages[k]
-            span = SPANS[k] if k < 3 else 0.0
-            found = at.back(h * WEIGHTS[k] * by_v + h * span * next_v)
-            total.add(found)
-            by_u, by_stage = self.charts.rates_back(u, v, h * WEIGHTS[k] * by_way + h * span * next_u)
-            start, moved = moved_back(model, u, 1.0, found.q)
-            next_u, next_v = by_u + moved, by_stage + found.v
-            total.q, total.v = total.q + start, total.v + next_v
+        total = Total(self.model)
+        self.method.back(self.method.stages(before, self.h, effort), self.h, by_q, by_v, total)
         return total.gradients()
 
 
-class KickDriftKickStep:
+class KickDriftKickStep(StepMap):
     """The map of one step of h [s] by "kick_drift_kick"."""
 
     def __init__(self, sim: Any, h: float):
@@ -77,7 +102,7 @@ class KickDriftKickStep:
         self.accelerations = Accelerations(sim)
 
     def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
         half, total = 0.5 * self.h, Total(self.model)
         first = self.accelerations.at(before.q, before.v, effort)

@@ -38,11 +38,15 @@ class FreeJoints:
 
     def speed_up(self, v: FloatArray, faster: FloatArray, h: float) -> None:
         """Adds h ω x v to the velocities v + h q̈."""
+        if not self.turn.size:
+            return
         faster[self.shift] += h * np.cross(v[self.turn], v[self.shift])
 
     def speed_up_back(self, v: FloatArray, by_faster: FloatArray, h: float) -> FloatArray:
         """What ω x v adds to the gradient with respect to v, shape (nv,)."""
         out = np.zeros_like(v)
+        if not self.turn.size:
+            return out
         weights = by_faster[self.shift]
         out[self.turn] = h * np.cross(v[self.shift], weights)
         out[self.shift] = h * np.cross(weights, v[self.turn])

@@ -6,8 +6,8 @@ of a linkage with
     stiffness k - e_q,   damping d + h k - e_u,   armature a + h d + h² k - h e_u
 
 and one more constant effort, e - e_q (q - q₀) - e_u u. Without limits e_q = -k_m and e_u = -(h k_m + d_m). A motor at its
-limit of effort has neither; one that is slowed down near its limit of speed has what its law gives there. Taken where the
-step begins, h is zero here.
+limit of effort has neither; one that is slowed down near its limit of speed has what its law gives there. Dry friction of a
+drive that slips is a constant effort, of one that sticks a damper. Taken where the step begins, h is zero here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -26,6 +25,7 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY, M_FRICTION = range(5)  # columns of a simulation's motors
+SLIP = 1e-4  # [rad/s or m/s] below which dry friction is proportional to the speed, as in `simulation.motor_law`
 SPEED_BAND = 0.1  # of the limit of speed, over which the push of a motor falls to zero: `docs/control.md`
 
 
@@ -36,8 +36,6 @@ class JointLaws:
     """
 
     def __init__(self, model: Model, motor: FloatArray, ahead: float):
-        if motor[:, M_FRICTION].any():
-            raise StateError("drives with dry friction have no gradients; set the friction of motors to zero.")
         self.model, self.ahead = model, ahead
         dof = model.arrays.dof
         self.table = dof.copy()
@@ -47,8 +45,9 @@ class JointLaws:
         self.own = self.table.copy()  # without motors
         self.stepped = replace(model, arrays=model.arrays._replace(dof=self.table))
         self.held = np.zeros(model.nv)
-        driven = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING]].any(axis=1))
+        driven = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING, M_FRICTION]].any(axis=1))
         limited = np.isfinite(model.effort_limit[driven]) | np.isfinite(model.velocity_limit[driven])
+        limited |= motor[driven, M_FRICTION] > 0.0
         self.of_v = _coordinates(model)
         self.motor = motor
         self.limited = driven[limited]
@@ -91,7 +90,11 @@ class JointLaws:
         effort = np.where(fast, push / band * (way * top - u), effort)
         by_q, by_u = np.where(fast, -slack, by_q), np.where(fast, -push / band - self.ahead * slack, by_u)
         full = np.abs(effort) > strength
-        return np.where(full, np.sign(effort) * strength, effort), np.where(full, 0.0, by_q), np.where(full, 0.0, by_u)
+        effort, by_q = np.where(full, np.sign(effort) * strength, effort), np.where(full, 0.0, by_q)
+        friction, slips = self.motor[rows, M_FRICTION], np.abs(u) >= SLIP
+        slope = np.where(slips, 0.0, friction / SLIP)
+        effort -= np.where(slips, friction * np.sign(u), slope * u)
+        return effort, by_q, np.where(full, 0.0, by_u) - slope
 
     def own_gradients(self, found: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients with respect to the joints' own stiffness, damping and armature, from those of the stepped linkage."""

@@ -157,11 +157,11 @@ def stretches(tree, rest, q, out):
 
 
 @kernel
-def spring_pulls(tree, dof, rest, q, still, out):
-    """What the springs of all joints resist with, (nv,): the gradient of their energy; still (nv,) is zero."""
+def spring_pulls(tree, dof, rest, q, v, out):
+    """What springs and dampers of all joints resist with, (nv,); at rest the gradient of the energy of springs."""
     for j in range(out.shape[0]):
         out[j] = 0.0
     for i in range(tree.shape[0]):
-        joint_passive_effort(tree, dof, rest, i, q, still, out)
+        joint_passive_effort(tree, dof, rest, i, q, v, out)
     for j in range(out.shape[0]):
         out[j] = -out[j]

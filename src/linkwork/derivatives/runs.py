@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import positive, shown, whole
 from linkwork.core.describe import html_table, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
@@ -25,6 +25,8 @@ MEMORY = 500e6  # [bytes] for states that are kept, by default
 COURSE = (
     *("q", "v", "time", "steps_done", "energy_debt", "substep"),
     *("kept_momentum", "loop_coordinates", "past", "momenta"),
+    *("contact_ids", "contact_data", "contact_impulses", "contact_states", "limit_impulses", "loop_impulses"),
+    *("contact_counts", "known_contacts", "known_places", "contact_totals", "contact_balance"),
 )
 
 
@@ -88,11 +90,16 @@ class GradientRun:
         """The last state; a copy."""
         return _state_of(self._kept[-1])
 
+    @property
+    def kept_states(self) -> tuple[dict[str, Any], ...]:
+        """What is kept of the run: states with all that the next step must know, from the first to the last."""
+        return tuple(self._kept)
+
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
         rows = [np.concatenate(_state_of(self._kept[0]))]
         for k in range(len(self._kept) - 1):
-            rows += [np.concatenate(state) for state in self._between(k)[1:]]
+            rows += [np.concatenate(state) for state in self._between(k)[0][1:]]
         return np.array(rows)
 
     def backward(
@@ -113,10 +120,11 @@ class GradientRun:
         sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
         with progress_bar(self.steps, "backward", progress) as move:
             for segment in range(len(self._kept) - 2, -1, -1):
-                states = self._between(segment)
+                states, seen = self._between(segment)
                 for i in range(len(states) - 2, -1, -1):
                     k = segment * self._every + i
-                    found = self._step.back(states[i], states[i + 1], self._effort(k), now_q, now_v)
+                    pair = seen[i], seen[i + 1]
+                    found = self._step.back(states[i], states[i + 1], self._effort(k), now_q, now_v, pair)
                     now_q, now_v = found.q + by_q(k), found.v + by_v(k)
                     if self._efforts is None:
                         efforts += found.effort
@@ -159,22 +167,26 @@ class GradientRun:
         if self._efforts is not None:
             self._sim.set_efforts(self._given)
 
-    def _between(self, segment: int) -> list[State]:
-        """The states of a segment, both ends included, made again; the last must be the one that was kept, bit for bit."""
+    def _between(self, segment: int) -> tuple[list[State], list[Any]]:
+        """The states of a segment, both ends included, made again, and what steps remember there.
+
+        The last must be the one that was kept, bit for bit.
+        """
         sim, first = self._sim, segment * self._every
         saved = sim.checkpoint()
         try:
             sim.restore({**saved, "effort": self._given, **self._kept[segment]})
-            states = [_state_of(self._kept[segment])]
+            states, seen = [_state_of(self._kept[segment])], [self._step.remember(sim)]
             for k in range(first, min(first + self._every, self.steps)):
                 self._forward(k, 1)
                 states.append(_copied(sim.state))
+                seen.append(self._step.remember(sim))
         finally:
             sim.restore(saved)
         end = self._kept[segment + 1]
         if not (np.array_equal(states[-1].q, end["q"]) and np.array_equal(states[-1].v, end["v"])):
             raise StateError("the steps made again did not end in the same bits; make the run again.")
-        return states
+        return states, seen
 
     def _weights(self, given: ArrayLike | None, what: str) -> Any:
         """The gradient of the loss with respect to q or v of state k, as a function of k."""
@@ -189,6 +201,18 @@ class GradientRun:
         return lambda k: row if k == last else none
 
 
+RUNS: dict[str, Any] = {"FullDynamics": GradientRun}  # by the kind of simulation
+
+
+def run_of(sim: Any) -> Any:
+    """The kind of run with gradients that a simulation makes; refuses what makes none."""
+    found = RUNS.get(type(sim).__name__)
+    if found is None:
+        known = " and ".join(f"lw.{name}" for name in RUNS)
+        raise StateError(f"gradients of runs are those of {known}, not of {shown(sim)}.")
+    return found
+
+
 def run_with_gradients(
     sim: Any,
     h: float,
@@ -197,15 +221,16 @@ def run_with_gradients(
     memory: float = MEMORY,
     progress: bool | None = None,
 ) -> GradientRun:
-    """Makes steps of a `FullDynamics` that can be gone back through.
+    """Makes steps of a `FullDynamics`, or of an `AdaptiveDynamics` whose region stays, that can be gone back through.
 
     `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
     progress: None shows a bar on a terminal and in a notebook.
-    For the integrators "semi_implicit_euler", "rk4" and "kick_drift_kick", with springs, dampers, motors and loads. A
-    motor at a limit of effort or speed stays there: gradients are one-sided where it begins or ends to be limited. The
+    For all integrators but "implicit_euler", with springs, dampers, motors, dry friction of drives and loads; for
+    "semi_implicit_euler" also with contact and limits of joints. What is limited, sticks, slides or is open in a step
+    stays so: gradients are one-sided where that changes. Steps that were made in parts are refused on the way back. The
     simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")
@@ -213,9 +238,10 @@ def run_with_gradients(
     step = positive(h, "h")
     table = None
     if efforts is not None:
-        step_of(sim, step)  # refuses what is not a simulation, or not one with gradients
+        run_of(sim)  # refuses what is not a simulation
         table = as_finite(efforts, (count, sim.model.nv), "efforts", sim.model).copy()
-    return GradientRun(sim, step, count, table, float(memory), progress)
+    made: GradientRun = run_of(sim)(sim, step, count, table, float(memory), progress)
+    return made
 
 
 def _interval(steps: int, row: int, kept: int, memory: float) -> int:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.describe import table_of_attributes
+from linkwork.model.model import Model
+from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
+Seen = tuple[Any, Any]  # what was remembered of a simulation before and after a step
+
+UNSEEN: Seen = (None, None)
 
 
 class StepGradients(NamedTuple):
@@ -36,3 +41,20 @@ class Linearized(NamedTuple):
 
     A: FloatArray
     B: FloatArray
+
+
+class StepMap:
+    """The map of one step of h [s] of a simulation, under its present motors and loads."""
+
+    model: Model
+    h: float
+
+    def remember(self, sim: Any) -> Any:
+        """What the way back needs of the simulation, beside its state, where it stands before or after a step."""
+        return None
+
+    def back(
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
+    ) -> StepGradients:
+        """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
+        raise NotImplementedError

@@ -5,7 +5,7 @@ Simulations are handed in: this room knows nothing of theirs.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkwork.core.checks import positive, shown
 from linkwork.derivatives.euler import EulerStep
 from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
-from linkwork.derivatives.step_gradients import Linearized, StepGradients
+from linkwork.derivatives.step_gradients import Linearized, StepMap
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -27,21 +27,10 @@ STEPS: dict[str, Any] = {  # by the name of the integrator
 }
 
 
-class Step(Protocol):
-    """The map of one step."""
-
-    model: Model
-    h: float
-
-    def back(
-        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray
-    ) -> StepGradients: ...
-
-
-def step_of(sim: Any, h: float) -> Step:
+def step_of(sim: Any, h: float) -> StepMap:
     """The map of one step of h [s] of a simulation, under its present motors and loads; refuses those without gradients."""
     refuse(sim)
-    found: Step = STEPS[sim.integrator](sim, positive(h, "h"))
+    found: StepMap = STEPS[sim.integrator](sim, positive(h, "h"))
     return found
 
 
@@ -51,21 +40,26 @@ def refuse(sim: Any) -> None:
         raise StateError(f"gradients of steps are those of lw.FullDynamics, not of {shown(sim)}.")
     if sim.integrator not in STEPS:
         known = " or ".join(f"'{name}'" for name in STEPS)
-        raise StateError(
-            f"steps by '{sim.integrator}' have no gradients yet; make the simulation with integrator={known}."
-        )
+        raise StateError(f"steps by '{sim.integrator}' have no gradients; make the simulation with integrator={known}.")
     model: Model = sim.model
     if model.loops:
         raise StateError(f"model '{model.name}' has loops; steps of closed linkages have no gradients yet.")
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")
-    saved = sim.checkpoint()
-    if sim.contact is not None or sim.limits:
+    refuse_acting(sim)
+    if (sim.contact is not None or sim.limits) and sim.integrator != "semi_implicit_euler":
         raise StateError(
-            "steps with contact or joint limits have no gradients yet; leave contact= out, give limits=False."
+            f"steps by '{sim.integrator}' with contact or joint limits have no gradients; take "
+            "integrator='semi_implicit_euler', or leave contact= out and give limits=False."
         )
-    if saved["field_kind"] is not None or saved["thermostat_kind"] is not None:
-        raise StateError("steps with a field or a thermostat have no gradients yet; leave them out.")
+
+
+def refuse_acting(sim: Any) -> None:
+    """Refuses forces that nothing is known of."""
+    if sim.field_kind is not None or sim.thermostat_kind is not None:
+        raise StateError("steps with a field or a thermostat have no gradients; leave them out.")
+    if getattr(sim, "water", None) is not None:
+        raise StateError("steps in water have no gradients; leave water= out.")
 
 
 def linearize(sim: Any, h: float) -> Linearized:
@@ -77,9 +71,10 @@ def linearize(sim: Any, h: float) -> Linearized:
     step = step_of(sim, h)
     saved = sim.checkpoint()
     before, effort = _copied(sim.state), np.asarray(saved["effort"], dtype=float)
+    first = step.remember(sim)
     try:
         sim.advance(step.h, 1)
-        after = _copied(sim.state)
+        after, seen = _copied(sim.state), (first, step.remember(sim))
     finally:
         sim.restore(saved)
     if isinstance(step, EulerStep) and step.has_matrices:
@@ -87,8 +82,8 @@ def linearize(sim: Any, h: float) -> Linearized:
     nv = step.model.nv
     A, B, none = np.empty((2 * nv, 2 * nv)), np.empty((2 * nv, nv)), np.zeros(nv)
     for k, unit in enumerate(np.eye(nv)):
-        for row, weights in ((k, (unit, none)), (nv + k, (none, unit))):
-            found = step.back(before, after, effort, *weights)
+        for row, by_q, by_v in ((k, unit, none), (nv + k, none, unit)):
+            found = step.back(before, after, effort, by_q, by_v, seen)
             A[row, :nv], A[row, nv:], B[row] = found.q, found.v, found.effort
     return Linearized(A, B)
 

@@ -1,0 +1,285 @@
+"""Contact and joint limits in a step of semi-implicit Euler, backwards, with the sets that the step found.
+
+Impulses λ of the contacts and limits that press act as wrenches λ / h; v₁ = v + h q̈ is linear in them. With u = J v₁ the
+velocities at the contacts, b what the law adds (docs/theory/contact.md, 8) and û the direction of sliding, they solve
+
+    sticks  u_n + b = 0, u_t = 0       slides  u_n + b = 0, λ_t + μ λ_n û = 0       limit  ± v₁ + b = 0
+
+r(u, λ) = 0, so that with weights g on λ  (∂r/∂λ + ∂r/∂u J M⁻¹ Jᵀ)ᵀ y = g, and all other gradients are those of -y · r.
+Which of these a contact does, and that others do nothing, is held. Normals are held as well; the point of a sphere or
+capsule stays below its core while the body turns, that of any other shape moves with the body.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.contact import contact_list as cl
+from linkwork.contact import points as cp
+from linkwork.contact.geometry import solids
+from linkwork.derivatives.euler import EulerStep, Touched
+from linkwork.derivatives.kinematics import Moving
+from linkwork.derivatives.step_gradients import Seen
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.touching import arrays as ta
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SLIDES = cp.STATES.index("sliding")
+MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met
+NONE = 1e-3  # of what bodies at rest keep apart
+SMALL_PART = 1e-10  # of the largest singular value: contacts that hold the same motion twice share their impulses
+
+
+class Found(NamedTuple):
+    """What pressed in a step: contacts, one row each, and limits."""
+
+    bodies: IntArray  # (m, 2) a, b; -1: the world
+    point: FloatArray  # (m, 3) in the world
+    axes: FloatArray  # (m, 3, 3) normal and two tangents, rows
+    gap: FloatArray  # (m,) less what bodies keep apart
+    core: FloatArray  # (m, 3) what the point moves with: the centre of the round part of a, or a point fixed in it
+    impulse: FloatArray  # (m, 3) along the axes
+    friction: FloatArray  # (m,)
+    slides: NDArray[np.bool_]  # (m,)
+    limits: IntArray  # (l,) freedoms at a limit
+    sign: FloatArray  # (l,) 1: lower, -1: upper
+    limit_impulse: FloatArray  # (l,)
+    none: float  # [m] gaps that count as none: that of a body at rest is zero but for rounding
+    span: float  # [s] of the step that they acted in; 0: none
+
+
+class TouchingStep(EulerStep):
+    """The map of one step of h [s] by "semi_implicit_euler", with contact and limits of joints."""
+
+    def __init__(self, sim: Any, h: float):
+        super().__init__(sim, h)
+        self.can_touch = sim.contact is not None or sim.limits
+        self.lower, self.upper = self.model.lower, self.model.upper
+
+    @property
+    def has_matrices(self) -> bool:
+        return super().has_matrices and not self.can_touch
+
+    def remember(self, sim: Any) -> Found | None:
+        """What pressed in the last step."""
+        state = sim.view.contact
+        return None if state is None else _pressed(state)
+
+    def touching(self, before: State, after: State, seen: Seen) -> _Held | None:
+        found: Found | None = seen[1]
+        if found is None or not (found.impulse.size or found.limits.size):
+            return None
+        if not abs(found.span - self.h) <= 1e-9 * self.h:
+            raise StateError(
+                f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
+                "shorter steps."
+            )
+        return _Held(self, before, after, found)
+
+
+def _pressed(state: Any) -> Found:
+    rows = state.rows()
+    press = rows.ids[:, cp.STATE] > 0
+    ids, data = state.contacts.ids[: press.size][press], state.contacts.data[: press.size][press]
+    normal = data[:, cl.NORMAL : cl.NORMAL + 3].copy()
+    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    axes = np.stack([normal, first, np.cross(normal, first)], axis=1)
+    radius = np.zeros(ids.shape[0])
+    if state.finder is not None:
+        kinds, sizes = state.finder.table.kind[ids[:, cl.SHAPE_A]], state.finder.table.size[ids[:, cl.SHAPE_A]]
+        radius = np.where(np.isin(kinds, (solids.SPHERE, solids.CAPSULE)), sizes[:, 0], 0.0)
+    held, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
+    freedom, side = np.nonzero(held > 0.0)
+    return Found(
+        ids[:, : cl.BODY_B + 1].copy(),
+        data[:, cl.POINT : cl.POINT + 3].copy(),
+        axes,
+        data[:, cl.GAP] - slack,
+        data[:, cl.POINT : cl.POINT + 3] + (radius + 0.5 * data[:, cl.GAP])[:, None] * normal,
+        np.einsum("cij,cj->ci", axes, rows.numbers[press, cp.IMPULSE : cp.IMPULSE + 3]),
+        data[:, cl.FRICTION].copy(),
+        rows.ids[press, cp.STATE] == SLIDES,
+        freedom,
+        np.where(side == 0, 1.0, -1.0),
+        held[freedom, side],
+        NONE * slack,
+        float(rows.numbers[0, cp.STEP]) if press.size else float(state.touch.totals[ta.STEP]),
+    )
+
+
+class _Side(NamedTuple):
+    """The bodies of some contacts: which contacts, which bodies, and the sign with which they count."""
+
+    rows: IntArray
+    body: IntArray
+    sign: float
+
+
+class _Held:
+    """Impulses of a step as wrenches and efforts, and the way back through the laws that they obey."""
+
+    def __init__(self, step: TouchingStep, before: State, after: State, found: Found):
+        self.step, self.before, self.after, self.found, self.h = step, before, after, found, step.h
+        self.model: Model = step.model
+        self.at = Moving(self.model, before)
+        self.sides = [
+            _Side(np.flatnonzero(found.bodies[:, k] >= 0), found.bodies[found.bodies[:, k] >= 0, k], sign)
+            for k, sign in ((0, 1.0), (1, -1.0))
+        ]
+        self.count = 3 * found.impulse.shape[0] + found.limits.size
+        force = np.einsum("cij,ci->cj", found.axes, found.impulse) / self.h
+        self.force = force
+        self.wrenches = self.on_bodies(force)
+        self.efforts = np.zeros(self.model.nv)
+        np.add.at(self.efforts, found.limits, found.sign * found.limit_impulse / self.h)
+
+    # ------------------------------------------------------------------------------------------------ contacts and bodies
+
+    def on_bodies(self, force: FloatArray) -> FloatArray:
+        """Forces at the contacts, in the world, (m, 3), as wrenches on the bodies in their frames, (n, 6)."""
+        out = np.zeros((self.model.n_bodies, 6))
+        for rows, body, sign in self.sides:
+            R = self.at.R[body]
+            f = sign * np.einsum("nji,nj->ni", R, force[rows])
+            arm = np.einsum("nji,nj->ni", R, self.found.point[rows] - self.at.p[body])
+            np.add.at(out, body, np.hstack([np.cross(arm, f), f]))
+        return out
+
+    def at_contacts(self, twists: FloatArray) -> FloatArray:
+        """Velocities of a less those of b at the contacts, in the world, (m, 3), from twists of the bodies, (n, 6)."""
+        out = np.zeros((self.found.impulse.shape[0], 3))
+        for rows, body, sign in self.sides:
+            w, v = self._world(twists, body)
+            out[rows] += sign * (v + np.cross(w, self.found.point[rows] - self.at.p[body]))
+        return out
+
+    def _world(self, twists: FloatArray, body: IntArray) -> tuple[FloatArray, FloatArray]:
+        R = self.at.R[body]
+        return np.einsum("nij,nj->ni", R, twists[body, :3]), np.einsum("nij,nj->ni", R, twists[body, 3:])
+
+    def rows(self, twists: FloatArray, freedoms: FloatArray) -> FloatArray:
+        """u of all rows: contacts along their axes, then limits."""
+        along = np.einsum("cij,cj->ci", self.found.axes, self.at_contacts(twists)).ravel()
+        return np.concatenate([along, self.found.sign * freedoms[self.found.limits]])
+
+    def pushes(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weights on the rows as forces at the contacts, in the world, and as efforts of the joints."""
+        m = self.found.impulse.shape[0]
+        force = np.einsum("cij,ci->cj", self.found.axes, weights[: 3 * m].reshape(m, 3))
+        efforts = np.zeros(self.model.nv)
+        np.add.at(efforts, self.found.limits, self.found.sign * weights[3 * m :])
+        return force, efforts
+
+    def turned(self, force: FloatArray, twists: FloatArray, out: FloatArray) -> None:
+        """Adds to `out` (n, 6) what moving the bodies does to force · (velocities at the contacts), twists held in them.
+
+        The point of a contact lies half way in the gap: along the normal it moves with half of each body, otherwise with a.
+        """
+        found, p, R = self.found, self.at.p, self.at.R
+        a, normal = found.bodies[:, 0], found.axes[:, 0]
+        drag = np.zeros_like(force)  # what moving the point does
+        for rows, body, sign in self.sides:
+            w, v = self._world(twists, body)
+            d = sign * force[rows]
+            turning = np.cross(v, d) + np.cross(w, np.cross(found.point[rows] - p[body], d))
+            pull = np.cross(d, w)
+            drag[rows] += pull
+            self._add(out, body, R[body], turning, -pull)
+        rows, b, _ = self.sides[1]
+        half = 0.5 * np.sum(normal * drag, axis=1)[:, None] * normal
+        self._add(out, b, R[b], np.cross(found.point[rows] - p[b], half[rows]), half[rows])
+        self._add(out, a, R[a], np.cross(found.core - p[a], drag - half), drag - half)
+
+    @staticmethod
+    def _add(out: FloatArray, body: IntArray, R: FloatArray, turning: FloatArray, moving: FloatArray) -> None:
+        np.add.at(out[:, :3], body, np.einsum("nji,nj->ni", R, turning))
+        np.add.at(out[:, 3:], body, np.einsum("nji,nj->ni", R, moving))
+
+    # ----------------------------------------------------------------------------------------------------------- the laws
+
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+        h, m = self.h, self.found.impulse.shape[0]
+        then = Moving(self.model, State(self.before.q, v))
+        u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
+        bias = self._biases(u, before)
+        by_u, by_impulse = self._laws(u)
+        answers = np.empty((self.count, self.count))
+        for k, unit in enumerate(np.eye(self.count)):
+            force, efforts = self.pushes(unit)
+            _, row = self.at.back(None, self.on_bodies(force))
+            solved = pull(row + efforts)
+            answers[:, k] = self.rows(solved.wrenches, solved.effort)
+        g = self.rows(by_wrenches, by_efforts) / h
+        A = by_impulse + by_u @ answers
+        y = np.linalg.lstsq(A.T, g, rcond=SMALL_PART)[0]
+        by_bias = np.zeros(self.count)
+        normal = np.concatenate([3 * np.arange(m), np.arange(3 * m, self.count)])
+        by_bias[normal] = -y[normal]
+        # weights on u, on the gaps, and on u before the step where something bounces
+        force, faster = self.pushes(-by_u.T @ y)
+        poses = np.zeros((self.model.n_bodies, 6))
+        self.turned(force, then.twists, poses)
+        q, more = then.back(poses, self.on_bodies(force))
+        poses = np.zeros((self.model.n_bodies, 6))
+        gap, at_limits = self.pushes(np.where(bias.apart, by_bias / h, 0.0))
+        poses += self.on_bodies(gap)
+        bounce, slower = self.pushes(by_bias * bias.restitution)
+        self.turned(bounce, self.at.twists, poses)
+        more_q, before_v = self.at.back(poses, self.on_bodies(bounce))
+        return Touched(q + more_q + at_limits, before_v + slower, faster + more)
+
+    def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
+        poses = np.zeros((self.model.n_bodies, 6))
+        self.turned(self.force, by_wrenches, poses)
+        return self.at.back(poses, None)[0]
+
+    def _biases(self, u: FloatArray, before: FloatArray) -> _Biases:
+        """What each row adds to u: its gap over h, part of what it closed with, or nothing; refuses all else."""
+        found, m = self.found, self.found.impulse.shape[0]
+        speed = max(np.abs(u).max(), np.abs(before).max(), np.abs(self.after.v).max(), 1e-12)
+        q = self.before.q[self.step.laws.of_v[found.limits]]
+        room = np.where(found.sign > 0.0, q - self.step.lower[found.limits], self.step.upper[found.limits] - q)
+        gap = np.zeros(self.count)
+        gap[: 3 * m : 3], gap[3 * m :] = found.gap, room
+        is_normal = np.ones(self.count, dtype=bool)
+        is_normal[1 : 3 * m : 3] = is_normal[2 : 3 * m : 3] = False
+        apart = is_normal & (gap > found.none) & (np.abs(u + gap / self.h) <= MISSED * speed)
+        closes = is_normal & ~apart & (before < 0.0) & (u > MISSED * speed)
+        restitution = np.where(closes, -u / np.where(closes, before, 1.0), 0.0)
+        settled = is_normal & ~apart & ~closes
+        left = np.abs(np.where(settled, u, 0.0))
+        for c in np.flatnonzero(~found.slides):
+            left[3 * c + 1 : 3 * c + 3] = np.abs(u[3 * c + 1 : 3 * c + 3])
+        if not left.max() <= MISSED * speed:
+            raise StateError(
+                f"a step of {self.h:g} s does not obey the laws of its contacts by itself (bodies turn fast in it, energy "
+                "was taken back, or it was not solved); such steps have no gradients. Take shorter steps."
+            )
+        return _Biases(apart, restitution)
+
+    def _laws(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """∂r/∂u and ∂r/∂λ."""
+        found = self.found
+        by_u, by_impulse = np.eye(self.count), np.zeros((self.count, self.count))
+        for c in np.flatnonzero(found.slides):
+            k = slice(3 * c + 1, 3 * c + 3)
+            size = float(np.linalg.norm(u[k]))
+            way = u[k] / size if size > 0.0 else np.zeros(2)
+            push, friction = found.impulse[c, 0], found.friction[c]
+            turn = (np.eye(2) - np.outer(way, way)) / size if size > 0.0 else np.zeros((2, 2))
+            by_u[k, k] = friction * push * turn
+            by_impulse[k, 3 * c], by_impulse[k, k] = friction * way, np.eye(2)
+        return by_u, by_impulse
+
+
+class _Biases(NamedTuple):
+    apart: NDArray[np.bool_]  # rows whose gap is used up in the step
+    restitution: FloatArray  # part of the velocity before with which rows bounce

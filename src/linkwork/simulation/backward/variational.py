@@ -1,0 +1,224 @@
+"""A step of the variational integrator, backwards: the implicit function theorem on its discrete equations.
+
+    F = M(q) v + ½ h (τ(q) + τ̄) - J(q)ᵀ Λ₀ = 0,      M(q⁺) v⁺ = J(q⁺)ᵀ Λ₁ + ½ h (τ(q⁺) + τ̄)          (5)
+
+(docs/integrators.md). Λ₀, Λ₁ are momenta of the bodies in their frames at both ends, τ̄ springs, dampers and motors of
+joints at the middle. With weights λ on v⁺, the second is forward dynamics from rest under the momenta as wrenches:
+μ = M(q⁺)⁻¹ λ. What that leaves as a gradient g with respect to q⁺ goes through the first, (-∂F/∂q⁺)ᵀ y = g
+(`discrete_adjoint`). The first is inverse dynamics from rest with the acceleration v: its gradients with the weights y are
+those by q, v and the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.bundles import describe
+from linkwork.derivatives import forward, inverse
+from linkwork.derivatives.charts import Charts
+from linkwork.derivatives.euler import springs_of
+from linkwork.derivatives.joint_laws import JointLaws
+from linkwork.derivatives.kinematic_sweeps import spring_pulls
+from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.world_loads import WorldLoads
+from linkwork.errors import StateError
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.backward.chart_blocks import ChartBlocks
+from linkwork.simulation.backward.discrete_adjoint import (
+    CHANGE_COLUMNS,
+    CHANGE_DOF_COLUMNS,
+    SOLVED,
+    Discrete,
+    discrete_adjoint,
+    discrete_momenta,
+)
+
+FloatArray = NDArray[np.float64]
+
+# Part of the velocities by which a step may miss the equations: they are solved to 1e-12 of the displacements and a
+# billionth of their cubes. A step that was made in parts misses them by the error of a step, some 1e-3 of their change.
+MISSED = 1e-6
+
+
+class VariationalStep(StepMap):
+    """The map of one step of h [s] by "variational", made in one part."""
+
+    def __init__(self, sim: Any, h: float):
+        self.model: Model = sim.model
+        self.h = h
+        saved = sim.checkpoint()
+        self.laws = JointLaws(self.model, np.asarray(saved["motor"], dtype=float), 0.0)
+        self.loads = WorldLoads.of_simulation(self.model, sim.loads, saved)
+        self.charts = Charts(self.model)
+        arrays = self.model.arrays
+        self.armature = arrays.dof[:, layout.ARMATURE].copy()
+        dof = arrays.dof.copy()
+        dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
+        pull = 0.5 * h * arrays.gravity
+        self.ending = replace(self.model, arrays=arrays._replace(dof=dof, gravity=pull))
+        self.beginning = replace(self.model, arrays=arrays._replace(dof=dof, gravity=-pull))
+        self.discrete = _memory(self.model)
+        self.table = describe(self.discrete)
+        self.bodies = np.arange(self.model.n_bodies)
+
+    def back(
+        self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
+    ) -> StepGradients:
+        """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
+        h, s, model = self.h, self.discrete, self.model
+        s.start[:], s.q[:] = before.q, after.q
+        s.u[:] = model.difference(before.q, after.q)
+        discrete_momenta(self.table, h)
+        joints = _Joints(self, before.q, s.u, effort)
+        # the second equation
+        still = np.zeros(model.nv)
+        rest = State(after.q, still)
+        loads = self.loads.wrenches(rest)
+        pushes = s.at_end if loads is None else s.at_end + 0.5 * h * loads
+        velocities, pull = forward.vjp(self.ending, rest, joints.at_end, pushes)
+        scale = self._scale(velocities, before, after)
+        end: Any = pull(scale * by_v)
+        s.weights[:] = end.wrenches
+        ahead = joints.ahead(end.effort)
+        s.right[:] = by_q + end.q + ahead
+        if self.loads.count:
+            s.right[:] += self.loads.back(rest, 0.5 * h * end.wrenches)
+        s.joint[:] = joints.blocks()
+        bad = discrete_adjoint(self.table, h)
+        if bad != SOLVED:
+            raise StateError(f"the step of '{model.body_names[bad]}' has no gradient: its joint resists with nothing.")
+        # the first
+        rest = State(before.q, still)
+        loads = self.loads.wrenches(rest)
+        pushes = s.at_start if loads is None else s.at_start - 0.5 * h * loads
+        _, pull = inverse.vjp(self.beginning, rest, before.v, pushes)
+        start: Any = pull(s.y)
+        own = joints.back(s.y, end.effort)
+        q = start.q + s.by_start + own.q
+        if self.loads.count:
+            q += self.loads.back(rest, 0.5 * h * s.virtual)
+        return StepGradients(
+            q,
+            start.acceleration,
+            0.5 * h * (s.y + end.effort),
+            start.inertias + end.inertias + s.by_inertias,
+            0.5 * h * (end.gravity - start.gravity),
+            own.stiffness,
+            own.damping,
+            start.armature + end.armature + own.armature,
+        )
+
+    def _scale(self, found: FloatArray, before: State, after: State) -> float:
+        """Velocities after the step over those of the equations: one, unless energy was given back (docs/integrators.md).
+
+        Refuses steps that were made in parts, whose ends do not obey the equations.
+        """
+        size = max(np.abs(after.v).max(), np.abs(before.v).max(), np.abs(self.discrete.u).max() / self.h)
+        square = float(found @ found)
+        scale = float(found @ after.v) / square if square > 0.0 else 1.0
+        if abs(scale - 1.0) < MISSED:
+            scale = 1.0
+        if not np.abs(scale * found - after.v).max() <= MISSED * size:
+            raise StateError(
+                f"a step of {self.h:g} s by 'variational' was made in parts, since its energy jumped; such steps have no "
+                "gradients. Take shorter steps."
+            )
+        return scale
+
+
+class _Own:
+    """Gradients that joints have by themselves."""
+
+    q: FloatArray
+    stiffness: FloatArray
+    damping: FloatArray
+    armature: FloatArray
+
+
+class _Joints:
+    """Rotors, efforts, springs, dampers and motors of joints in the step: with a armature and u the displacements,
+
+    -a u / h + ½ h (τ + τ̄)  in the first equation,   a u / h + ½ h (τ + τ̄)  in the second,   τ̄ at q ⊕ ½ u and u / h
+    """
+
+    def __init__(self, step: VariationalStep, q: FloatArray, u: FloatArray, effort: FloatArray):
+        self.step, self.h, self.u = step, step.h, u
+        arrays = step.model.arrays
+        self.blocks_of = ChartBlocks(step.charts, u)
+        self.middle = step.model.integrate(q, u, 0.5)
+        speed = u / self.h
+        held = step.laws.look(State(self.middle, speed), speed)
+        self.dof = step.laws.table
+        pulls = np.empty(u.size)
+        spring_pulls(arrays.tree, self.dof, arrays.rest, self.middle, speed, pulls)
+        self.at_end = step.armature * speed + 0.5 * self.h * (effort + held - pulls)
+
+    def _springs_back(self, weights: FloatArray, by_dof: FloatArray) -> FloatArray:
+        """Gradient of weights · (pull of the springs) with respect to the middle."""
+        arrays, out = self.step.model.arrays, np.zeros(self.step.model.nv)
+        springs_of(arrays.tree, self.dof, arrays.rest, self.step.bodies, self.middle, weights, out, by_dof)
+        return out
+
+    def _by_u(self, weights: FloatArray, by_dof: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients of weights · ½ h τ̄ with respect to q, with u held, and u."""
+        shared = 0.5 * self.h * weights
+        by_q, by_u = self.blocks_of.middle_back(self._springs_back(-shared, by_dof))
+        return by_q, by_u - self.dof[:, layout.DAMPING] / self.h * shared
+
+    def ahead(self, mu: FloatArray) -> FloatArray:
+        """Gradient with respect to q⁺ of the second equation's part, with weights μ."""
+        _, by_u = self._by_u(mu, NO_ROWS)
+        return self.blocks_of.difference_back(by_u + self.step.armature / self.h * mu)[1]
+
+    def blocks(self) -> FloatArray:
+        """Minus the derivative of the first equation's part with respect to q⁺: rows of blocks, (nv, 6)."""
+        nv, dof, h = self.step.model.nv, self.dof, self.h
+        out = np.zeros((nv, 6))
+        out[:, 0] = self.step.armature / h + 0.5 * dof[:, layout.DAMPING] + 0.25 * h * dof[:, layout.STIFFNESS]
+        tree = self.step.model.arrays.tree
+        for row in tree[tree[:, layout.KIND] == layout.COMPOUND]:
+            for d in range(row[layout.DOF]):
+                x, out[row[layout.V] + d, 0] = out[row[layout.V] + d, 0], 0.0
+                out[row[layout.V] + d, d] = x
+        charts = self.step.charts
+        for d in range(6 if charts.free.size else 3 if charts.ball.size else 0):
+            unit = np.zeros(nv)
+            rows = np.concatenate([charts.ball[charts.ball.size * (d > 2) :], charts.free]) + d
+            unit[rows] = 1.0
+            _, by_u = self._by_u(unit, NO_ROWS)
+            six = charts.six(self.blocks_of.difference_back(self.step.armature / h * unit - by_u)[1])
+            first = np.concatenate([charts.ball, charts.free])
+            for m in range(first.size):
+                if d < 3 or m >= charts.ball.size:
+                    out[first[m] + d] = six[m]
+        return out
+
+    def back(self, y: FloatArray, mu: FloatArray) -> _Own:
+        """Gradients with respect to q and the joints' own parameters, with weights y on the first and μ on the second."""
+        found, by_dof = _Own(), np.zeros((self.u.size, layout.DOF_COLUMNS))
+        by_q, by_u = self._by_u(y + mu, by_dof)
+        by_u = by_u + self.step.armature / self.h * (mu - y)
+        found.q = by_q + self.blocks_of.difference_back(by_u)[0]
+        found.stiffness = by_dof[:, layout.STIFFNESS]
+        found.damping = -0.5 * (y + mu) * self.u
+        found.armature = (mu - y) * self.u / self.h
+        return found
+
+
+NO_ROWS = np.zeros((0, layout.DOF_COLUMNS))
+
+
+def _memory(model: Model) -> Discrete:
+    n, nv, tree = model.n_bodies, model.nv, model.arrays
+    return Discrete(
+        tree.tree, tree.body, tree.screws, np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv), np.zeros(nv),
+        np.zeros((n, CHANGE_COLUMNS)), np.zeros((nv, CHANGE_DOF_COLUMNS)), np.zeros((n, 6)), np.zeros((n, 6)),
+        np.zeros((nv, 6)), np.zeros((n, 6)), np.zeros(nv), np.zeros(nv), np.zeros((n, 6)), np.zeros(nv),
+        np.zeros((n, 10)),
+    )  # fmt: skip

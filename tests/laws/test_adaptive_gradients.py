@@ -1,0 +1,78 @@
+"""Gradients through adaptive runs agree with differences of the active joints, while the region stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+H, STEPS = 2e-3, 12
+CLOSE = 1e-7  # as in `test_run_gradients`
+
+
+def simulated(model, q, v, effort, integrator):
+    sim = lw.AdaptiveDynamics(
+        model, lw.State(q, v), max_active_joints=6, update_every=100, integrator=integrator, limits=False
+    )
+    sim.set_efforts(effort)
+    sim.apply_wrench(model.n_bodies - 1, force=(0.3, -0.2, 0.1), frame="body", at=(0.1, 0.2, 0.0))
+    sim.apply_spring(model.n_bodies // 2, target=(0.3, 0.2, 0.1), stiffness=3.0, at=(0.0, 0.1, 0.0))
+    return sim
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("integrator", ["variational", "semi_implicit_euler", "rk4"])
+def test_against_differences(base, integrator, make_tree, rng, derivative):
+    options = {"base": lw.Free()} if base == "floating" else {}
+    kinds = ("revolute", "prismatic", "universal", "spherical", "planar", "compound")
+    model = make_tree(seed=4, bodies=14, branching=0.5, kinds=kinds, stiffness=True, **options)
+    q = model.integrate(model.neutral().q, 0.3 * rng.normal(size=model.nv))
+    still, effort = np.zeros(model.nv), 0.3 * rng.normal(size=model.nv)
+    run = lw.run_with_gradients(simulated(model, q, still, effort, integrator), H, STEPS)
+    end, by_q, by_v = run.state, rng.normal(size=model.nv), rng.normal(size=model.nv)
+    found = run.backward(q=by_q, v=by_v)
+    assert 0 < found.freedoms.size < model.nv
+    active = np.zeros(model.nv)
+    active[found.freedoms] = 1.0
+    way = active * rng.normal(size=model.nv)
+
+    def loss(q=q, v=still, tau=effort):
+        sim = simulated(model, q, v, tau, integrator)
+        sim.update_region(100 * H)
+        sim.advance(H, STEPS)
+        assert sorted(sim.active_bodies.tolist()) == bodies
+        return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
+
+    first = simulated(model, q, still, effort, integrator)
+    first.update_region(100 * H)
+    bodies = sorted(first.active_bodies.tolist())
+    small = 1e-4  # fewer joints change their places in the metric
+    for ours, function in (
+        (found.q @ way[found.freedoms], lambda d: loss(q=model.integrate(q, way, d))),
+        (found.effort @ way[found.freedoms], lambda d: loss(tau=effort + d * way)),
+    ):
+        assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
+
+
+def test_a_region_that_changes_is_refused():
+    model = lw.library.chain(30, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=2)
+    efforts = np.zeros((20, 30))
+    efforts[:10, 3], efforts[10:, 25] = 1e3, -1e3
+    with pytest.raises(lw.StateError, match="region changed in step"):
+        lw.run_with_gradients(sim, 1e-4, 20, efforts)
+
+
+def test_what_adaptive_runs_refuse():
+    model = lw.library.chain(5, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), integrator="dormand_prince")
+    with pytest.raises(lw.StateError, match="an integrator of one length"):
+        lw.run_with_gradients(sim, 1e-3, 3)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.0)
+    with pytest.raises(lw.StateError, match="memory is 10 bytes"):
+        lw.run_with_gradients(sim, 1e-3, 3, memory=10)
+    run = lw.run_with_gradients(sim, 1e-3, 3)
+    with pytest.raises(lw.StateError, match=r"v\[2\] is nan"):
+        run.backward(v=[0, 0, np.nan, 0, 0])
+    assert np.array_equal(run.states()[-1], np.concatenate(run.state))
