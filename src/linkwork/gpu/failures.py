@@ -54,7 +54,7 @@ def _explain_step(model: Model, body: int, where: str, q: FloatArray, v: FloatAr
         return explain_failure(model, f"gpu{where}", body, {"effort": effort}, NO_WRENCHES)
     lost = np.flatnonzero(~np.isfinite(v))
     joint = model.joint_names[model.joint_of(int(lost[0]), "v") if lost.size else max(body, 0)]
-    words = f"a step on the gpu overflowed, or began with NaN{where}: the velocity of joint '{joint}' is no longer a finite number"
+    words = f"a step on the gpu overflowed{where}, or began with NaN: the velocity of joint '{joint}' is not finite"
     speeds = np.where(np.isfinite(v), np.abs(v), 0.0)
     if speeds.any():
         k = int(speeds.argmax())
