@@ -32,7 +32,7 @@ MOST_PER_TURN = 20_000  # joints times steps of a turn, about: small linkages ma
 H = 1e-5  # [s]
 LIMIT = 1.15
 SIMULATIONS = ("QuasiStatics", "AdaptiveDynamics")
-LARGE, LARGE_EXPONENTS, LARGE_TURNS = 100_000, (0, 11, 16, 30), 3  # of linkages so large
+LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 3  # of linkages so large
 COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "millipede": "tab:red"}
 
 
@@ -99,7 +99,7 @@ def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: in
         for one in (sim, full):
             one.apply_wrench(body, force=tuple(wrenches[body, 3:]), frame="body")
     steps = LEARNING * max(1, min(200, MOST_PER_TURN // model.n_bodies) // LEARNING)  # whole rounds of updates
-    if isinstance(sim, lw.QuasiStatics) and model.n_bodies >= LARGE:
+    if isinstance(sim, lw.QuasiStatics) and model.n_bodies > LARGE:
         steps = 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinkworkWarning)  # of tolerances below rounding
