@@ -42,40 +42,41 @@ def test_steps_of_all_joints_are_full_steps_bit_for_bit(seed, integrator):
 
 
 def pushed(measure, **options):
-    """A damped chain without weight, whose bodies are all pushed: every joint moves while they are."""
-    linkage = lw.Linkage("damped")
+    """Eighty bodies on hinges with springs and dampers, all pushed: every joint moves, and comes to rest soon after."""
+    linkage = lw.Linkage("hinges")
     linkage.gravity = (0.0, 0.0, 0.0)
     part = lw.Inertia.box(1.0, (0.1, 0.05, 0.05)).at(lw.Pose((0.05, 0.0, 0.0)))
     for k in range(80):
-        pose = lw.Pose((0.1 if k else 0.0, 0.0, 0.0))
-        joint = lw.Revolute((0, k % 2, 1 - k % 2), damping=0.2)
-        linkage.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, pose, part)
+        joint = lw.Revolute((0, k % 2, 1 - k % 2), damping=0.1, stiffness=5.0)
+        linkage.add_body(f"b{k}", "world", joint, lw.Pose((0.0, 0.3 * k, 0.0)), part)
     model = linkage.compile()
     sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=1e-3, measure=measure, **options)
     rng = np.random.default_rng(0)
     for body in range(model.n_bodies):
-        sim.apply_wrench(body, force=tuple(rng.normal(size=3)), frame="body")
+        sim.apply_wrench(body, torque=tuple(rng.normal(size=3)), frame="body")
     return sim
 
 
-@pytest.mark.parametrize("measure", ["absolute_joint", "absolute_linkage", "relative_joint"])
+@pytest.mark.parametrize("measure", ["absolute_joint", "absolute_linkage"])
 @pytest.mark.parametrize("every", [1, 10])
 def test_the_region_is_chosen_again_when_few_joints_move(measure, every):
-    """All joints while all are pushed; few when one push is left and the rest has come to rest."""
+    """All joints while all are pushed; when they have come to rest, only the one that is pushed anew."""
     sim = pushed(measure, update_every=every)
     sim.advance(H, 20)
     assert is_whole(sim)
     for load in list(sim.loads):
         sim.clear(load)
-    load = sim.apply_wrench(79, force=(0.0, 0.5, 0.0), frame="body")
     for _ in range(40):
         sim.advance(H, FIRST_WAIT)
         if not is_whole(sim):
             break
     assert not is_whole(sim)
-    report = sim.update_region(10 * H)
-    assert report.n_active < 30
-    assert list(sim.loads) == [load]
+    sim.apply_wrench(79, torque=(1.0, 1.0, 1.0), frame="body")
+    sim.advance(H, 20)
+    report = sim.report
+    assert report.reached
+    assert 1 <= report.n_active <= 8
+    assert sim.model.joint_names[79] in sim.active_joints
 
 
 @pytest.mark.parametrize("at", [5, 130, 300])

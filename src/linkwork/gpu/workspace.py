@@ -12,7 +12,7 @@ from linkwork.errors import DeviceError
 from linkwork.gpu.tables import DEPTH_INDICES, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
 
 ARTICULATED_ROWS = 27
-FEW = 64  # slots of a level, up to which one block does it in less time than a launch of its own takes
+FEW = 32  # slots of a level, up to which one block does it in less time than a launch of its own takes
 NARROW_FORMS = ("stretch", "spread", "assemble", "substitute")  # kernels that do several such levels at once
 BY_FREEDOMS = ("assemble", "substitute")  # kernels with a form of their own for joints of several freedoms
 NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one

@@ -37,6 +37,7 @@ LEAST_JOINTS = 64  # of linkages on which it is worth any thought
 CHEAP = 0.8  # what adaptive steps may be expected to cost, of full ones, to go back to them
 FIRST_WAIT, LONGEST_WAIT = 128, 8192  # steps until the motion is asked
 SOON = 32  # updates: a region that costs too much again after fewer is waited for twice as long
+CLOSING = 4  # updates after a region of all joints that still find most of them open
 ROUNDS = 3  # in which a limit on a sum is shared by the nodes that it leaves
 
 
@@ -59,8 +60,12 @@ def cover_all_if_dear(plan, mechanism, run, evaluations):
     for k in range(run.counts[OPEN_COUNT]):
         chosen += run.flag[run.opened[k]] & CHOSEN != 0 and is_counted(plan, mechanism, run.opened[k])
     counts = run.counts
+    is_closing = (
+        counts[WAIT] > 0 and counts[SINCE] < CLOSING
+    )  # what was open with all joints is closed little by little
+    computed = chosen if is_closing else counts[JOINT_COUNT]
     counts[SINCE] += 1
-    if cost_of(chosen, counts[JOINT_COUNT], evaluations) <= joints:
+    if cost_of(chosen, computed, evaluations) <= joints:
         return False
     again = counts[WAIT] > 0 and counts[SINCE] <= SOON
     counts[WAIT] = min(2 * counts[WAIT], LONGEST_WAIT) if again else FIRST_WAIT
