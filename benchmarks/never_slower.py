@@ -1,8 +1,9 @@
 """Whether an adaptive step ever takes longer than a full one: linkages, tolerances and loads in a grid, and a plot.
 
-A full step is one `aba` of all joints and a step of Euler's rule, in compiled code (`FullDynamics.advance`). Adaptive and
-full steps take turns; the first ten adaptive steps are for learning and are not timed. Before any timing the accelerations
-of the last solve are compared with those of `aba`.
+For `QuasiStatics` a full step is one `aba` of all joints and a step of Euler's rule, in compiled code; for
+`AdaptiveDynamics` it is a step of `FullDynamics`, both with default settings. Adaptive and full steps take turns; the
+first ten adaptive steps are for learning and are not timed. Before any timing the accelerations of a solve are compared
+with those of `aba`; of a motion, what its region hides with the bound of its last update.
 """
 
 from __future__ import annotations
@@ -30,12 +31,15 @@ TURNS, QUICK_TURNS = 7, 2
 MOST_PER_TURN = 20_000  # joints times steps of a turn, about: small linkages make more steps
 H = 1e-5  # [s]
 LIMIT = 1.15
+SIMULATIONS = ("QuasiStatics", "AdaptiveDynamics")
+LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 3  # of linkages so large
 COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "millipede": "tab:red"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joints", type=int, nargs="+", help="sizes (default: 100 to 100,000)")
     parser.add_argument("--linkage", choices=tuple(COLORS), nargs="+", help="these only")
+    parser.add_argument("--simulation", choices=SIMULATIONS, nargs="+", help="these only")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the plot there")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
@@ -59,14 +63,17 @@ def run(options: argparse.Namespace) -> TableReport:
     exponents = QUICK_EXPONENTS if options.quick else EXPONENTS
     turns = QUICK_TURNS if options.quick else TURNS
     report = TableReport("never_slower", {"joints": sizes, "exponents": exponents}, is_judged=not options.quick)
-    for name, joints in itertools.product(options.linkage or COLORS, sizes):
+    simulations = options.simulation or SIMULATIONS
+    for simulation, name, joints in itertools.product(simulations, options.linkage or COLORS, sizes):
         model = make(name, joints)
+        large = joints >= LARGE and not options.quick
         for count in LOADS:
             if count >= joints:
                 continue
-            progress(f"{name} of {joints:,}, {count or 'all'} pushed")
-            for exponent in exponents:
-                report.results.append(point(model, name, joints, count, exponent, turns))
+            progress(f"{simulation}, {name} of {joints:,}, {count or 'all'} pushed")
+            for exponent in LARGE_EXPONENTS if large else exponents:
+                found = point(simulation, model, count, exponent, LARGE_TURNS if large else turns)
+                report.results.append({"simulation": simulation, "case": name, "joints": joints, **found})
     judge(report)
     if options.out is not None:
         plot(report.results, options.out / "never_slower.png")
@@ -75,25 +82,30 @@ def run(options: argparse.Namespace) -> TableReport:
     return report
 
 
-def point(model: lw.Model, name: str, joints: int, count: int, exponent: int, turns: int) -> dict[str, Any]:
+def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: int) -> dict[str, Any]:
     """One point of the grid: the time of an adaptive step over that of a full one, proven right before."""
     state = model.random_state(1, speed=0.0)
     bodies = np.unique(np.linspace(0, model.n_bodies - 1, count or model.n_bodies).astype(int))
     random = np.random.default_rng(exponent)
     wrenches = np.zeros((model.n_bodies, 6))
     wrenches[bodies, 3:] = 1e-3 * random.normal(size=(bodies.size, 3))
-    sim = lw.QuasiStatics(model, state, tolerance=2.0**-exponent)
+    sim: lw.QuasiStatics | lw.AdaptiveDynamics
+    if simulation == "QuasiStatics":
+        sim = lw.QuasiStatics(model, state, tolerance=2.0**-exponent)
+        full = lw.FullDynamics(model, state, integrator="semi_implicit_euler", keep_momentum=False)
+    else:
+        sim, full = lw.AdaptiveDynamics(model, state, tolerance=2.0**-exponent), lw.FullDynamics(model, state)
     for body in bodies.tolist():
-        sim.apply_wrench(body, force=tuple(wrenches[body, 3:]), frame="body")
-    steps = max(1, min(200, MOST_PER_TURN // joints))
+        for one in (sim, full):
+            one.apply_wrench(body, force=tuple(wrenches[body, 3:]), frame="body")
+    steps = LEARNING * max(1, min(200, MOST_PER_TURN // model.n_bodies) // LEARNING)  # whole rounds of updates
+    if isinstance(sim, lw.QuasiStatics) and model.n_bodies > LARGE:
+        steps = 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinkworkWarning)  # of tolerances below rounding
         sim.step(H, LEARNING)
-        report = sim.solve()
-        error = check(model, sim, wrenches)
-        full = lw.FullDynamics(model, state, integrator="semi_implicit_euler", keep_momentum=False)
-        for body in bodies.tolist():
-            full.apply_wrench(body, force=tuple(wrenches[body, 3:]), frame="body")
+        check = check_solve if isinstance(sim, lw.QuasiStatics) else check_motion
+        error, bound = check(model, sim, wrenches)
         full.advance(H)
         adaptive_s, full_s = [], []
         for _ in range(turns):
@@ -103,68 +115,77 @@ def point(model: lw.Model, name: str, joints: int, count: int, exponent: int, tu
             full.advance(H, steps)
             adaptive_s.append((between - began) / steps)
             full_s.append((time.process_time() - between) / steps)
-            full.set_state(state)
+            if simulation == "QuasiStatics":
+                full.set_state(state)
+        last = sim.step(H)
     ratios = [a / b for a, b in zip(adaptive_s, full_s, strict=True)]
     return {
-        "case": name,
-        "joints": joints,
-        "pushed": count or joints,
+        "pushed": count or model.n_bodies,
         "exponent": exponent,
-        "computed": sim.step(H).n_computed,
+        "computed": last.n_computed if simulation == "QuasiStatics" else last.n_active,
         "adaptive_s": statistics.median(adaptive_s),
         "full_s": statistics.median(full_s),
         "ratio": statistics.median(ratios),
         "spread": [min(ratios), max(ratios)],
-        "bound": report.error_bound,
+        "bound": bound,
         "error": error,
     }
 
 
-def check(model: lw.Model, sim: lw.QuasiStatics, wrenches: np.ndarray) -> float:
-    """The error of the last solve, by the measure it was made with, against `aba`; stops the benchmark beyond the bound."""
+def check_solve(model: lw.Model, sim: lw.QuasiStatics, wrenches: np.ndarray) -> tuple[float, float]:
+    """The error of a solve by its measure, against `aba`, and its bound; stops the benchmark beyond it."""
+    bound = sim.solve().error_bound
     exact = lw.forward_dynamics(model, sim.state, wrenches=wrenches, algorithm="aba")
     joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
     off, whole = (float(np.sqrt(np.bincount(joint, x**2).max())) for x in (sim.acceleration - exact, exact))
     error = off / whole
-    bound = sim.solve().error_bound
     if not error <= bound * (1 + 1e-6):
         raise AssertionError(f"{model.name}: an error of {error:.2e} above its bound {bound:.2e}")
-    return error
+    return error, bound
+
+
+def check_motion(model: lw.Model, sim: lw.AdaptiveDynamics, wrenches: np.ndarray) -> tuple[float, float]:
+    """What joints at rest hide after an update, by the measure, against `aba`, and its bound; stops beyond that."""
+    report = sim.update_region(LEARNING * H)
+    exact = lw.forward_dynamics(model, sim.state, wrenches=wrenches, algorithm="aba")
+    joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
+    parts = np.bincount(joint, exact**2, minlength=model.n_bodies)
+    still = np.ones(model.n_bodies, dtype=bool)
+    still[sim.active_bodies] = False
+    if not still.any() or still.all():
+        return 0.0, report.error_bound
+    error = float(np.sqrt(parts[still].max() / parts[~still].max()))
+    if not error <= report.error_bound * (1 + 1e-6):
+        raise AssertionError(f"{model.name}: {error:.2e} hidden, above the bound {report.error_bound:.2e}")
+    return error, report.error_bound
 
 
 def judge(report: TableReport) -> None:
-    rows = []
-    for name in dict.fromkeys(result["case"] for result in report.results):
-        for joints in dict.fromkeys(result["joints"] for result in report.results if result["case"] == name):
-            points = [r for r in report.results if (r["case"], r["joints"]) == (name, joints)]
-            worst = max(points, key=lambda r: r["ratio"])
-            at = f"2^-{worst['exponent']}, {worst['pushed']:,} pushed, {worst['computed']:,} computed"
-            report.requirements.append(
-                Requirement(
-                    f"{name} of {joints:,}, worst of {len(points)}",
-                    worst["ratio"],
-                    "times a full step",
-                    f"≤ {LIMIT:g}",
-                    worst["ratio"] <= LIMIT,
-                    detail=at,
-                )
+    rows: dict[str, list[list[str]]] = {}
+    groups = dict.fromkeys((r["simulation"], r["case"], r["joints"]) for r in report.results)
+    for simulation, name, joints in groups:
+        points = [r for r in report.results if (r["simulation"], r["case"], r["joints"]) == (simulation, name, joints)]
+        worst = max(points, key=lambda r: r["ratio"])
+        done = "computed" if simulation == "QuasiStatics" else "active"
+        at = f"2^-{worst['exponent']}, {worst['pushed']:,} pushed, {worst['computed']:,} {done}"
+        report.requirements.append(
+            Requirement(
+                f"{simulation}, {name} of {joints:,}, worst of {len(points)}",
+                worst["ratio"],
+                "times a full step",
+                f"≤ {LIMIT:g}",
+                worst["ratio"] <= LIMIT,
+                detail=at,
             )
-            best = min(points, key=lambda r: r["ratio"])
-            full = statistics.median(r["full_s"] for r in points) * 1e6
-            above = sum(r["ratio"] > LIMIT for r in points)
-            rows.append(
-                [
-                    name,
-                    f"{joints:,}",
-                    f"{full:,.0f} µs",
-                    f"{best['ratio']:.2g}",
-                    f"{worst['ratio']:.2f}",
-                    at,
-                    f"{above}",
-                ]
-            )
+        )
+        best = min(points, key=lambda r: r["ratio"])
+        full = statistics.median(r["full_s"] for r in points) * 1e6
+        above = sum(r["ratio"] > LIMIT for r in points)
+        ratios = [f"{best['ratio']:.2g}", f"{worst['ratio']:.2f}"]
+        rows.setdefault(simulation, []).append([name, f"{joints:,}", f"{full:,.0f} µs", *ratios, at, f"{above}"])
     columns = ["linkage", "joints", "a full step", "best ratio", "worst ratio", "at", f"points above {LIMIT:g}"]
-    report.add_table("grid", "time of an adaptive step over that of a full one", columns, rows)
+    for simulation, table in rows.items():
+        report.add_table("grid", f"{simulation}: time of an adaptive step over that of a full one", columns, table)
 
 
 def plot(results: list[dict[str, Any]], path: Path) -> None:
@@ -175,9 +196,24 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
     except ImportError:
         progress("no picture: matplotlib is not installed (pip install 'linkwork[plots]')")
         return
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
+    simulations = [name for name in SIMULATIONS if any(r["simulation"] == name for r in results)]
+    figure = Figure(figsize=(5.2 * len(simulations) + 0.6, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    for name, axes in zip(
+        simulations, figure.subplots(1, len(simulations), squeeze=False, sharey=True)[0], strict=True
+    ):
+        draw(axes, [r for r in results if r["simulation"] == name])
+        axes.set_title(name, fontsize=10)
+    figure.axes[0].set_ylabel("time of an adaptive step / a full step")
+    handles = [Line2D([], [], marker="o", linestyle="", color=c, label=n) for n, c in COLORS.items()]
+    marks = (("o", "one body pushed"), ("s", "100"), ("^", "all"))
+    handles += [Line2D([], [], marker=m, linestyle="", color="0.4", label=n) for m, n in marks]
+    figure.axes[-1].legend(handles=handles, fontsize=8, ncols=2, loc="lower right")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def draw(axes: Any, results: list[dict[str, Any]]) -> None:
     for result in results:
         size = 12.0 + 14.0 * (np.log10(result["joints"]) - 2.0)
         marker = {1: "o", 100: "s"}.get(result["pushed"], "^")
@@ -190,10 +226,3 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
     axes.text(0.0, LIMIT * 1.06, f"{LIMIT:g} times a full step", color="tab:red", fontsize=8)
     axes.set_yscale("log")
     axes.set_xlabel("tolerance 2^-k, k")
-    axes.set_ylabel("time of an adaptive step / a full step")
-    handles = [Line2D([], [], marker="o", linestyle="", color=c, label=n) for n, c in COLORS.items()]
-    marks = (("o", "one body pushed"), ("s", "100"), ("^", "all"))
-    handles += [Line2D([], [], marker=m, linestyle="", color="0.4", label=n) for m, n in marks]
-    axes.legend(handles=handles, fontsize=8, ncols=2, loc="lower right")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)

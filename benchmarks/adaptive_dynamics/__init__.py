@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..harness import BUSY, Requirement, TableReport, duration, fill_in, progress
-from . import accuracy, cases, scaling, stepping, updates
+from . import accuracy, cases, defaults, scaling, stepping, updates
 from .plots import save_pictures
 from .runner import Case, full_steps, prove_all_active, prove_momentum
 from .timing import COLUMNS, TURNS, Cell, load_text, measure, quartiles, ratio
@@ -144,6 +144,10 @@ def steps_of_every_kind(report: TableReport, options: argparse.Namespace) -> Non
     stepping.run(report, options.quick)
 
 
+def default_settings(report: TableReport, options: argparse.Namespace) -> None:
+    defaults.run(report, cases.molecule(QUICK_MOLECULE_JOINTS if options.quick else MOLECULE_JOINTS), options.quick)
+
+
 CASES = {
     "millipede": millipede,
     "molecule": molecule,
@@ -151,4 +155,5 @@ CASES = {
     "accuracy": accuracy_by_active,
     "scaling": time_by_size,
     "stepping": steps_of_every_kind,
+    "defaults": default_settings,
 }

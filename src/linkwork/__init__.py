@@ -46,7 +46,6 @@ from linkwork.dynamics.reactions import hybrid_dynamics
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
-from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
 from linkwork.environment.water import Seabed, Water, air
 from linkwork.errors import (
     DeviceError,
@@ -93,14 +92,8 @@ from linkwork.model.rods.section import Material, Section, rectangle, round_sect
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.model.state import State
-from linkwork.reaching.follow import Followed, follow
-from linkwork.reaching.front import Miss, Reached, reach
-from linkwork.reaching.gradients import reach_gradients
-from linkwork.reaching.targets import Target
-from linkwork.reaching.velocity import reach_velocity
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
-from linkwork.scene import Scene, run_scene
 from linkwork.sensing.front import Sensors
 from linkwork.simulation import backward as _backward  # noqa: F401  (gradients of steps are known from here on)
 from linkwork.simulation.actuating import Actuators
@@ -120,6 +113,13 @@ if TYPE_CHECKING:
     from linkwork import haptics, molecules
     from linkwork.contact.points import ContactPoint
     from linkwork.contact.queries import Closest, Collisions, clearance, closest, in_collision
+    from linkwork.ensemble import Sweep, SweepError, SweepInterrupted, SweepTable
+    from linkwork.reaching.follow import Followed, follow
+    from linkwork.reaching.front import Miss, Reached, reach
+    from linkwork.reaching.gradients import reach_gradients
+    from linkwork.reaching.targets import Target
+    from linkwork.reaching.velocity import reach_velocity
+    from linkwork.scene import Scene, run_scene
     from linkwork.simulation.thermal.langevin import Langevin
     from linkwork.simulation.touching.front import ContactReport
     from linkwork.viewer.view import Viewer
@@ -127,8 +127,20 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-_CONTACTS = {"ContactPoint": "contact.points", "ContactReport": "simulation.touching.front"}
-_DISTANCES = ("Closest", "Collisions", "clearance", "closest", "in_collision")  # loaded with their kernels on first use
+# Loaded on first use, so that an import does not wait for them: where each name stands.
+_LATER = {
+    "contact.points": ("ContactPoint",),
+    "contact.queries": ("Closest", "Collisions", "clearance", "closest", "in_collision"),
+    "ensemble": ("Sweep", "SweepError", "SweepInterrupted", "SweepTable"),
+    "molecules": ("Langevin",),
+    "reaching.follow": ("Followed", "follow"),
+    "reaching.front": ("Miss", "Reached", "reach"),
+    "reaching.gradients": ("reach_gradients",),
+    "reaching.targets": ("Target",),
+    "reaching.velocity": ("reach_velocity",),
+    "scene": ("Scene", "run_scene"),
+    "simulation.touching.front": ("ContactReport",),
+}
 
 
 def load(path: "str | Path", **options: Any) -> Linkage:
@@ -179,17 +191,14 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is first asked for: molecules, force feedback, and distances between shapes."""
+    """What is loaded when it is first asked for: see _LATER, and molecules and force feedback as modules."""
     import importlib
 
     if name in ("haptics", "molecules"):
         return importlib.import_module(f"linkwork.{name}")
-    if name == "Langevin":
-        return importlib.import_module("linkwork.molecules").Langevin
-    if name in _CONTACTS:
-        return getattr(importlib.import_module(f"linkwork.{_CONTACTS[name]}"), name)
-    if name in _DISTANCES:
-        return getattr(importlib.import_module("linkwork.contact.queries"), name)
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(importlib.import_module(f"linkwork.{module}"), name)
     raise AttributeError(f"module 'linkwork' has no attribute {name!r}")
 
 

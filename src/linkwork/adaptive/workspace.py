@@ -55,7 +55,10 @@ ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT, JOINED = range(6, 11)
 # Of turns (`dynamics.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
 # those that settled at the last update.
 CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)
-COUNTS = 16
+# Of regions of all joints (`dynamics.everything`): steps until the motion is asked how many joints would do, 0 where the
+# region is chosen; how long it is waited for that; steps since a region was last chosen after one of all joints.
+UNTIL_ASKED, WAIT, SINCE = range(15, 18)
+COUNTS = 18
 
 # Entries of `metric_sums`: largest and sum of q̈ᵀAq̈ over frontier nodes and over computed joints, all times UNIT²; UNIT is
 # a power of two, other than one only where squares would underflow.

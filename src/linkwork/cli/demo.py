@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     panels: list[Panel] = []
     for name in arguments.parts or PARTS:
         screen.print(f"[bold]{name}[/bold]  {PARTS[name].title}")
+        setup.print(PARTS[name].says)
         panels += PARTS[name].show(setup)
         screen.print()
     if panels and not arguments.no_picture:

@@ -10,13 +10,17 @@ linkwork warm --clear                        deletes what was compiled
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
-from linkwork.cli.screen import seconds
+from linkwork.cli.screen import console, seconds, table
+from linkwork.core.cache_folder import package_stamp, warm_notes
 from linkwork.core.checks import one_of, whole
 from linkwork.core.progress import progress_bar
 
@@ -62,6 +66,8 @@ except (lw.MissingExtraError, lw.DeviceError):
     sys.exit()  # nothing to compile where there is no device
 """
 
+CLOCK = "import time; print(time.process_time())"
+
 # Independent programs, the longest first. Kernels that two of them share may be compiled twice, at the same time.
 PROGRAMS = {
     "adaptive dynamics": CHAIN + "sim = lw.AdaptiveDynamics(model, state); sim.step(1e-3); sim.checkpoint()",
@@ -88,13 +94,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", action="append", metavar="SET", help="this set of kernels; may be given several times"
     )
-    parser.add_argument("--list", action="store_true", help="list the sets of kernels and compile nothing")
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="list the sets of kernels and what compiling them saves; compile nothing",
+    )
     parser.add_argument("--clear", action="store_true", help="delete all compiled kernels and compile nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
-        print("\n".join(PROGRAMS))
+        console().print(table("", ("set of kernels", "compiled", "took", "a first call now", "saves"), _rows(), left=2))
         return DONE
     if arguments.clear:
         from linkwork.core.cache_folder import clear_kernels
@@ -110,33 +120,75 @@ def run(arguments: argparse.Namespace) -> int:
     return _compile(waiting, workers)
 
 
+def _notes() -> dict[str, Any]:
+    """What was noted when sets were compiled, by their names."""
+    try:
+        found = json.loads(warm_notes().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _rows() -> list[tuple[str, ...]]:
+    """One row per set: whether it is compiled, how long that took, how long its first call takes now, and the rest."""
+    notes, stamp, rows = _notes(), package_stamp(), []
+    for name in PROGRAMS:
+        note = notes.get(name)
+        if not note:
+            rows.append((name, "not by this command", "", "", ""))
+            continue
+        state = "yes" if note["stamp"] == stamp else "before the package changed"
+        cold, now = float(note["cold_s"]), float(note["warm_s"])
+        rows.append((name, state, seconds(cold), seconds(now), seconds(max(0.0, cold - now))))
+    return rows
+
+
+def _note(done: dict[str, list[float]]) -> None:
+    """Adds processor times of sets, compiling and compiled, to the notes; the longest time of compiling stays."""
+    notes, stamp = _notes(), package_stamp()
+    for name, (first, again) in done.items():
+        before = notes.get(name, {})
+        cold = max(first, before["cold_s"]) if before.get("stamp") == stamp else first
+        notes[name] = {"stamp": stamp, "cold_s": cold, "warm_s": again}
+    with contextlib.suppress(OSError):  # a folder that cannot be written to has no kernels either
+        warm_notes().parent.mkdir(parents=True, exist_ok=True)
+        warm_notes().write_text(json.dumps(notes), encoding="utf-8")
+
+
 def _compile(waiting: list[str], workers: int) -> int:
     """Runs the programs of these names, so many at a time; returns an exit code."""
     began, count = time.perf_counter(), len(waiting)
     working: dict[str, subprocess.Popen[str]] = {}
     failed: dict[str, str] = {}
+    taken: dict[str, list[float]] = {name: [] for name in waiting}  # processor time of the first run and of another [s]
     try:
         with progress_bar(count, "compiling") as move:
             while waiting or working:
                 while waiting and len(working) < workers:
                     name = waiting.pop(0)
                     working[name] = subprocess.Popen(
-                        [sys.executable, "-c", PROGRAMS[name]],
-                        stdout=subprocess.DEVNULL,
+                        [sys.executable, "-c", f"{PROGRAMS[name]}\n{CLOCK}"],
+                        stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         text=True,
                     )
                 time.sleep(LOOK_EVERY)
                 for name in [name for name, process in working.items() if process.poll() is not None]:
                     process = working.pop(name)
+                    said, faults = process.communicate()
                     if process.returncode != 0:
-                        failed[name] = (process.communicate()[1].strip().splitlines() or ["no message"])[-1]
-                move(count - len(waiting) - len(working), ", ".join(working))
+                        failed[name] = (faults.strip().splitlines() or ["no message"])[-1]
+                    elif said.strip():  # nothing is said where there was nothing to compile
+                        taken[name].append(float(said.split()[-1]))
+                        if len(taken[name]) < 2:
+                            waiting.append(name)
+                move(max(0, count - len(waiting) - len(working)), ", ".join(working))
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
         for process in working.values():
             process.terminate()
+    _note({name: times for name, times in taken.items() if len(times) == 2})
     for name, message in failed.items():
         print(f"linkwork: {name}: {message}", file=sys.stderr)
     print(f"{count - len(failed)} of {count} sets of kernels are ready; this took {_took(began)}")

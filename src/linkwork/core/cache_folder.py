@@ -7,6 +7,7 @@ NUMBA_CACHE_DIR goes before both.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
+import numba
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]  # the folder of the package
@@ -57,6 +60,18 @@ def locators() -> list[Any]:
     return [InUserFolder if one is in_tree else one for one in known]
 
 
+def warm_notes() -> Path:
+    """The file in which `linkwork warm` notes what it compiled, and how long that took."""
+    return Path(getattr(config, "CACHE_DIR", "") or user_folder()) / "linkwork_warm.json"
+
+
+def package_stamp() -> str:
+    """Changes with any file of the package, with Numba, and with the processor that code is made for."""
+    files = sorted((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in PACKAGE.rglob("*.py"))
+    made_for = (numba.__version__, getattr(config, "CPU_NAME", None) or llvm.get_host_cpu_name())
+    return hashlib.sha256(repr((files, made_for)).encode()).hexdigest()[:20]
+
+
 def kernel_files() -> Iterator[Path]:
     """All files of compiled kernels of this package, where they are kept now."""
     chosen = getattr(config, "CACHE_DIR", "")
@@ -80,6 +95,7 @@ def clear_kernels() -> tuple[int, int]:
             count, size = count + 1, size + held
         with suppress(OSError):
             file.parent.rmdir()  # where nothing else is in it
+    warm_notes().unlink(missing_ok=True)
     for folder in (user_folder(), user_folder().parent):
         with suppress(OSError):
             folder.rmdir()

@@ -17,6 +17,7 @@ Three choices need a reason:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -42,6 +43,7 @@ def _compile(function: Callable[..., Any], allocates: bool, **options: Any) -> A
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(FASTMATH), **options}
     if CAN_OMIT_REFERENCE_COUNTS:
         settings["_nrt"] = allocates
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Numba asks for it twice
     return numba.njit(**settings)(function)
 
 

@@ -16,6 +16,7 @@ from linkwork.gpu.tables import Tables
 BLOCK = {"assemble": 64, "assemble_several": 64, "substitute": 64, "substitute_several": 64}  # threads; others 128
 ITEMS_OF_BLOCK = 32  # nodes, or samples of the sweep body by body, when several threads share each
 COLUMNS = {"assemble_columns": 6}  # threads that share a node
+ONE_BLOCK = (ITEMS_OF_BLOCK, 6)  # of threads, which does several narrow levels
 
 
 def load_cupy() -> Any:
@@ -92,6 +93,11 @@ class CudaBackend:
         blocks = -(-count * tables.batch // block[0])
         if blocks:
             self._kernel(kernel)((blocks,), block, (_by_value(tables), np.int32(first), np.int32(count)))
+
+    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
+        """Several levels, each of few nodes, in one launch."""
+        arguments = (_by_value(tables), np.int32(first), np.int32(count))
+        self._kernel(f"narrow_{kernel}")((1,), ONE_BLOCK, arguments)
 
     def launch_bodies(self, tables: Tables, threads: int) -> None:
         blocks = -(-tables.batch // ITEMS_OF_BLOCK)

@@ -32,7 +32,7 @@ def failure_of(model: Model, call: str, body: int, work: Workspace) -> StateErro
     q, v, effort = (download(arrays[name][:, sample or 0]).astype(float) for name in ("q", "v", "effort"))
     where = f" in sample {sample}" if sample is not None and arrays["q"].shape[1] > 1 else ""
     if kind == "step":  # the state it began from is gone
-        return _explain_step(model, body, where, q, v)
+        return _explain_step(model, body, where, q, v, effort)
     vectors = {"state.q": q, "state.v": v, "effort": effort}
     if kind == "inverse":
         vectors["acceleration"] = download(arrays["qdd"][:, sample or 0]).astype(float)
@@ -46,18 +46,21 @@ def _first_sample(tables: list[Any], xp: Any, download: Download) -> int | None:
     return min(found, default=None)
 
 
-def _explain_step(model: Model, body: int, where: str, q: FloatArray, v: FloatArray) -> StateError:
+def _explain_step(model: Model, body: int, where: str, q: FloatArray, v: FloatArray, effort: FloatArray) -> StateError:
     if body >= 0 and np.isfinite(q).all() and np.isfinite(v).all():
         return explain_failure(model, f"gpu{where}", body, {"state.q": q, "state.v": v}, NO_WRENCHES)
+    given = np.flatnonzero(~np.isfinite(effort))
+    if given.size:
+        return explain_failure(model, f"gpu{where}", body, {"effort": effort}, NO_WRENCHES)
     lost = np.flatnonzero(~np.isfinite(v))
     joint = model.joint_names[model.joint_of(int(lost[0]), "v") if lost.size else max(body, 0)]
-    words = f"a step on the gpu overflowed{where}: the velocity of joint '{joint}' is no longer a finite number"
+    words = f"a step on the gpu overflowed{where}, or began with NaN: the velocity of joint '{joint}' is not finite"
     speeds = np.where(np.isfinite(v), np.abs(v), 0.0)
     if speeds.any():
         k = int(speeds.argmax())
         fastest = model.joint_names[model.joint_of(k, "v")]
         words += f"; the fastest other joint, '{fastest}', moves at {speeds[k]:.3g} rad/s or m/s"
-    return StateError(f"{words}. Call set_state() and take smaller steps, or smaller loads.")
+    return StateError(f"{words}. Call set_state() with finite numbers, and take smaller steps, or smaller loads.")
 
 
 def _wrenches(model: Model, work: Workspace, sample: int) -> FloatArray:

@@ -81,6 +81,9 @@ class HostBackend:
     def launch(self, kernel: str, tables: Tables, first: int, count: int) -> None:
         getattr(self._library, kernel)(ctypes.byref(tables), first, count)
 
+    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
+        self.launch(f"narrow_{kernel}", tables, first, count)
+
     def launch_bodies(self, tables: Tables, threads: int) -> None:
         self._library.bodies(ctypes.byref(tables), 0, 0)
 

@@ -19,6 +19,27 @@
   }
 #endif
 
+// Several narrow levels in one launch of one block, which waits between them: a launch each would take longer than their work.
+// Here `first` and `count` are levels. LW_UP: leaf to root; LW_DOWN: root to leaf.
+#define LW_UP(k) (first + (k))
+#define LW_DOWN(k) (first + count - 1 - (k))
+#ifdef __CUDACC__
+#define LW_NARROW(name, order)                                                                              \
+  extern "C" __global__ void __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) {   \
+    for (int k = 0; k < count; k++) {                                                                       \
+      int end = T.level_first[order(k) + 1];                                                                \
+      for (int s = T.level_first[order(k)] + threadIdx.y * 32 + threadIdx.x; s < end; s += 192) name##_item(T, s, 0); \
+      __syncthreads();                                                                                      \
+    }                                                                                                       \
+  }
+#else
+#define LW_NARROW(name, order)                                                                \
+  extern "C" void narrow_##name(const Tables* T, int first, int count) {                      \
+    for (int k = 0; k < count; k++)                                                           \
+      for (int s = T->level_first[order(k)]; s < T->level_first[order(k) + 1]; s++) name##_item(*T, s, 0); \
+  }
+#endif
+
 // Parts that are compiled apart, each when it is first needed: 1 trees of joints of one freedom, 2 nodes of several freedoms,
 // 3 body by body; 0 is all of them.
 #ifndef LW_PART
@@ -149,11 +170,13 @@ LW_FN void stretch_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s) && (T.node[s] & 3) == JOIN) stretch_join(T, s, b);
 }
 LW_SWEEP(stretch)
+LW_NARROW(stretch, LW_UP)
 
 LW_FN void spread_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s)) spread_node(T, s, b);
 }
 LW_SWEEP(spread)
+LW_NARROW(spread, LW_DOWN)
 
 LW_FN void place_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s)) place_node(T, s, b);
@@ -213,6 +236,18 @@ LW_SWEEP(assemble)
 
 // The same by columns: a block holds 32 items (x) and the six columns of each (y).
 #ifdef __CUDACC__
+LW_FN void by_columns(const Tables& T, bool is_there, long long s, long long b, const Share& share) {
+  int q = threadIdx.y;
+  Column my;
+  if (is_there) column_1(T, s, b, q, share);
+  __syncthreads();
+  if (is_there) column_2(T, s, b, q, share);
+  __syncthreads();
+  if (is_there && !column_3(T, s, b, q, share, my)) report_failure(T, T.index[s]);
+  __syncthreads();
+  if (is_there) column_4(T, s, b, q, share, my);
+}
+
 extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(const Tables T, int first, int count) {
   __shared__ Real memory[SHARED * NODES_OF_BLOCK];
   long long t = (long long)blockIdx.x * NODES_OF_BLOCK + threadIdx.x, s = first, b = 0;
@@ -222,16 +257,19 @@ extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(co
     b = T.batch == 1 ? 0 : t % T.batch;
     is_there = LW_IS_NODE(s);
   }
-  int q = threadIdx.y;
-  Share share{memory + threadIdx.x};
-  Column my;
-  if (is_there) column_1(T, s, b, q, share);
-  __syncthreads();
-  if (is_there) column_2(T, s, b, q, share);
-  __syncthreads();
-  if (is_there && !column_3(T, s, b, q, share, my)) report_failure(T, T.index[s]);
-  __syncthreads();
-  if (is_there) column_4(T, s, b, q, share, my);
+  by_columns(T, is_there, s, b, Share{memory + threadIdx.x});
+}
+
+extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) narrow_assemble(const Tables T, int first, int count) {
+  __shared__ Real memory[SHARED * NODES_OF_BLOCK];
+  for (int k = 0; k < count; k++) {
+    int end = T.level_first[first + k + 1];
+    for (int at = T.level_first[first + k]; at < end; at += NODES_OF_BLOCK) {  // the same rounds for all threads
+      int s = at + threadIdx.x;
+      by_columns(T, s < end && LW_IS_NODE(s), s, 0, Share{memory + threadIdx.x});
+      __syncthreads();
+    }
+  }
 }
 #else
 extern "C" void assemble_columns(const Tables* T, int first, int count) {
@@ -249,6 +287,11 @@ extern "C" void assemble_columns(const Tables* T, int first, int count) {
     }
   }
 }
+
+extern "C" void narrow_assemble(const Tables* T, int first, int count) {
+  for (int k = first; k < first + count; k++)
+    assemble_columns(T, T->level_first[k], T->level_first[k + 1] - T->level_first[k]);
+}
 #endif
 
 LW_FN void substitute_item(const Tables& T, long long s, long long b) {
@@ -264,6 +307,7 @@ LW_FN void substitute_item(const Tables& T, long long s, long long b) {
     pass_branches(T, s, b);
 }
 LW_SWEEP(substitute)
+LW_NARROW(substitute, LW_DOWN)
 
 // ------------------------------------------------------------------------------------------------------------ at the world
 

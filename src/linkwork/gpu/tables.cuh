@@ -17,6 +17,7 @@ struct Tables {
   const int *kind, *q0, *v0, *dof, *screw0, *is_fat;
   // slots of the assembly tree, level by level
   const int *node, *left, *right, *index;  // children: slot, or -1 - body for a body without branches
+  const int *level_first;                  // (levels + 1,)  first slot of each level
   // the tree by depth, for the sweep body by body
   const int *depth_first, *by_depth, *parent, *child_first, *child;
   // the model

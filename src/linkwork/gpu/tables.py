@@ -17,7 +17,7 @@ NUMBERS = (
     "coordinates", "q_entry", "q_sample", "v_entry", "v_sample", "effort_entry", "effort_sample",
 )  # fmt: skip
 BODY_INDICES = ("number", "kind", "q0", "v0", "dof", "screw0", "is_fat")
-SLOT_INDICES = ("node", "left", "right", "index")
+SLOT_INDICES = ("node", "left", "right", "index", "level_first")
 DEPTH_INDICES = ("depth_first", "by_depth", "parent", "child_first", "child")
 CONSTANTS = ("placement", "screw", "column", "screws", "passive", "rest", "inertia", "phi", "gravity")
 TAKEN = ("from_q", "from_v", "from_effort")
@@ -74,7 +74,8 @@ def body_tables(model: Model, order: NDArray[np.int64]) -> dict[str, NDArray[Any
 
 
 def slot_tables(levels: Levels) -> dict[str, NDArray[np.int32]]:
-    return {"node": levels.code, "left": levels.left, "right": levels.right, "index": levels.body}
+    first = levels.first.astype(np.int32)
+    return {"node": levels.code, "left": levels.left, "right": levels.right, "index": levels.body, "level_first": first}
 
 
 def depth_tables(parent: NDArray[np.int64], place: NDArray[np.int64]) -> dict[str, NDArray[np.int32]]:

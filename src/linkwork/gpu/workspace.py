@@ -12,6 +12,9 @@ from linkwork.errors import DeviceError
 from linkwork.gpu.tables import DEPTH_INDICES, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
 
 ARTICULATED_ROWS = 27
+FEW = 32  # slots of a level, up to which one block does it in less time than a launch of its own takes
+NARROW_FORMS = ("stretch", "spread", "assemble", "substitute")  # kernels that do several such levels at once
+BY_FREEDOMS = ("assemble", "substitute")  # kernels with a form of their own for joints of several freedoms
 NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one
 
 
@@ -128,6 +131,17 @@ def refuse_if_too_large(
         )
 
 
+def narrow_levels(levels: Levels, batch: int) -> range:
+    """The highest levels in a row with few slots and no joint of several freedoms; none with several samples."""
+    first, several = levels.first, levels.several
+    fits = [first[k + 1] - first[k] <= FEW and several[k] == first[k + 1] for k in range(levels.height)]
+    end = max((k + 1 for k in range(levels.height) if fits[k]), default=0)
+    start = end
+    while start > 0 and fits[start - 1]:
+        start -= 1
+    return range(start, end) if batch == 1 and end - start > 1 else range(0)
+
+
 class Sweeps:
     """The order of launches. `levels` is the plan; bodies and nodes of one launch do not depend on each other."""
 
@@ -142,25 +156,29 @@ class Sweeps:
         self.backend.launch(kernel, self.tables, self.levels.root, 1)
 
     def leaf_to_root(self, kernel: str) -> None:
-        first = self.levels.first.tolist()
-        for k in range(self.levels.height):
-            self.backend.launch(kernel, self.tables, first[k], first[k + 1] - first[k])
+        self._sweep(kernel, range(self.levels.height))
 
     def root_to_leaf(self, kernel: str) -> None:
-        first = self.levels.first.tolist()
-        for k in range(self.levels.height - 1, -1, -1):
-            self.backend.launch(kernel, self.tables, first[k], first[k + 1] - first[k])
+        self._sweep(kernel, range(self.levels.height - 1, -1, -1))
 
-    def _by_freedoms(self, kernel: str, levels: range) -> None:
-        """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
-        first, several = self.levels.first.tolist(), self.levels.several.tolist()
+    def _sweep(self, kernel: str, levels: range) -> None:
+        """Level by level; several narrow ones in one launch, where the kernel has such a form."""
+        few = narrow_levels(self.levels, self.work.batch) if kernel in NARROW_FORMS else range(0)
         for k in levels:
-            count = several[k] - first[k]
-            if count:
-                narrow = kernel == "assemble" and count * self.work.batch <= NARROW
-                self.backend.launch("assemble_columns" if narrow else kernel, self.tables, first[k], count)
-            if first[k + 1] > several[k]:
-                self.backend.launch(f"{kernel}_several", self.tables, several[k], first[k + 1] - several[k])
+            if k not in few:
+                self._level(kernel, k)
+            elif k == (few[0] if levels.step > 0 else few[-1]):
+                self.backend.launch_narrow(kernel, self.tables, few[0], len(few))
+
+    def _level(self, kernel: str, k: int) -> None:
+        """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
+        start, end = int(self.levels.first[k]), int(self.levels.first[k + 1])
+        several = int(self.levels.several[k]) if kernel in BY_FREEDOMS else end
+        if several > start:
+            narrow = kernel == "assemble" and (several - start) * self.work.batch <= NARROW
+            self.backend.launch("assemble_columns" if narrow else kernel, self.tables, start, several - start)
+        if end > several:
+            self.backend.launch(f"{kernel}_several", self.tables, several, end - several)
 
     def _move(self, into: str) -> None:
         self.tables.moved = self.backend.address(self.work.arrays[into])
@@ -180,9 +198,9 @@ class Sweeps:
     def forward_dynamics(self) -> None:
         self.twists(with_efforts=True)
         self.bodies("biases")
-        self._by_freedoms("assemble", range(self.levels.height))
+        self.leaf_to_root("assemble")
         self.at_root("start_gravity")
-        self._by_freedoms("substitute", range(self.levels.height - 1, -1, -1))
+        self.root_to_leaf("substitute")
 
     def inverse_dynamics(self) -> None:
         """Efforts into `total`, from the accelerations in `qdd`."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics import choice, gather, region
-from linkwork.adaptive.dynamics.cost import Cost
 from linkwork.adaptive.dynamics.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import HAS_WRENCHES, PIECES, Reduced
@@ -38,7 +37,7 @@ OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench") 
 class ActiveRegion:
     """The active nodes of an assembly tree and the linkage that moves, gathered from them.
 
-    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. cost: what updates and steps cost so far.
+    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. updates: how often it was chosen so far.
     fail(status, body): raises the error that says why a region could not be formed.
     Whoever has one says when the region is chosen and when steps are made.
     """
@@ -59,7 +58,7 @@ class ActiveRegion:
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self.pins: dict[int, int] = {}
-        self.cost = Cost()
+        self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
         self._has_contact = moving.contact is not None and moving.contact.contact is not None

@@ -58,8 +58,9 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
 # STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
 # nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES = range(9)
-SETTINGS = 9
+# EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
+SETTINGS = 10
 
 
 @inlined

@@ -8,6 +8,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 from linkwork.adaptive.dynamics.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.choice import (
+    EVALUATIONS,
     MANY,
     MEASURE,
     MOST,
@@ -19,6 +20,7 @@ from linkwork.adaptive.dynamics.choice import (
     hidden_limit,
     measure_again,
 )
+from linkwork.adaptive.dynamics.everything import cover_all_if_dear
 from linkwork.adaptive.dynamics.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.motion import refresh_active, refresh_joint_motion
 from linkwork.adaptive.dynamics.reduced import PIECES, has_piece, reduced_of, write_back
@@ -119,14 +121,16 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
     """One update of the region; returns OK, a body that failed, or OVERFLOW."""
     refresh_active(table, plan, c, run)
     express_loop_forces(moving, plan, c, run, reduced)
-    if settings[WANTS_ALL] != 0.0:
-        choose_all(plan, mechanism, run)
-    else:
+    wants_all = settings[WANTS_ALL] != 0.0
+    if not wants_all:
         bad = choose(plan, mechanism, c, run, settings)
         if bad != OK:
             return bad
+        wants_all = cover_all_if_dear(plan, mechanism, run, settings[EVALUATIONS])
+    if wants_all:
+        choose_all(plan, mechanism, run)
     bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
-    if bad == OK and has_stopped and settings[WANTS_ALL] == 0.0 and settings[PASSES] == 0.0:
+    if bad == OK and has_stopped and not wants_all and settings[PASSES] == 0.0:
         refresh_active(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:

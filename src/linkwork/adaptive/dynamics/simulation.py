@@ -12,6 +12,7 @@ from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics import region
 from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.choice import SETTINGS
+from linkwork.adaptive.dynamics.everything import EVALUATIONS, advice, count_needed, stays_whole
 from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor, is_wanted
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
@@ -24,7 +25,7 @@ from linkwork.adaptive.dynamics.region_memory import (
 from linkwork.adaptive.dynamics.report import AdaptiveReport
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
 from linkwork.adaptive.metric.delicate import is_delicate
-from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED
+from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED, UNTIL_ASKED
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
@@ -142,7 +143,6 @@ class AdaptiveDynamics(Dynamics):
         self._forces = PieceForces(model, field, thermostat, integrator)
         self._make_region()
         self._counted = count_optional_joints(model)
-        self._uncounted = 0  # steps since the last update are counted with it
         self._choice = np.zeros(SETTINGS)  # by which updates choose
         self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
@@ -302,7 +302,6 @@ class AdaptiveDynamics(Dynamics):
             self.steps_done += done
             self.time += done * h
             self._since_update += done
-            self._uncounted += done
             left -= done
             self._moving.has_noted = True
             if status == mv.OK:
@@ -340,43 +339,52 @@ class AdaptiveDynamics(Dynamics):
         """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
         most = NO_LIMIT if self.max_active_joints is None else whole(self.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
+        counts, every = self._tree.run.counts, whole(self.update_every, 1, "update_every")
+        evaluations = every * EVALUATIONS.get(self.integrator, 1.0)
         wants_all = tolerance == 0.0 and most >= self._counted
+        may_be_all = not wants_all and most >= self._counted
+        if not may_be_all:
+            counts[UNTIL_ASKED] = 0
+        elif counts.item(UNTIL_ASKED):
+            wants_all = stays_whole(counts, every, evaluations, lambda: self._count_needed(tolerance, horizon))
         passes = passes and not is_wanted(self)
-        patience = -(-whole(self.update_every, 1, "update_every") // PARTS_OF_PATIENCE)
+        patience = -(-every // PARTS_OF_PATIENCE)
         stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
         self._since_update = 0
-        self._count_steps()
-        if wants_all and self._tree.run.counts[ACTIVE_COUNT] == self._tree.plan.nodes.shape[0]:
+        if wants_all and counts[ACTIVE_COUNT] == self._tree.plan.nodes.shape[0]:
             if self._contact_state is not None:
                 self._contact_state.watch(patience)
             return  # nothing is hidden, and nothing could change
         touches = self._contact_state is not None and self._contact_state.touches
-        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches)
+        free = evaluations if may_be_all else 0.0
+        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
         if chosen != self._chosen:
             self._choice[:] = self._chosen = chosen
         if not wants_all:
             self._forces.load_metric()
         self._region.perform(region.UPDATE, settings=self._choice)
-        self._is_proven = wants_all or not passes
+        covers_all = wants_all or counts.item(UNTIL_ASKED) > 0
+        self._is_proven = covers_all or not passes
         if self._is_proven:
-            form_floor(self, wants_all)
+            form_floor(self, covers_all)
         if not wants_all:
-            self._region.cost.add_update(self._tree.run.counts.item(JOINT_COUNT))
-
-    def _count_steps(self) -> None:
-        """Counts the steps since the last update, with the joints that move."""
-        self._region.cost.add_steps(self._uncounted, self._reduced.counts.item(PIECES))
-        self._uncounted = 0
+            self._region.updates += 1
 
     def advice_on_cost(self) -> str:
-        """What would make it faster, where its steps so far cost more than full ones, by counts of joints; else nothing.
+        """What would make it faster, where a number of joints that was given costs more than full steps; else nothing.
 
-        With a field the joints are not what costs: nothing is said then.
+        By counts of joints, at the last update. With a field the joints are not what costs: nothing is said then.
         """
-        if self._forces.field is not None:
+        if self.max_active_joints is None or self._forces.field is not None or not self._region.updates:
             return ""
-        self._count_steps()
-        return self._region.cost.advice(self._counted) if self._region.cost.updates else ""
+        evaluations = self.update_every * EVALUATIONS.get(self.integrator, 1.0)
+        active, computed = self._reduced.counts.item(PIECES), self._tree.run.counts.item(JOINT_COUNT)
+        return advice(active, computed, evaluations, self._counted)
+
+    def _count_needed(self, tolerance: float, horizon: float) -> tuple[int, int]:
+        tables = self._tree.table, self._moving.table
+        needed, joints = count_needed(*tables, MEASURES[self.measure], tolerance, horizon)
+        return int(needed), int(joints)
 
     # --------------------------------------------------------------------------------------------------- what users want
 

@@ -76,9 +76,11 @@ from linkwork.spatial.vectors import ZERO6, compose_pose, scale6
 # last solve was by `aba`.
 IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ACTIVE_COUNT, CHANGE_COUNT, KEPT, JOINED, IN_TURN
 DEAR_SOLVES = 4  # in a row, until everything is opened
-FIRST_WAIT, LONGEST_WAIT = 8, 512
+FIRST_WAIT, USUAL_WAIT, LONGEST_WAIT = 8, 64, 512
 SOON = 64  # solves: a tree that is dear again after fewer is waited for twice as long
 LEAST_JOINTS = 64  # of linkages on which it is worth any thought
+BEYOND_CACHES = 2048  # joints of a linkage whose nodes lie in main memory
+COST_THERE = 6  # of a joint in a solve of the tree then, in joints of `aba`, which reads a fourth of the memory
 CHEAP = 0.8  # what the tree may be expected to cost, of a full solve, to go on with it
 LEAST_SUM = 2.0**-900  # squares below lose digits: such loads are the tree's, which measures in a smaller unit
 
@@ -221,12 +223,18 @@ def move_everything(table, h):
 
 
 @inlined
+def cost_by_tree(computed, joints):
+    """Of a solve that computes so many joints, in joints of `aba`."""
+    return (COST_THERE if joints > BEYOND_CACHES else ADAPTIVE_COST) * computed
+
+
+@inlined
 def note_cost(table):
     """After a solve of the tree: whether it was dear."""
     run = run_of(table)
     counts = run.counts
     joints = mechanism_of(table).tree.shape[0]
-    is_dear = joints >= LEAST_JOINTS and ADAPTIVE_COST * counts[JOINT_COUNT] > joints
+    is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[JOINT_COUNT], joints) > joints
     is_dear = is_dear and run.metric_sums[SUM_JOINT] >= LEAST_SUM
     counts[IN_A_ROW] = counts[IN_A_ROW] + 1 if is_dear else 0
     counts[SINCE] += 1
@@ -287,7 +295,10 @@ def close_if_cheap(table, measure, tolerance):
         for _ in range(3):
             limit = shared / (1.0 + needed)
             needed = needed_nodes(plan, run, limit)
-    if ADAPTIVE_COST * needed > CHEAP * mechanism.tree.shape[0] and not is_tiny:
+    joints = mechanism.tree.shape[0]
+    if cost_by_tree(needed, joints) > CHEAP * joints and not is_tiny:
+        if counts[WAIT] < USUAL_WAIT:  # asking costs a part of a solve
+            counts[WAIT] *= 2
         return
     for node in range(count - 1, -1, -1):
         up = plan.nodes[node, UP]

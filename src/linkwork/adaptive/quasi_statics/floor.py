@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
+ABA_EVERY = 1024  # solves by `aba` between two looks at what they miss, which take as long as three of them
 
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
@@ -88,7 +89,7 @@ def floor_of_everything(sim: QuasiStatics) -> tuple[float, float]:
     sizes = np.sqrt([sums[SUM_JOINT], sums[MAX_JOINT]])
     known[SINCE_ABA] += known[SOLVES]
     known[SOLVES] = 0.0
-    if known[OF_ABA][0] > 0.0 and known[SINCE_ABA] < FLOOR_EVERY:
+    if known[OF_ABA][0] > 0.0 and known[SINCE_ABA] < ABA_EVERY:
         total, largest = OTHER_LOADS * known[OF_ABA] * sizes
         return float(total), float(largest)
     missed = MARGIN_OF_ABA * sim._comparison.what_is_missed(sim)

@@ -17,6 +17,7 @@ from linkwork.haptics.tick.coupling import couple_many
 from linkwork.haptics.tick.scratch import SCRATCH
 
 TITLE = "a hand on a hanging chain: the force it feels"
+SAYS = "A hand pulls a chain aside and feels its force a thousand times per second, whatever the size of the chain."
 
 JOINTS, DURATION = 50_000, 3.0
 QUICK_JOINTS, QUICK_DURATION = 200, 0.2

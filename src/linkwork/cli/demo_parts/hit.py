@@ -15,6 +15,7 @@ from linkwork.cli.screen import count, seconds, working
 from linkwork.core.arrays import FloatArray
 
 TITLE = "a long chain is hit: only the joints that matter move"
+SAYS = "A blow wakes the joints around it; the rest of the chain moves as rigid pieces until the motion reaches it."
 
 LINKS, QUICK_LINKS = 20_000, 60
 LENGTH, MASS = 0.1, 0.1  # of a link [m, kg]

@@ -10,6 +10,7 @@ from linkwork.scenarios.walker.limit_cycle import find_gait
 from linkwork.scenarios.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
 
 TITLE = "two legs walk down a slope, re-rooted at every step"
+SAYS = "Two legs walk down a slope with no motor, and each foot that lands becomes the root of the linkage."
 
 STEPS, QUICK_STEPS = 100, 3
 
