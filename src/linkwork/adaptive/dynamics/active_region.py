@@ -20,6 +20,7 @@ from linkwork.adaptive.nodes import touch_joints
 from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
+from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
@@ -86,7 +87,7 @@ class ActiveRegion:
         given = np.zeros(choice.SETTINGS) if settings is None else settings
         tables = self.tree.table, self.moving.table
         if self._has_contact:
-            first = 2 * len(self.model.loops)  # row of contact forces, behind those of loops
+            first = constrained_bodies(self.model).size  # row of contact forces, behind those of loops and couplings
             status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, first)
         else:
             status = region.perform(*tables, task, joint, opened, flags, given)
@@ -328,7 +329,7 @@ class ActiveRegion:
         run = self.tree.run
         self._release()
         self.floor[:] = 0.0
-        run.loop_body[2 * len(self.model.loops) :] = -1
+        run.loop_body[constrained_bodies(self.model).size :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
             array[...] = 0
         for table in (run.waits, run.turns, run.called):

@@ -13,7 +13,7 @@ from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import Q, V
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constraints import is_constrained
 from linkwork.simulation.moving import (
     CONTACTS_CHANGED,
     ENERGY_DEBT,
@@ -234,7 +234,7 @@ def untouched_step(table, h):
     for c in range(contacts.number[COUNT]):
         store3(contacts.impulse, c, 0, ZERO3)
     take_back_velocities(s)
-    status = one_closed_step(table, h) if constraints_of(table).ends.shape[0] > 0 else one_step(table, h)
+    status = one_closed_step(table, h) if is_constrained(table) else one_step(table, h)
     if status == OK:
         note_pressing(table)
     return status

@@ -10,7 +10,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constraints import constraints_of, is_constrained
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.integrators.euler import move
 from linkwork.simulation.loop_forces import close_loops
@@ -207,7 +207,7 @@ def begin_touching(table, h):
     s = moving_of(table)
     x = constraints_of(table)
     begin(table, h)
-    if x.ends.shape[0] > 0:
+    if is_constrained(table):
         bad = accelerate_driven_closed(table, AT_END, h)
     else:
         bad = accelerate_driven(table, AT_END, h)
@@ -256,7 +256,7 @@ def end_touching(table, h, status, count):
             end_untouched(table, h)
     if status == OK:
         status = DONE
-        if constraints_of(table).ends.shape[0] > 0:
+        if is_constrained(table):
             status = close_loops(table)
     status = finish(table, status)
     if status == OK:
