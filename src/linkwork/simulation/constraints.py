@@ -81,6 +81,8 @@ class Constraints(NamedTuple):
     acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
     push: Float1  # (nv,) efforts of couplings; zero elsewhere
+    coupled_change: Float2  # (c, nv) of `project_couplings`, for contact
+    coupled_answer: Float2  # (c n, 6) the same of bodies
     # scratch of `responses`
     mark: Int1  # (n,)
     members: Int1  # (n,)
@@ -151,6 +153,8 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         acting=np.zeros((k, 12)),
         change=untouched(nv),
         push=np.zeros(nv if coupled else 0),
+        coupled_change=np.zeros((len(model.couplings), nv if answers else 0)),
+        coupled_answer=np.zeros((len(model.couplings) * (n if answers else 0), 6)),
         mark=untouched(n, dtype=np.int64),
         members=untouched(n, dtype=np.int64),
         bias_up=untouched(n, 6),

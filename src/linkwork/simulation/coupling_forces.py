@@ -8,13 +8,16 @@ articulated inertias that `aba` left behind, over the bodies between what is cou
 Joints that do not move in an adaptive simulation count with the coordinate they have. Theory: docs/theory/loops.md.
 """
 
+import math
+
 from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.semidefinite import REDUNDANT
 from linkwork.model.layout import PARENT
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.responses import mark_more_paths, mark_paths, pull_down, push_up_driven, unmark_members
 from linkwork.spatial.memory import add_to6, load6, store6
-from linkwork.spatial.vectors import ZERO6
+from linkwork.spatial.vectors import ZERO6, scale6
 
 
 @inlined
@@ -72,6 +75,7 @@ def answer_to_coupling(table, k, count):
     """What a unit force of coupling k does: accelerations of the `count` listed bodies in `answer`, of joints in `change`."""
     s = moving_of(table)
     x = constraints_of(table)
+    forget_drives(x)  # those of the last solution
     drive_coupled(x, k, 1.0)
     for e in range(count):
         store6(x.bias_up, x.members[e], 0, ZERO6)
@@ -137,3 +141,36 @@ def unmet_couplings(table):
         x.right[r] = -coupled_sum(x, k, s.qdd)
         total += (size * x.scale[r]) ** 2
     return total
+
+
+# ------------------------------------------------------------------------------------------------------------ with contact
+
+
+@routine
+def project_couplings(table):
+    """How the linkage moves along the efforts of its couplings: vectors ŷ with M_c⁻¹ = M⁻¹ - Σ ŷ ŷᵀ.
+
+    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ: Gram
+    and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
+    `coupled_change` (c, nv), bodies in their frames in `coupled_answer` (c n, 6). Cost: O(c n + c² n).
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    n = s.tree.shape[0]
+    for i in range(n):
+        x.members[i] = i
+    for k in range(x.offset.shape[0]):
+        answer_to_coupling(table, k, n)
+        whole = coupled_sum(x, k, x.change)
+        for l in range(k):  # noqa: E741
+            along = coupled_sum(x, k, x.coupled_change[l])
+            for j in range(s.v.shape[0]):
+                x.change[j] -= along * x.coupled_change[l, j]
+            for i in range(n):
+                add_to6(x.answer, i, 0, scale6(-along, load6(x.coupled_answer, l * n + i, 0)))
+        left = coupled_sum(x, k, x.change)
+        size = 1.0 / math.sqrt(left) if left > REDUNDANT * whole else 0.0
+        for j in range(s.v.shape[0]):
+            x.coupled_change[k, j] = size * x.change[j]
+        for i in range(n):
+            store6(x.coupled_answer, k * n + i, 0, scale6(size, load6(x.answer, i, 0)))
