@@ -106,7 +106,7 @@ class ActiveRegion:
         self.prepare()
         self.tree.hold_loops_open()
         region.open_moving(self.tree.table)
-        self._want_bases()
+        self._want_what_moves_others()
         self.perform(region.BEGIN)
         self.keep_present_momentum()
 
@@ -118,10 +118,12 @@ class ActiveRegion:
         run.metric_sums[ws.UNIT] = 1.0
         self.perform(region.PREPARE)
 
-    def _want_bases(self) -> None:
-        """Bodies on free joints to the world carry whole trees: they are always active."""
+    def _want_what_moves_others(self) -> None:
+        """Bodies on free joints to the world carry whole trees: they are always active. So are coupled joints, for one that
+        is held holds all others of its coupling."""
         tree = self.model.arrays.tree
-        for i in np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist():
+        bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))
+        for i in np.union1d(bases, self.reduced.coupled_body).tolist():
             region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
 
     def renew(self, whole: bool = False) -> None:
@@ -282,7 +284,7 @@ class ActiveRegion:
         run = self.tree.run
         write(self._saved_arrays(), saved)
         self._release()
-        self._want_bases()
+        self._want_what_moves_others()
         for joint, pin in saved["pins"].tolist():
             self.pins[joint] = pin
             if pin > 0:
