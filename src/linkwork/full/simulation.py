@@ -122,7 +122,11 @@ class FullDynamics(Dynamics):
             keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, contact, limits, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
-            model.is_constrained or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
+            model.is_constrained
+            or algorithm != "aba"
+            or implicit_joints is False
+            or field is not None
+            or thermostat is not None
         ):
             raise StateError(
                 "implicit_euler is for trees, by its own sweeps, with implicit joints; leave the rest out."

@@ -47,7 +47,7 @@ class LoopGaps(NamedTuple):
 
 
 def loop_gaps(model: Model, state: State) -> LoopGaps:
-    """The residuals of all loops and couplings at a state, couplings last, and how many of their p constraints are redundant there.
+    """The residuals of all loops, then couplings, at a state, and how many of their p constraints are redundant there.
 
     Cost: O(n + p² log n + p³).
     """

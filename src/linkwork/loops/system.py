@@ -1,4 +1,4 @@
-"""The constraints of all loops and couplings of a model at one state: rows, gaps, slips, and how bodies answer constraint forces."""
+"""The constraints of loops and couplings of a model at one state: rows, gaps, slips, how bodies answer their forces."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def coupled_joints(model: Model) -> list[CoupledJoint]:
             i = model.joint(joint)
             freedom, place = model.v_slice(joint).start, model.q_slice(joint).start
             bodies = (int(tree[i, PARENT]), i)
-            found.append(CoupledJoint(k, bodies, freedom, place, int(tree[i, V]), int(tree[i, DOF]), coefficient / largest))
+            found.append(
+                CoupledJoint(k, bodies, freedom, place, int(tree[i, V]), int(tree[i, DOF]), coefficient / largest)
+            )
     return found
 
 

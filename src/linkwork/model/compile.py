@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator, actuator_faults
+from linkwork.model.couplings import coupling_faults
 from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
 from linkwork.model.frames import frame_faults, placed_frames
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
-from linkwork.model.couplings import coupling_faults
 from linkwork.model.loops import loop_faults, placed_loops
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.order import depth_first_order

@@ -169,7 +169,12 @@ class Linkage:
         return loop
 
     def add_coupling(
-        self, name: str, joints: Mapping[str, float] | Sequence[tuple[str, float]], offset: float = 0.0, *, source: str = ""
+        self,
+        name: str,
+        joints: Mapping[str, float] | Sequence[tuple[str, float]],
+        offset: float = 0.0,
+        *,
+        source: str = "",
     ) -> Coupling:
         """Couples joints of one degree of freedom each, exactly: Σ coefficient · coordinate = offset [rad or m].
 
@@ -308,7 +313,7 @@ class Linkage:
         self._frames = {name: frame.renamed(old, new) for name, frame in self._frames.items()}
 
     def remove_body(self, name: str) -> list[Body]:
-        """Takes away a body, everything that hangs from it, the loops it closes and couplings of its joints; returns the bodies taken."""
+        """Takes away a body, what hangs from it, its loops and the couplings of its joint; returns the bodies taken."""
         self[name]
         doomed = {name}
         children: dict[str, list[str]] = {}

@@ -18,8 +18,8 @@ from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator
-from linkwork.model.joints import Joint
 from linkwork.model.couplings import Coupling
+from linkwork.model.joints import Joint
 from linkwork.model.loops import LoopClosure
 from linkwork.model.manifold import all_finite, coordinates_difference, coordinates_integrate, normalize_coordinates
 from linkwork.model.random_coordinates import random_coordinates

@@ -86,9 +86,9 @@ def reach(
     avoid: True, or names of obstacles, that bodies with shapes shall keep `margin` [m] away from.
     tolerance: largest miss that counts as reached [rad and m].
     max_iterations: of one descent.
-    restarts: further random starts, within limits, where the given one does not lead there. From each start, arms of up to
-    30 degrees of freedom make up to four descents: one from the start itself and, where it ends in a dead end, one from each
-    of three places that follow from it (joints mirrored in their ranges, moved on by half of them, those at limits mirrored).
+    restarts: further random starts, within limits, where the given one does not lead there. From each start, arms of up
+    to 30 degrees of freedom make up to four descents: one from the start and, where it ends in a dead end, one from each of
+    three places that follow from it (joints mirrored in their ranges, moved on by half of them, those at limits mirrored).
     With restarts=0 no random number is drawn.
     seed: of the random starts.
     Joints that move no target stay where they are. Loops start closed and stay closed. A target out of reach is not an

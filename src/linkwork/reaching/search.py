@@ -270,8 +270,8 @@ class Search:
         return self._on_paths(q, self.model.random_state(rng).q)
 
     def left_to(self, q: FloatArray, way: int) -> FloatArray:
-        """Where a dead end at q is left to: joints mirrored in the middle of their ranges, moved on by half of them, or, the
-        third way, those at limits alone mirrored. Angles without limits have the range of one turn about zero."""
+        """Where a dead end at q is left to: joints mirrored in the middle of their ranges, moved on by half of them, or,
+        the third way, those at limits alone mirrored. Angles without limits have the range of one turn about zero."""
         rows, coordinates, low, high = self.ranges
         value = q[coordinates]
         mirrored = low + high - value
@@ -292,7 +292,7 @@ class Search:
     def ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
         """Joints that dead ends are left by: their places in v and in q, lower and upper end of their ranges."""
         arrays, model = self.arrays, self.model
-        rows, places, low, high = [], [], [], []
+        found: list[tuple[int, int, float, float]] = []
         for i in arrays.path.tolist():
             joint, first = model.joints[i], model.v_slice(i).start
             if joint.kind not in (layout.HELICAL, layout.COMPOUND):
@@ -303,8 +303,10 @@ class Search:
                     a, b = (-math.pi, math.pi) if math.isinf(a) and math.isinf(b) else (a, b)
                     a, b = max(a, b - 2.0 * math.pi), min(b, a + 2.0 * math.pi)
                 if math.isfinite(a) and math.isfinite(b):
-                    rows.append(first + d), places.append(model.q_slice(i).start + d), low.append(a), high.append(b)
-        return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64), np.array(low), np.array(high)
+                    found.append((first + d, model.q_slice(i).start + d, a, b))
+        table = np.array(found, dtype=np.float64).reshape(-1, 4)
+        rows, places = table[:, :2].astype(np.int64).T
+        return rows, places, table[:, 2], table[:, 3]
 
     def _on_paths(self, q: FloatArray, other: FloatArray) -> FloatArray:
         out = q.copy()

@@ -180,6 +180,6 @@ def refuse_open_loops(model: Model, state: State) -> None:
     gaps = loop_gaps(model, state)
     if not (gaps.worst_gap <= OPEN_AT_MOST and gaps.worst_slip <= OPEN_AT_MOST):
         raise StateError(
-            f"loops or couplings of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at {gaps.worst_slip:.3g} "
-            f"(rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
+            f"loops or couplings of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at "
+            f"{gaps.worst_slip:.3g} (rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
         )

@@ -72,7 +72,7 @@ def mark_coupled(table, touched):
 
 @routine
 def answer_to_coupling(table, k, count):
-    """What a unit force of coupling k does: accelerations of the `count` listed bodies in `answer`, of joints in `change`."""
+    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
     s = moving_of(table)
     x = constraints_of(table)
     forget_drives(x)  # those of the last solution
@@ -150,8 +150,8 @@ def unmet_couplings(table):
 def project_couplings(table):
     """How the linkage moves along the efforts of its couplings: vectors ŷ with M_c⁻¹ = M⁻¹ - Σ ŷ ŷᵀ.
 
-    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ: Gram
-    and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
+    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ:
+    Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
     `coupled_change` (c, nv), bodies in their frames in `coupled_answer` (c n, 6). Cost: O(c n + c² n).
     """
     s = moving_of(table)

@@ -39,11 +39,12 @@ def explain_step(
             f"atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} s of the step; the accelerations jump there, or "
             "grow without bound."
         )
-    names = ", ".join(f"'{x.name}'" for x in (*model.loops, *model.couplings)[:4])
+    constraints = [loop.name for loop in model.loops] + [coupling.name for coupling in model.couplings]
+    names = ", ".join(f"'{name}'" for name in constraints[:4])
     if status == mv.LOOPS_OPEN:
         return StateError(
-            f"loops or couplings {names} of model '{model.name}' came apart and could not be closed again; the shape is close to a "
-            "singular one (a dead point, a gimbal lock), or the step too long."
+            f"loops or couplings {names} of model '{model.name}' came apart and could not be closed again; the shape is "
+            "close to a singular one (a dead point, a gimbal lock), or the step too long."
         )
     if status == mv.LOOPS_CONTRADICT:
         return StateError(

@@ -1,4 +1,5 @@
-"""The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close what integrators open.
+"""The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
+what integrators open.
 
 J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
 by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.

@@ -18,7 +18,12 @@ def note_what_is_not_kept(mujoco: Any, model: Any, report: Report) -> None:
         report.note(0, subject, reason)
 
     for count, kind, names, reason in (
-        (model.ntendon, "tendon", _names(model.tendon, model.ntendon), "not kept, nor their springs and limits; equalities of fixed ones are"),
+        (
+            model.ntendon,
+            "tendon",
+            _names(model.tendon, model.ntendon),
+            "not kept, nor their springs and limits; equalities of fixed ones are",
+        ),
         (model.nkey, "keyframe", _names(model.key, model.nkey), "not kept"),
         (model.npair, "contact pair", "", "not kept, but its geoms are"),
         (model.nflex, "flex", "", "deformable bodies are not simulated"),

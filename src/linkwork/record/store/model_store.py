@@ -20,8 +20,8 @@ from linkwork.errors import FormatError
 from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
 from linkwork.model.actuators import Actuator
-from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.couplings import Coupling
+from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.sensors import KINDS as SENSOR_KINDS
@@ -198,7 +198,7 @@ def _joint(item: dict[str, Any]) -> Joint:
     return joint
 
 
-def _named(described: Sensor | Actuator) -> dict[str, Any]:
+def _named(described: Sensor | Actuator | Coupling) -> dict[str, Any]:
     return {field.name: getattr(described, field.name) for field in fields(described)}
 
 

@@ -114,10 +114,14 @@ class MovingLinkage:
 
     def _saved_arrays(self) -> dict[str, FloatArray]:
         moving = self.arrays
-        own = {"q": moving.q, "v": moving.v} if self._is_model else {
-            "loop_forces": self.constraints.acting,
-            "coupling_forces": self.constraints.coupling,
-        }
+        own = (
+            {"q": moving.q, "v": moving.v}
+            if self._is_model
+            else {
+                "loop_forces": self.constraints.acting,
+                "coupling_forces": self.constraints.coupling,
+            }
+        )
         return {
             **own,
             "kept_momentum": moving.kept,

@@ -10,7 +10,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.accelerate import AT_END
 from linkwork.simulation.acting import BY_LIMIT
-from linkwork.simulation.constraints import constraints_of, is_constrained
+from linkwork.simulation.constraints import is_constrained
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.integrators.euler import move
 from linkwork.simulation.loop_forces import close_loops
@@ -205,7 +205,6 @@ def begin_and_find(table, h):
 def begin_touching(table, h):
     """Accelerations, momentum, and the velocities that forces alone would give; OK or a failure."""
     s = moving_of(table)
-    x = constraints_of(table)
     begin(table, h)
     if is_constrained(table):
         bad = accelerate_driven_closed(table, AT_END, h)
