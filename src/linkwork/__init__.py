@@ -64,6 +64,7 @@ from linkwork.loops.constrained import LoopSolution, constrained_dynamics
 from linkwork.loops.reactions import joint_reactions
 from linkwork.model import library
 from linkwork.model.actuators import Actuator
+from linkwork.model.couplings import Coupling
 from linkwork.model.frames import FrameOn
 from linkwork.model.friction import Friction
 from linkwork.model.inertia import Inertia
@@ -220,6 +221,7 @@ __all__ = [
     "Contact",
     "ContactPoint",
     "ContactReport",
+    "Coupling",
     "Cylinder",
     "Cylindrical",
     "DeviceError",

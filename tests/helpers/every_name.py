@@ -30,6 +30,8 @@ def describe() -> lw.Model:
     linkage.sensors.append(lw.sensors.Imu("imu", frame.name, noise=0.1))
     sensor: lw.Sensor = linkage.sensors[0]
     linkage.actuators.append(lw.Actuator("drive", "a", "position", stiffness=10.0))
+    coupling: lw.Coupling = lw.Linkage().add_coupling("mimic", {"a": 1.0, "b": -2.0}, offset=0.1)
+    print(coupling.joints)
     model: lw.Model = linkage.compile()
     placed: lw.Frame = model.frame("tip")
     closures: tuple[lw.LoopClosure, ...] = model.loops

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.robots import MJCFS, NEEDED
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
 
-ROBOTS = Path(__file__).parents[2].parent / "shared" / "data" / "robots"
+BESIDE = {"cassie": 32, "dm_control_rodent_tree": 67, "humanoid": 27, "ms_human_700_tree": 85}
+FOUND = [(name, nv) for name, nv in BESIDE.items() if name in MJCFS]
 
 
 @pytest.fixture
@@ -249,14 +250,20 @@ def test_what_mujoco_warns_of_is_passed_on(load):
 
 
 @pytest.mark.parametrize(
-    ("name", "nv"), [("cassie", 32), ("dm_control_rodent_tree", 67), ("humanoid", 27), ("ms_human_700_tree", 85)]
+    ("name", "nv"),
+    [
+        ("gymnasium_ant", 14),
+        ("gymnasium_half_cheetah", 9),
+        ("gymnasium_humanoid", 23),
+        ("gymnasium_walker2d", 9),
+        *FOUND,
+    ],
 )
 def test_real_models_load_and_compile(name, nv):
     pytest.importorskip("mujoco", reason="MuJoCo is not installed (extra mjcf)")
-    path = ROBOTS / f"{name}.xml"
-    if not path.exists():
-        pytest.skip(reason=f"{path} is not beside the checkout")
-    assert lw.load(path).compile().nv == nv
+    if name not in MJCFS:
+        pytest.skip(reason=NEEDED)
+    assert lw.load(MJCFS[name]).compile().nv == nv
 
 
 # --------------------------------------------------------------------------------------------------- what used to be lost

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.helpers.robots import NEEDED, URDFS
 
 import linkwork as lw
 
-PANDA = Path(__file__).parents[2].parent / "shared" / "data" / "robots" / "panda.urdf"
 READY = (0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8, 0.02, 0.02)  # [rad, m] the hand above a table
 H, LEAN = 1e-3, 0.1  # [s]; [rad] by which the shoulder would lean forward, into the table
 RADIUS, TIP = 0.03, 0.2  # [m] of the ball at its end, and along the axis of the last link
 
-pytestmark = pytest.mark.skipif(not PANDA.exists(), reason=f"{PANDA} is not beside the checkout")
+pytestmark = pytest.mark.skipif("panda" not in URDFS, reason=NEEDED)
 
 
 def pressing(margin: float, kind: str = "full"):
     """A Panda with a ball as its tip right above a table, whose motors (400 N·m/rad, 40 N·m·s/rad) want it deeper."""
-    linkage = lw.load(PANDA, missing_meshes="skip")
+    linkage = lw.load(URDFS["panda"], missing_meshes="skip")
+    linkage.couplings.clear()  # the fingers move one by one
     linkage.edit_body("panda_link7", shapes=(lw.Sphere(RADIUS, placement=lw.Pose((0.0, 0.0, TIP))),))
     alone = linkage.compile()
     tip = tip_of(alone, np.array(READY))

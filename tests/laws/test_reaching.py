@@ -141,9 +141,14 @@ def test_nearly_all_poses_are_reached_from_one_start():
     descents = []
     for _ in range(100):
         goal = lw.body_poses(model, model.random_state(rng))[-1]
-        result = lw.reach(model, model.random_state(rng), {"link6": lw.Pose(matrix=goal)})
+        start, target = model.random_state(rng), {"link6": lw.Pose(matrix=goal)}
+        result = lw.reach(model, start, target)
         descents.append(result.descents if result.reached else 10**6)
-    assert np.mean(np.array(descents) <= 8) >= 0.9, "one start: a descent and at most seven escapes"
+        alone = [lw.reach(model, start, target, restarts=0, seed=seed) for seed in (0, 1)]
+        assert np.array_equal(alone[0].state.q, alone[1].state.q), "one start draws no random number"
+        assert alone[0].reached == (descents[-1] <= 4)
+    # Bounds on shares of 100 poses, whose mean is 0.98 and 1.
+    assert np.mean(np.array(descents) <= 4) >= 0.92, "one start: a descent and three that leave its dead end"
     assert np.mean(np.array(descents) < 10**6) >= 0.99, "and three restarts"
 
 

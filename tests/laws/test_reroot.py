@@ -7,12 +7,12 @@ energy and momentum; with free roots the same forces make the same accelerations
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.helpers.robots import MJCFS, NEEDED, PACKAGED, URDFS, packaged_robots
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
@@ -22,8 +22,6 @@ from linkwork.model.path_motion import path_motion
 from linkwork.model.reroot import chain_of_inversion
 from linkwork.model.root_joint import nearest_coordinates
 from linkwork.reference.joint_calculus import joint_pose
-
-ROBOTS = Path(__file__).parents[3] / "shared" / "data" / "robots"
 
 # Rounding of some dozens of rotations and sums of numbers of order one to ten, along paths of up to a hundred joints; a
 # wrong formula shows at order one. Relative to the largest number compared.
@@ -176,21 +174,22 @@ def test_random_trees(seed, joints, branching, kinds, floating, data):
     check_laws(model, np.random.default_rng(seed), bodies=[body])
 
 
-@pytest.mark.parametrize("file", sorted(ROBOTS.glob("*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("file", [*URDFS.values(), *MJCFS.values()], ids=lambda path: path.name)
 def test_robots(file, rng):
     if file.suffix == ".xml":
         pytest.importorskip("mujoco", reason="reads MJCF")
     try:
-        model = lw.load(file).compile()
+        options = {"missing_meshes": "skip"} if file.suffix == ".urdf" else {}
+        model = lw.load(file, **options).compile().without_loops
     except lw.LinkworkError as error:
         pytest.skip(reason=f"{file.name} is not for this reader: {str(error)[:80]}")
     check_laws(model, rng, most=3)
 
 
 def test_robots_are_there():
-    if not ROBOTS.is_dir():
-        pytest.skip(reason="the robot files are kept beside the repository, not in it")
-    assert list(ROBOTS.glob("*.urdf"))
+    if packaged_robots() is None:
+        pytest.skip(reason=NEEDED)
+    assert set(URDFS) >= set(PACKAGED)
 
 
 def test_one_joint_of_every_kind_is_reversed(joint, rng):

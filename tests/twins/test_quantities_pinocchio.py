@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.robots import NEEDED, URDFS
 
 import linkwork as lw
 from linkwork.model import layout
 
-from .test_robots_pinocchio import ROBOTS, _anywhere, pin, robot_twin
+from .test_robots_pinocchio import _anywhere, pin, robot_twin
 
-URDFS = ["double_pendulum", "panda", "simple_humanoid", "solo12", "tiago_dual"]
+NAMES = ["double_pendulum", "panda", "simple_humanoid", "solo12", "tiago_dual"]
 PART = 1e-12  # of the size of the whole
 
 
@@ -25,12 +26,11 @@ def angular_first(rows: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("name", URDFS)
+@pytest.mark.parametrize("name", NAMES)
 def test_quantities(name, floating):
-    path = ROBOTS / f"{name}.urdf"
-    if not path.exists():
-        pytest.skip(reason=f"{path} is not beside the checkout")
-    twin = robot_twin(path, floating)
+    if name not in URDFS:
+        pytest.skip(reason=NEEDED)
+    twin = robot_twin(URDFS[name], floating)
     model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
     rng = np.random.default_rng(3)
     q = np.concatenate([_anywhere(joint, rng) for joint in model.joints])

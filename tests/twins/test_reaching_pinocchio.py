@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.helpers.robots import NEEDED, URDFS
 
 import linkwork as lw
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 
-ROBOTS = Path(__file__).parents[2].parent / "shared" / "data" / "robots"
 TIPS = {"panda": "panda_link7", "snake": None, "tiago_dual": "arm_left_7_link", "solo12": None}
 POSES = 5
 
@@ -33,11 +31,10 @@ def log6_loop(model, data, q, joint: int, goal, steps: int = 1000):
 
 @pytest.mark.parametrize("name", TIPS)
 def test_what_pinocchio_reaches_is_reached(name):
-    path = ROBOTS / f"{name}.urdf"
-    if not path.exists():
-        pytest.skip(reason=f"{path} is not beside the checkout")
-    ours = lw.load(path).compile()
-    theirs = pin.buildModelFromUrdf(str(path))
+    if name not in URDFS:
+        pytest.skip(reason=NEEDED)
+    ours = lw.load(URDFS[name], missing_meshes="skip").compile().without_loops
+    theirs = pin.buildModelFromUrdf(str(URDFS[name]))
     data = theirs.createData()
     tip = TIPS[name] or ours.body_names[-1]
     joint = theirs.getJointId(ours.joint_names[ours.body(tip)])

@@ -17,6 +17,7 @@ from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, reader
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
+from linkwork.loops.system import constrained_bodies
 from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_COLUMNS
 from linkwork.simulation.moving import untouched
@@ -206,8 +207,8 @@ def allocate(
         wrench=np.zeros((0, 6)),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
-        loop_body=np.array([end for loop in model.loops for end in (loop.body_a, loop.body_b)], dtype=np.int64),
-        loop_wrench=np.zeros((2 * len(model.loops), 6)),
+        loop_body=constrained_bodies(model),
+        loop_wrench=np.zeros((constrained_bodies(model).size, 6)),
         kept_q=np.zeros(0) if in_motion else q.copy(),
         metric_qdd=np.zeros(nv),
         rate=np.zeros((n, RATE_COLUMNS)),

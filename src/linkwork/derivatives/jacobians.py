@@ -133,7 +133,7 @@ def forward_matrices_at(primal, dense, q, v, effort, found):
 
 def _quick(model: Model, state: Any, effort: Any) -> ForwardJacobians | None:
     """Full matrices by one call; None for whatever is not plainly right, or does not go well."""
-    if type(state) is not State or type(effort) is not np.ndarray or model.loops or model.quaternions.size:
+    if type(state) is not State or type(effort) is not np.ndarray or model.is_constrained or model.quaternions.size:
         return None
     q, v = state
     nv = model.nv

@@ -42,7 +42,7 @@ def refuse(sim: Any) -> None:
         known = " or ".join(f"'{name}'" for name in STEPS)
         raise StateError(f"steps by '{sim.integrator}' have no gradients; make the simulation with integrator={known}.")
     model: Model = sim.model
-    if model.loops:
+    if model.is_constrained:
         raise StateError(f"model '{model.name}' has loops; steps of closed linkages have no gradients yet.")
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")

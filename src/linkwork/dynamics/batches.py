@@ -123,7 +123,7 @@ def forward(
     algorithm: str = "aba",
 ) -> FloatArray | None:
     """Forward dynamics by `aba` of all rows; other algorithms row by row."""
-    if algorithm != "aba" or model.loops:
+    if algorithm != "aba" or model.is_constrained:
         return None
     count = len(rows.q)
     tau, external = _rows(effort, count, (model.nv,), "effort"), _rows(wrenches, count, (model.n_bodies, 6), "wrenches")

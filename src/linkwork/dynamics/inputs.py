@@ -120,11 +120,21 @@ def as_wrenches(model: Model, wrenches: ArrayLike | None) -> FloatArray:
 
 def refuse_loops(model: Model, what: str) -> None:
     """For what computes with the tree alone: cutting loops open without a word would be a wrong answer."""
-    if as_model(model, what).loops:
-        count = "a loop" if len(model.loops) == 1 else f"{len(model.loops)} loops"
+    if as_model(model, what).is_constrained:
+        counts = (len(model.loops), "loop"), (len(model.couplings), "coupling")
+        has = " and ".join(f"{n} {kind}{'s' if n > 1 else ''}" for n, kind in counts if n)
         raise StateError(
-            f"{what} is for open trees; model '{model.name}' has {count}. Use lw.constrained_dynamics, or "
-            "model.without_loops for the tree with its loops cut open."
+            f"{what} is for open trees; model '{model.name}' has {has}. Use lw.constrained_dynamics, or "
+            "model.without_loops for the tree with its loops cut open and its joints uncoupled."
+        )
+
+
+def refuse_couplings(model: Model, what: str) -> None:
+    """For what knows loops but no couplings of joints."""
+    if model.couplings:
+        raise StateError(
+            f"{what} does not know couplings, and model '{model.name}' has {len(model.couplings)} (the first is "
+            f"'{model.couplings[0].name}'). Use model.without_loops where its joints may move one by one."
         )
 
 

@@ -127,7 +127,7 @@ def reroot(
         return Rerooted.of(reroot_model(model, State(q, v), chain, root, qdd, joint_name), NOTHING_LOST)
     if qdd is not None:
         raise StateError("accelerations have no meaning across an impact; leave acceleration out, or project.")
-    if model.loops:
+    if model.is_constrained:
         raise StateError(
             f"model '{model.name}' has closed loops, which an impact would strain: project=True knows trees only. Give a "
             "joint that follows the body, or open the loops."

@@ -38,10 +38,33 @@ def write_mjcf(linkage: Linkage, path: str | Path) -> list[str]:
                 ET.SubElement(contact, "exclude", body1=a, body2=b)
             else:
                 lost.append(f"that '{a}' and '{b}' never touch")
+    _couplings(root, linkage)
     if not len(assets):
         root.remove(assets)
     save(root, path, "to_mjcf")
     return lost
+
+
+def _couplings(root: ET.Element, linkage: Linkage) -> None:
+    """Couplings as equalities: of joints where there are one or two, else of a fixed tendon."""
+    if not linkage.couplings:
+        return
+    equality = ET.SubElement(root, "equality")
+    tendons = ET.SubElement(root, "tendon") if any(len(x.joints) > 2 for x in linkage.couplings) else None
+    for coupling in linkage.couplings:
+        (first, own), *others = coupling.joints
+        offset = [coupling.offset / own, 0.0, 0.0, 0.0, 0.0]
+        if tendons is not None and len(others) > 1:
+            made = ET.SubElement(tendons, "fixed", name=coupling.name)
+            for joint, coefficient in coupling.joints:
+                ET.SubElement(made, "joint", joint=joint, coef=written([coefficient / own]))
+            ET.SubElement(equality, "tendon", name=coupling.name, tendon1=coupling.name, polycoef=written(offset))
+            continue
+        made = ET.SubElement(equality, "joint", name=coupling.name, joint1=first)
+        if others:
+            made.set("joint2", others[0][0])
+            offset[1] = -others[0][1] / own
+        made.set("polycoef", written(offset))
 
 
 def _faults(linkage: Linkage) -> list[str]:

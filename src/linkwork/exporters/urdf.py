@@ -34,7 +34,26 @@ def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
         _joint(
             root, f"{frame.name}_fixed", "fixed", base if frame.body == WORLD else frame.body, frame.name, frame.pose
         )
+    lost += _mimics(root, linkage)
     save(root, path, "to_urdf")
+    return lost
+
+
+def _mimics(root: ET.Element, linkage: Linkage) -> list[str]:
+    """Writes couplings of two joints as <mimic>; returns those that URDF cannot hold."""
+    joints = {joint.get("name"): joint for joint in root.findall("joint")}
+    lost: list[str] = []
+    for coupling in linkage.couplings:
+        follower = next(
+            (name for name, _ in coupling.joints if name in joints and joints[name].find("mimic") is None), None
+        )
+        if len(coupling.joints) != 2 or follower is None or not all(name in joints for name, _ in coupling.joints):
+            lost.append(f"coupling '{coupling.name}'")
+            continue
+        own = dict(coupling.joints)[follower]
+        leader, other = next((name, c) for name, c in coupling.joints if name != follower)
+        ET.SubElement(joints[follower], "mimic", joint=leader, multiplier=written([-other / own]),
+                      offset=written([coupling.offset / own]))  # fmt: skip
     return lost
 
 

@@ -122,15 +122,19 @@ class FullDynamics(Dynamics):
             keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
-            model.loops or algorithm != "aba" or implicit_joints is False or field is not None or thermostat is not None
+            model.is_constrained
+            or algorithm != "aba"
+            or implicit_joints is False
+            or field is not None
+            or thermostat is not None
         ):
             raise StateError(
                 "implicit_euler is for trees, by its own sweeps, with implicit joints; leave the rest out."
             )
         if integrator == "variational" and (algorithm != "aba" or implicit_joints is False):
             raise StateError("variational works with the algorithm 'aba' and implicit joints; leave the rest out.")
-        if algorithm != "aba" and (model.loops or implicit_joints):
-            what = "loops" if model.loops else "implicit_joints"
+        if algorithm != "aba" and (model.is_constrained or implicit_joints):
+            what = "loops" if model.is_constrained else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
         act = choose_limits(model, contact, limits, integrator, algorithm, outside)
         implicit = algorithm == "aba" if implicit_joints is None else implicit_joints
@@ -178,7 +182,7 @@ class FullDynamics(Dynamics):
         self._forces.refresh()
         moving = self._moving
         if self.algorithm == "aba":
-            evaluate = closed_accelerations_now if self.model.loops else accelerations_now
+            evaluate = closed_accelerations_now if self.model.is_constrained else accelerations_now
             status = evaluate(moving.table)
             if status != mv.OK:
                 raise explain_step(self.model, "the accelerations", status, moving.arrays, self._loads.wrench)

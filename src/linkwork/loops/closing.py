@@ -47,7 +47,7 @@ class LoopGaps(NamedTuple):
 
 
 def loop_gaps(model: Model, state: State) -> LoopGaps:
-    """The residuals of all loops at a state, and how many of their p constraints are redundant there.
+    """The residuals of all loops, then couplings, at a state, and how many of their p constraints are redundant there.
 
     Cost: O(n + p² log n + p³).
     """
@@ -115,12 +115,12 @@ def _close_positions(
 
 def _cannot_close(plan: LoopPlan, found: Assembly, tolerance: float, max_steps: int) -> StateError:
     system = found.system
-    gaps = [float(np.linalg.norm(system.gap[rows])) for rows in plan.rows]
+    gaps = [float(np.linalg.norm(system.gap[rows])) for _, rows in plan.named]
     worst = int(np.argmax(gaps))
     idle = _factors(system, found.q).redundant
     silent = f" {idle} of {plan.count} constraints do not respond there;" if idle else ""
     return StateError(
-        f"loop '{plan.model.loops[worst].name}' cannot be closed: still open after {found.attempts} attempts of at most "
+        f"{plan.named[worst][0]} cannot be closed: still open after {found.attempts} attempts of at most "
         f"{max_steps} steps, with {gaps[worst]:.4g} (rad or m) missing between its frames at best; {tolerance:g} was asked "
         f"for.{silent} check lengths and placements, start closer to the closed shape, or allow more max_steps."
     )
@@ -165,5 +165,5 @@ def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:
         dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
         for array in (dof, gravity):
             array.setflags(write=False)
-        kept["slack"] = replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=())
+        kept["slack"] = replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=(), couplings=())
     return forward_dynamics(kept["slack"], State(q, np.zeros(model.nv)), wrenches=wrenches)

@@ -18,13 +18,14 @@ from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.minimal_norm import Factors, factor
-from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
+from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no reaction can meet, from which on there is no answer
+NO_FORCES = np.zeros(0)
 UNMET = 1e-6  # and from which on the message tells; below it is rounding and drift
 
 
@@ -44,6 +45,7 @@ class LoopSolution(NamedTuple):
     slip: float  # fastest opening of a loop [rad/s or m/s]
     residual: float  # largest acceleration the constraints are left with [rad/s² or m/s²]
     message: str  # what a person should know; empty when there is nothing
+    coupling_forces: FloatArray = NO_FORCES  # (couplings,) λ: efforts on joints are λ times their coefficients
 
 
 def constrained_dynamics(
@@ -88,16 +90,17 @@ def constrained_dynamics(
         float(np.abs(system.slip).max(initial=0.0)),
         float(np.abs(A @ force + unmet).max(initial=0.0)),
         _message(plan, factors, left),
+        force[plan.loop_rows :] / [largest_coefficient(x) for x in model.couplings],
     )
 
 
 def _refuse_open(plan: LoopPlan, system: LoopSystem, largest_gap: float) -> None:
-    gaps = [float(np.abs(system.gap[rows]).max(initial=0.0)) for rows in plan.rows]
+    gaps = [float(np.abs(system.gap[rows]).max(initial=0.0)) for _, rows in plan.named]
     worst = int(np.argmax(gaps))
     if not gaps[worst] <= largest_gap:
-        name = plan.model.loops[worst].name
+        name = plan.named[worst][0]
         raise StateError(
-            f"loop '{name}' is open by {gaps[worst]:.3g} (rad or m); at most {largest_gap:g} passes. Bring its "
+            f"{name} is open by {gaps[worst]:.3g} (rad or m); at most {largest_gap:g} passes. Bring its "
             "frames together with state = lw.close_loops(model, state)."
         )
 
@@ -106,9 +109,9 @@ def _contradiction(plan: LoopPlan, factors: Factors, unmet: FloatArray, involved
     """The part of the accelerations involved that no reaction can meet; raises where that leaves no answer."""
     part = factors.beyond_reach(unmet) / max(float(np.linalg.norm(involved / factors.root)), 1e-300)
     if part > CONTRADICTION:
-        names = ", ".join(f"'{loop.name}'" for loop in plan.model.loops[:4])
+        names = ", ".join(name for name, _ in plan.named[:4])
         raise StateError(
-            f"the constraints of loops {names} cannot all be met at this state: {factors.redundant} of {plan.count} repeat "
+            f"the constraints of {names} cannot all be met at this state: {factors.redundant} of {plan.count} repeat "
             f"others, and {part:.1g} of the accelerations contradicts them. The shape is singular (a dead point), or "
             "velocities do not fit the loops; move away from it, or call lw.close_loops first."
         )

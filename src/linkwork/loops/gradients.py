@@ -25,7 +25,7 @@ from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
 from linkwork.derivatives.kinematics import Moving, cross_force
 from linkwork.derivatives.seeds import accelerations_of, seeded
 from linkwork.dynamics.front import body_jacobian, solve_dca
-from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches
+from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, refuse_couplings
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
@@ -182,6 +182,7 @@ def closed_vjp(
     """The solution, and the way back: weights are those of its accelerations, (nv,)."""
     if options.get("rate"):
         raise StateError("derivatives of constrained_dynamics are those of the exact equations; leave rate= out.")
+    refuse_couplings(model, "the derivative of constrained_dynamics")
     asked = as_names(wrt, forward.KNOWN, "constrained_dynamics")
     found = constrained_dynamics(model, state, effort, wrenches, **options)
     q, v = as_state(model, state)

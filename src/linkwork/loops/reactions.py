@@ -30,7 +30,7 @@ def joint_reactions(
     Loops must be closed; what their joints carry is in `lw.constrained_dynamics(...).reactions`, and acts here as a load.
     Cost: O(n), and with p loop constraints O(p² log n + p³) more.
     """
-    if not as_model(model, "joint_reactions").loops:
+    if not as_model(model, "joint_reactions").is_constrained:
         return reactions.joint_reactions(model, state, effort, wrenches, algorithm)
     solution = constrained_dynamics(model, state, effort, wrenches)
     return reactions.joint_reactions(model.without_loops, state, effort, solution.wrenches, algorithm)

@@ -1,8 +1,9 @@
-"""The constraints of all loops of a model at one state: rows, gaps, slips, and how bodies answer constraint forces."""
+"""The constraints of loops and couplings of a model at one state: rows, gaps, slips, how bodies answer their forces."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,67 @@ from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.path_data import Answers, solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
+from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
-from linkwork.model.layout import INERTIA
+from linkwork.model.joint_kernels import joint_motion
+from linkwork.model.layout import DOF, INERTIA, PARENT, V
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.spatial.matrices import motion_matrix, rigid_matrix
 from linkwork.spatial.pose import Pose
+from linkwork.spatial.vectors import cross_motion
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _ANY_BODY = Inertia.sphere(1.0, 1.0)  # something for cut joints to carry in their table; no result depends on it
+
+
+class CoupledJoint(NamedTuple):
+    """One joint of one coupling."""
+
+    coupling: int
+    bodies: tuple[int, int]  # parent, -1: the world, and the body on the joint
+    freedom: int  # place in v
+    place: int  # place in q
+    first: int  # of the joint's velocities
+    size: int  # how many it has
+    coefficient: float  # over the largest of the coupling: rows are of one size, whatever the gear
+
+
+def coupled_joints(model: Model) -> list[CoupledJoint]:
+    """All joints of all couplings, coupling by coupling."""
+    tree = model.arrays.tree
+    found = []
+    for k, coupling in enumerate(model.couplings):
+        largest = largest_coefficient(coupling)
+        for joint, coefficient in coupling.joints:
+            i = model.joint(joint)
+            freedom, place = model.v_slice(joint).start, model.q_slice(joint).start
+            bodies = (int(tree[i, PARENT]), i)
+            found.append(
+                CoupledJoint(k, bodies, freedom, place, int(tree[i, V]), int(tree[i, DOF]), coefficient / largest)
+            )
+    return found
+
+
+def constrained_bodies(model: Model) -> IntArray:
+    """Both bodies of every loop, then parent and body of every joint of every coupling; -1 is the world."""
+    loops = [end for loop in model.loops for end in (loop.body_a, loop.body_b)]
+    return np.array([*loops, *(i for one in coupled_joints(model) for i in one.bodies)], dtype=np.int64)
+
+
+def largest_coefficient(coupling: Coupling) -> float:
+    return max(abs(coefficient) for _, coefficient in coupling.joints)
+
+
+def _relative(poses: FloatArray, a: int, b: int) -> tuple[FloatArray, FloatArray]:
+    """Pose of body b in body a, as nine and three numbers."""
+    Rb, pb = poses[b, :9].reshape(3, 3), poses[b, 9:]
+    if a < 0:
+        return Rb.ravel(), pb
+    Ra, pa = poses[a, :9].reshape(3, 3), poses[a, 9:]
+    return (Ra.T @ Rb).ravel(), Ra.T @ (pb - pa)
 
 
 class LoopPlan:
@@ -44,12 +95,17 @@ class LoopPlan:
         self.frames = np.array(
             [(*_twelve(loop.placement_a), *_twelve(loop.placement_b)) for loop in model.loops], dtype=np.float64
         ).reshape(-1, 24)
-        self.bodies, where = np.unique(self.ends, return_inverse=True)
-        self.where: IntArray = where.reshape(self.ends.shape)  # ends as numbers in `bodies`
+        self.coupled = coupled_joints(model)
+        self.bodies = np.unique([*self.ends.ravel().tolist(), *(i for one in self.coupled for i in one.bodies)])
+        self.where: IntArray = np.searchsorted(self.bodies, self.ends)  # ends as numbers in `bodies`
         counts = [6 - loop.joint.nv for loop in model.loops]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.rows = [slice(a, b) for a, b in pairwise(starts.tolist())]
-        self.count = int(starts[-1])
+        self.loop_rows = int(starts[-1])
+        self.count = self.loop_rows + len(model.couplings)  # a row per coupling behind those of loops
+        names = [f"loop '{loop.name}'" for loop in model.loops] + [f"coupling '{x.name}'" for x in model.couplings]
+        last = [slice(r, r + 1) for r in range(self.loop_rows, self.count)]
+        self.named = list(zip(names, [*self.rows, *last], strict=True))  # what each row belongs to
         self.mobility = np.array([_inverse_inertia(model, int(b)) for b in self.bodies])  # (m, 6, 6)
         self.to_frame = [(_motion(loop.placement_a), _motion(loop.placement_b)) for loop in model.loops]
 
@@ -93,6 +149,27 @@ class LoopSystem:
             self.gap[rows] = T.T @ row[fr.L_GAP : fr.L_GAP + 6]
             self.slip[rows] = T.T @ row[fr.L_TWIST : fr.L_TWIST + 6]
             self.bias[rows] = T.T @ row[fr.L_BIAS : fr.L_BIAS + 6]
+        if plan.coupled:
+            self._couple(q, v, poses, twists)
+
+    def _couple(self, q: FloatArray, v: FloatArray, poses: FloatArray, twists: FloatArray) -> None:
+        """Rows of couplings: a coordinate's acceleration is Tᵀ (a_child - X a_parent - c), T dual to its motion."""
+        plan = self.plan
+        arrays = plan.model.arrays
+        for k, coupling in enumerate(plan.model.couplings):
+            self.gap[plan.loop_rows + k] = -coupling.offset / largest_coefficient(coupling)
+        for one in plan.coupled:
+            i, row, d = one.bodies[1], plan.loop_rows + one.coupling, one.freedom - one.first
+            S = np.zeros((plan.model.nv, 6))
+            moving, bias = joint_motion(arrays.tree, arrays.body, arrays.screws, i, q, v, S)
+            T = np.linalg.pinv(S[one.first : one.first + one.size])[:, d] * one.coefficient
+            R, p = _relative(poses, *one.bodies)
+            parent, child = (int(x) for x in np.searchsorted(plan.bodies, one.bodies))
+            self.C[row, 6 * child : 6 * child + 6] += T
+            self.C[row, 6 * parent : 6 * parent + 6] -= T @ motion_matrix(R, p)
+            self.bias[row] += T @ (np.array(bias) + cross_motion(tuple(twists[i]), tuple(moving)))
+            self.gap[row] += one.coefficient * q[one.place]
+            self.slip[row] += one.coefficient * v[one.freedom]
 
     def wrenches(self, force: FloatArray) -> FloatArray:
         """What constraint forces (p,) do to all bodies, shape (n, 6), each in its body's frame."""
@@ -142,8 +219,10 @@ class LoopSystem:
 
 def loop_plan(model: Model) -> LoopPlan:
     """The plan of a model with loops, made once a thread."""
-    if not model.loops:
-        raise StateError(f"model '{model.name}' has no loops; use lw.forward_dynamics, or add one with add_loop.")
+    if not model.is_constrained:
+        raise StateError(
+            f"model '{model.name}' has no loops and no couplings; use lw.forward_dynamics, or add one with add_loop."
+        )
     kept = model.workspaces.__dict__
     if "loops" not in kept:
         kept["loops"] = LoopPlan(model)

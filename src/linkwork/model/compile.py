@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator, actuator_faults
+from linkwork.model.couplings import coupling_faults
 from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
 from linkwork.model.frames import frame_faults, placed_frames
 from linkwork.model.inertia import Inertia
@@ -61,6 +62,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     places = {*index, *(frame.name for frame in linkage.frames)}
     faults += sensor_faults(linkage.sensors, places.__contains__, joints)
     faults += actuator_faults(linkage.actuators, joints)
+    faults += coupling_faults(linkage.couplings, joints)
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     draft = _Draft(
@@ -80,6 +82,8 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     model = _with_drives(_pack(linkage, draft), linkage.actuators)
+    if linkage.couplings:
+        model = replace(model, couplings=tuple(linkage.couplings))
     whole = tuple(rod for rod in linkage.rods if all(name in model._body_index for name in rod.bodies))
     if whole:
         model = replace(model, rods=whole)

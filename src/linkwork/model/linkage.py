@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkwork.core.checks import flag, shown
+from linkwork.core.checks import flag, float_or_nan, shown
 from linkwork.core.describe import html_table, quoted, table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
+from linkwork.model.couplings import Coupling, as_pairs
 from linkwork.model.frames import FrameOn, merged_frames, new_frame
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
@@ -79,6 +80,7 @@ class Linkage:
     rods: list[RodOn] = field(default_factory=list)  # where its rods are
     sensors: list[Sensor] = field(default_factory=list)  # of `lw.sensors`
     actuators: list[Actuator] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)  # relations between joints: `add_coupling`
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
@@ -165,6 +167,32 @@ class Linkage:
         loop = Loop(label, joint, body_a, body_b, in_a, in_b, source)
         self._loops.append(loop)
         return loop
+
+    def add_coupling(
+        self,
+        name: str,
+        joints: Mapping[str, float] | Sequence[tuple[str, float]],
+        offset: float = 0.0,
+        *,
+        source: str = "",
+    ) -> Coupling:
+        """Couples joints of one degree of freedom each, exactly: Σ coefficient · coordinate = offset [rad or m].
+
+        joints: coefficients by name. A finger that mimics another, q_b = m q_a + c: `{"b": 1.0, "a": -m}, offset=c`.
+        """
+        try:
+            pairs = as_pairs(joints)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"coupling {shown(name)}: joints must be coefficients by name, such as {{'a': 1.0, 'b': -1.0}}, not "
+                f"{shown(joints)}."
+            ) from None
+        coupling = Coupling(name, pairs, float_or_nan(offset), source)
+        faults = coupling.faults()
+        if faults:
+            raise ModelError(f"linkage '{self.name}': coupling {shown(name)} cannot be added:", faults)
+        self.couplings.append(coupling)
+        return coupling
 
     def add_obstacle(self, name: str, shape: Shape, pose: Pose = _HERE, *, source: str = "") -> Obstacle:
         """Puts a shape into the world, for bodies to touch.
@@ -285,7 +313,7 @@ class Linkage:
         self._frames = {name: frame.renamed(old, new) for name, frame in self._frames.items()}
 
     def remove_body(self, name: str) -> list[Body]:
-        """Takes away a body, everything that hangs from it and the loops it closes; returns the bodies taken."""
+        """Takes away a body, what hangs from it, its loops and the couplings of its joint; returns the bodies taken."""
         self[name]
         doomed = {name}
         children: dict[str, list[str]] = {}
@@ -308,15 +336,17 @@ class Linkage:
         joints = {body.joint_name for body in taken}
         self.sensors = [sensor for sensor in self.sensors if sensor.on not in (joints if sensor.ON_JOINT else doomed)]
         self.actuators = [actuator for actuator in self.actuators if actuator.joint not in joints]
+        self.couplings = [x for x in self.couplings if not {joint for joint, _ in x.joints} & joints]
         return taken
 
     def _follow_names(self, bodies: dict[str, str], joints: dict[str, str]) -> None:
-        """Sensors and actuators on what was renamed, old name → new, sit on it under its new name."""
+        """Sensors, actuators and couplings of what was renamed, old name → new, sit on it under its new name."""
         self.sensors = [
             sensor.moved_to(sensor.name, (joints if sensor.ON_JOINT else bodies).get(sensor.on, sensor.on))
             for sensor in self.sensors
         ]
         self.actuators = [x.moved_to(x.name, joints.get(x.joint, x.joint)) for x in self.actuators]
+        self.couplings = [x.renamed(joints=joints) for x in self.couplings]
 
     def merge(
         self, other: Linkage, prefix: str = "", parent: str = WORLD, placement: Pose = _HERE, joint: Joint | None = None
@@ -380,6 +410,7 @@ class Linkage:
             x.moved_to(prefix + x.name, parent if x.on == WORLD else prefix + x.on) for x in list(other.sensors)
         ]
         self.actuators += [x.moved_to(prefix + x.name, prefix + x.joint) for x in list(other.actuators)]
+        self.couplings += [x.renamed(prefix) for x in list(other.couplings)]
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
 
     def compile(self, *, merge_fixed: bool = True) -> Model:
@@ -411,6 +442,7 @@ class Linkage:
             ("bodies", f"{len(self):,}"),
             ("names", quoted((body.name for body in self._bodies), len(self))),
             ("loops", len(self._loops)),
+            ("couplings", len(self.couplings)),
             ("obstacles", len(self._obstacles)),
             ("warnings", len(self.warnings)),
         ]

@@ -18,6 +18,7 @@ from linkwork.core.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator
+from linkwork.model.couplings import Coupling
 from linkwork.model.joints import Joint
 from linkwork.model.loops import LoopClosure
 from linkwork.model.manifold import all_finite, coordinates_difference, coordinates_integrate, normalize_coordinates
@@ -85,6 +86,7 @@ class Model:
     rods: tuple[RodOn, ...] = ()  # those whose bodies are all here
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    couplings: tuple[Coupling, ...] = ()  # relations between joints
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property
@@ -111,8 +113,13 @@ class Model:
 
     @cached_property
     def without_loops(self) -> Model:
-        """The tree alone: the same model with its loops cut open."""
-        return replace(self, loops=()) if self.loops else self
+        """The tree alone: the same model with its loops cut open and its joints uncoupled."""
+        return replace(self, loops=(), couplings=()) if self.is_constrained else self
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether it has loops or couplings, so that its joints cannot move one by one."""
+        return bool(self.loops or self.couplings)
 
     @property
     def n_bodies(self) -> int:
@@ -306,6 +313,7 @@ class Model:
 
     def __repr__(self) -> str:
         loops = f", {len(self.loops)} loops" if self.loops else ""
+        loops += f", {len(self.couplings)} couplings" if self.couplings else ""
         return f"Model('{self.name}', {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}{loops})"
 
     def _repr_html_(self) -> str:
@@ -320,6 +328,8 @@ class Model:
         ]
         if self.loops:
             rows.append(("loops", len(self.loops)))
+        if self.couplings:
+            rows.append(("couplings", len(self.couplings)))
         if self.warnings:
             rows.append(("warnings", len(self.warnings)))
         return html_table(f"Model {self.name}", rows, "lw.view(model) shows it in 3-D")

@@ -42,7 +42,7 @@ NAME = "center of mass"
 
 def asks_more(model: Model, center_of_mass: ArrayLike | None, avoid: Any) -> bool:
     """Whether a search needs rows or obstacles."""
-    return bool(model.loops) or center_of_mass is not None or avoid is not False
+    return model.is_constrained or center_of_mass is not None or avoid is not False
 
 
 class ConstrainedSearch(Search):
@@ -59,7 +59,7 @@ class ConstrainedSearch(Search):
         margin: float,
     ):
         self.avoiding = no_avoiding() if avoid is False else Avoiding(model, avoid, margin)
-        self.plan = loop_plan(model) if model.loops else None
+        self.plan = loop_plan(model) if model.is_constrained else None
         self.com = None if center_of_mass is None else as_finite(center_of_mass, (3,), "center_of_mass", model)
         bodies = np.zeros(0, dtype=np.int64)
         if self.com is not None:

@@ -21,8 +21,7 @@ from linkwork.spatial.pose import Pose
 
 FloatArray = NDArray[np.float64]
 
-FEW = 30  # degrees of freedom up to which another attempt costs next to nothing
-ESCAPES = 7  # further descents from a start whose first one ends in a dead end, for arms of few joints
+FEW = 30  # degrees of freedom up to which further descents, which leave dead ends, cost next to nothing
 
 Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 
@@ -50,7 +49,7 @@ class Reached(NamedTuple):
     reason: str  # "reached", "nearest" (no small motion gets nearer), "stalled" or "iterations"
     iterations: int  # of the descent that found it
     sweeps: int  # eliminations over the joints, all descents together
-    descents: int  # 1 + escapes + restarts
+    descents: int  # at most four per start, the given one and random ones
     at_limits: tuple[str, ...]  # joints that stand at a limit
     gradient: float  # largest derivative of the cost by a joint that is free to move; the cost is dimensionless
     clearance: float  # [m] least distance to what was to be avoided; infinite where nothing was
@@ -87,7 +86,10 @@ def reach(
     avoid: True, or names of obstacles, that bodies with shapes shall keep `margin` [m] away from.
     tolerance: largest miss that counts as reached [rad and m].
     max_iterations: of one descent.
-    restarts: further random starts, within limits, if the first search fails; 0 also keeps it from leaving dead ends.
+    restarts: further random starts, within limits, where the given one does not lead there. From each start, arms of up
+    to 30 degrees of freedom make up to four descents: one from the start and, where it ends in a dead end, one from each of
+    three places that follow from it (joints mirrored in their ranges, moved on by half of them, those at limits mirrored).
+    With restarts=0 no random number is drawn.
     seed: of the random starts.
     Joints that move no target stay where they are. Loops start closed and stay closed. A target out of reach is not an
     error: the result says how near the search came and why it ended. Velocities of the result are zero.
@@ -108,7 +110,7 @@ def reach(
         search: Any = ConstrainedSearch(model, rows, settings, q, center_of_mass, avoid, margin)
     else:
         search = found_search(model, rows, settings)
-    return _result(model, search, search.run(q, posture, ESCAPES if search.freedoms.size <= FEW else 0), settings)
+    return _result(model, search, search.run(q, posture, search.freedoms.size <= FEW), settings)
 
 
 def as_posture(model: Model, prefer: State | ArrayLike) -> FloatArray:

@@ -1,4 +1,8 @@
-"""Searching for targets on an open tree: memory kept with the model, descents, escapes from dead ends, restarts."""
+"""Searching for targets on an open tree: memory kept with the model, descents, ways out of dead ends, restarts.
+
+One start is one set of coordinates: the descent from it and, for arms of few joints, up to three more from places that its
+dead end leads to, without a random number. A restart is one random set of coordinates, treated alike.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from numpy.typing import NDArray
 
 from linkwork.errors import StateError
 from linkwork.model import layout
-from linkwork.model.manifold import coordinates_integrate
 from linkwork.model.model import Model
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
@@ -29,9 +32,12 @@ LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] si
 LONGEST_LEAN = 0.5  # [rad] of a joint in one step
 KEPT = 8  # searches kept per model and thread
 AT_LIMIT = 1e-9  # [rad or m]
-PULLS = (10.0, 1.0, 0.0)  # to the middle of ranges, descent by descent; the last of them for all further ones
-ANEW = 3  # further descents that begin anywhere, before others begin near the dead end
-BENDS = 0.3  # [rad] turn of the body that an escape turns most, where joints are many
+MIRRORED, MOVED_ON = 1, 2  # ways to leave a dead end
+WAYS = 3  # mirrored, moved on, and those at limits mirrored
+# Pulls to the middle of ranges, start by start, the last for all further ones. A strong pull leads to the same place from
+# anywhere; restarts need other places.
+PULLS = (10.0, 1.0, 0.0)
+LEAVING_PULLS = (1.0, 0.0, 1.0)  # of the descents that leave the dead end of a start
 
 
 class Settings(NamedTuple):
@@ -133,32 +139,39 @@ class Search:
             one[at.T_TURN], one[at.T_POINTING], one[at.T_WAY] = (weight / self.heaviest for weight in three)
         self.settings = settings
 
-    def run(self, q: FloatArray, posture: FloatArray | None, escapes: int) -> Ended:
-        """Descents from q, from where dead ends are left to, and from random starts; then posture and last digits."""
+    def run(self, q: FloatArray, posture: FloatArray | None, leaving: bool) -> Ended:
+        """Descents from q and from random starts; then posture and last digits.
+
+        leaving: whether a start whose descent ends in a dead end gets further ones, from where `left_to` leads.
+        """
         settings, arrays = self.settings, self.arrays
-        if not settings.restarts:
-            escapes = 0
         rng: np.random.Generator | None = None  # made when it is needed: most searches need none
-        start = self.admissible(q)
-        if start is None:
-            start = self.within_limits(q)
+        per_start = 1 + WAYS if leaving else 1
         best: Ended | None = None
+        dead: FloatArray | None = None
         descents = 0
         self.counts[de.C_SWEEPS] = 0.0
-        most = (escapes + 1) * (settings.restarts + 1)
-        for attempt in range(most):
-            if start is not None:
-                arrays.q[:] = start
-                ended = self.descend(DEAD_END, PULLS[min(descents, len(PULLS) - 1)])
-                descents += 1
-                if best is None or ended.reason == "reached" or ended.cost < best.cost:
-                    best = ended
-            if attempt == most - 1 or (best is not None and best.reason == "reached"):
+        for attempt in range(per_start * (settings.restarts + 1)):
+            way = attempt % per_start
+            if way == 0:
+                rng = rng or (np.random.default_rng(settings.seed) if attempt else None)
+                start = self.admissible(q if rng is None else self.random_start(q, rng))
+                if start is None and attempt == 0:
+                    start = self.within_limits(q)
+                dead = None
+            else:
+                start = None if dead is None else self.admissible(self.left_to(dead, way))
+            if start is None:
+                continue
+            arrays.q[:] = start
+            number = min(attempt // per_start, len(PULLS) - 1)
+            ended = self.descend(DEAD_END, PULLS[number] if way == 0 else LEAVING_PULLS[number])
+            descents += 1
+            dead = ended.q if way == 0 else dead
+            if best is None or ended.reason == "reached" or ended.cost < best.cost:
+                best = ended
+            if best.reason == "reached":
                 break
-            rng = rng or np.random.default_rng(settings.seed)
-            # At first anywhere, then near the dead end and anywhere in turn.
-            anew = attempt < ANEW or attempt % 2 == 1 or (attempt + 1) % (escapes + 1) == 0
-            start = self.admissible(self.random_start(q, rng) if anew else self.escape(ended.q, rng))
         assert best is not None
         if best.reason != "reached" or posture is not None:
             arrays.q[:] = best.q
@@ -256,20 +269,44 @@ class Search:
         """Random coordinates of the joints of the paths, within limits; the others as they are in q."""
         return self._on_paths(q, self.model.random_state(rng).q)
 
-    def escape(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """From a dead end: the joints that stand at limits anywhere within them, the others bent."""
-        rows, coordinates = self.limited
-        turn = np.zeros(self.model.nv)
-        size = BENDS / math.sqrt(max(self.freedoms.size / 7.0, 1.0))
-        turn[self.freedoms] = rng.normal(size=self.freedoms.size) * size
-        turn[self.freedoms] /= np.sqrt(self.arrays.dof[self.freedoms, at.METRIC])
-        out = coordinates_integrate(self.arrays.tree, q, turn, 1.0)
-        low, high, value = self.arrays.lower[rows], self.arrays.upper[rows], q[coordinates]
-        pressed = (value - low <= AT_LIMIT) | (high - value <= AT_LIMIT)
-        # Where one side has no limit, a turn from the other will do.
-        low, high = np.maximum(low, high - 2.0 * math.pi), np.minimum(high, low + 2.0 * math.pi)
-        out[coordinates[pressed]] = rng.uniform(low[pressed], high[pressed])
-        return self.within_limits(np.asarray(out))
+    def left_to(self, q: FloatArray, way: int) -> FloatArray:
+        """Where a dead end at q is left to: joints mirrored in the middle of their ranges, moved on by half of them, or,
+        the third way, those at limits alone mirrored. Angles without limits have the range of one turn about zero."""
+        rows, coordinates, low, high = self.ranges
+        value = q[coordinates]
+        mirrored = low + high - value
+        if way == MIRRORED:
+            moved = mirrored
+        elif way == MOVED_ON:
+            half = 0.5 * (high - low)
+            moved = np.where(value + half > high, value - half, value + half)
+        else:
+            limit_low, limit_high = self.arrays.lower[rows], self.arrays.upper[rows]
+            pressed = (value - limit_low <= AT_LIMIT) | (limit_high - value <= AT_LIMIT)
+            moved = np.where(pressed, mirrored, value)
+        out = q.copy()
+        out[coordinates] = moved
+        return self.within_limits(out)
+
+    @cached_property
+    def ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
+        """Joints that dead ends are left by: their places in v and in q, lower and upper end of their ranges."""
+        arrays, model = self.arrays, self.model
+        found: list[tuple[int, int, float, float]] = []
+        for i in arrays.path.tolist():
+            joint, first = model.joints[i], model.v_slice(i).start
+            if joint.kind not in (layout.HELICAL, layout.COMPOUND):
+                continue
+            for d, screw in enumerate(joint.screws):
+                a, b = float(arrays.lower[first + d]), float(arrays.upper[first + d])
+                if any(screw.axis):  # where a side has no limit, a turn from the other will do
+                    a, b = (-math.pi, math.pi) if math.isinf(a) and math.isinf(b) else (a, b)
+                    a, b = max(a, b - 2.0 * math.pi), min(b, a + 2.0 * math.pi)
+                if math.isfinite(a) and math.isfinite(b):
+                    found.append((first + d, model.q_slice(i).start + d, a, b))
+        table = np.array(found, dtype=np.float64).reshape(-1, 4)
+        rows, places = table[:, :2].astype(np.int64).T
+        return rows, places, table[:, 2], table[:, 3]
 
     def _on_paths(self, q: FloatArray, other: FloatArray) -> FloatArray:
         out = q.copy()

@@ -38,7 +38,7 @@ def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Fa
         state = model.state(state.q, state.v)
         if table["settle"]:
             return settle(model, state).state
-        return close_loops(model, state) if model.loops and table["close_loops"] else state
+        return close_loops(model, state) if model.is_constrained and table["close_loops"] else state
     except LinkworkError as error:
         faults.add(("state",), str(error))
         return None

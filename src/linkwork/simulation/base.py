@@ -147,7 +147,7 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
         """Refuses a state that this simulation cannot begin in."""
-        if self.model.loops:
+        if self.model.is_constrained:
             refuse_open_loops(self.model, State(q, v))
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:

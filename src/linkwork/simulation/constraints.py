@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
+from linkwork.core.jit import inlined
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_gaps
 from linkwork.loops.frames import LOOP_COLUMNS
-from linkwork.loops.system import loop_plan
+from linkwork.loops.system import largest_coefficient, loop_plan
 from linkwork.model.layout import BODY_COLUMNS, DOF_COLUMNS, SCREW_COLUMNS, TREE_COLUMNS
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -33,7 +34,8 @@ NO_TABLES = (
 
 
 class Constraints(NamedTuple):
-    """Constraints of k loops with p rows on m touched bodies of a linkage with n bodies."""
+    """Constraints of k loops with l rows on m touched bodies of a linkage with n bodies, and of c couplings of e joints in
+    all. Rows of couplings stand behind those of loops: p = l + c."""
 
     # the cut joints, as a small linkage of their own
     tree: Int2  # (k, 6)
@@ -55,7 +57,14 @@ class Constraints(NamedTuple):
     trial: Float1
     loop: Float2  # (k, 30) of `loops.frames`
     # the rows
-    row: Float2  # (p, 12) on the accelerations of a and b, in their frames
+    row: Float2  # (l, 12) on the accelerations of a and b, in their frames
+    coupled_first: Int1  # (c + 1,) joints of coupling k are coupled_first[k] to coupled_first[k + 1]
+    coupled_body: Int1  # (e,) body on each of these joints; -1: the joint does not move
+    coupled_freedom: Int1  # (e,) its place in v
+    coupled_place: Int1  # (e,) and in q
+    coefficient: Float1  # (e,)
+    offset: Float1  # (c,) what the sum over moving joints is to be [rad or m]
+    coupling: Float1  # (c,) force of each coupling at the last evaluation
     gap: Float1  # (p,) how far loops are open [rad or m]
     slip: Float1  # (p,) how fast they open [rad/s or m/s]
     bias: Float1  # (p,)
@@ -71,6 +80,9 @@ class Constraints(NamedTuple):
     wrenches: Float2  # (m, 6) of the constraints on touched bodies
     acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
+    push: Float1  # (nv,) efforts of couplings; zero elsewhere
+    coupled_change: Float2  # (c, nv) of `project_couplings`, for contact
+    coupled_answer: Float2  # (c n, 6) the same of bodies
     # scratch of `responses`
     mark: Int1  # (n,)
     members: Int1  # (n,)
@@ -88,12 +100,13 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
     A linkage without loops gets empty arrays, but for the scratch of `responses` where `answers` are needed all the same.
     """
     k = len(model.loops)
-    plan = loop_plan(model) if k else None
+    plan = loop_plan(model) if model.is_constrained else None
     tables = plan.joints.arrays if plan is not None else NO_TABLES
     z = plan.joints.neutral().q if plan is not None else np.zeros(0)
     nz = tables[3].shape[0]
     p = plan.count if plan is not None else 0
-    n, nv = (bodies, freedoms) if k or answers else (0, 0)
+    coupled = plan.coupled if plan is not None else []
+    n, nv = (bodies, freedoms) if p or answers else (0, 0)
     ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
     touched, where = touched_bodies(ends)
     m = 2 * k  # at most; which bodies loops touch changes with the region of an adaptive simulation
@@ -117,7 +130,14 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         matrix=np.zeros((6, 14)),
         trial=z.copy(),
         loop=np.zeros((k, LOOP_COLUMNS)),
-        row=np.zeros((p, 12)),
+        row=np.zeros((plan.loop_rows if plan is not None else 0, 12)),
+        coupled_first=np.concatenate([[0], np.cumsum([len(x.joints) for x in model.couplings])]).astype(np.int64),
+        coupled_body=np.array([one.bodies[1] for one in coupled], dtype=np.int64),
+        coupled_freedom=np.array([one.freedom for one in coupled], dtype=np.int64),
+        coupled_place=np.array([one.place for one in coupled], dtype=np.int64),
+        coefficient=np.array([one.coefficient for one in coupled], dtype=np.float64),
+        offset=np.array([x.offset / largest_coefficient(x) for x in model.couplings], dtype=np.float64),
+        coupling=np.zeros(len(model.couplings)),
         gap=np.zeros(p),
         slip=np.zeros(p),
         bias=np.zeros(p),
@@ -132,6 +152,9 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         wrenches=np.zeros((m, 6)),
         acting=np.zeros((k, 12)),
         change=untouched(nv),
+        push=np.zeros(nv if coupled else 0),
+        coupled_change=np.zeros((len(model.couplings), nv if answers else 0)),
+        coupled_answer=np.zeros((len(model.couplings) * (n if answers else 0), 6)),
         mark=untouched(n, dtype=np.int64),
         members=untouched(n, dtype=np.int64),
         bias_up=untouched(n, 6),
@@ -147,10 +170,16 @@ def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:
     return touched, np.ascontiguousarray(where.reshape(ends.shape))
 
 
+@inlined
+def is_constrained(table):
+    """Whether a moving linkage has loops or couplings."""
+    return constraints_of(table).gap.shape[0] > 0
+
+
 def refuse_open_loops(model: Model, state: State) -> None:
     gaps = loop_gaps(model, state)
     if not (gaps.worst_gap <= OPEN_AT_MOST and gaps.worst_slip <= OPEN_AT_MOST):
         raise StateError(
-            f"loops of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at {gaps.worst_slip:.3g} "
-            f"(rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
+            f"loops or couplings of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at "
+            f"{gaps.worst_slip:.3g} (rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
         )

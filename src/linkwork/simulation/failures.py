@@ -39,15 +39,16 @@ def explain_step(
             f"atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} s of the step; the accelerations jump there, or "
             "grow without bound."
         )
-    names = ", ".join(f"'{loop.name}'" for loop in model.loops[:4])
+    constraints = [loop.name for loop in model.loops] + [coupling.name for coupling in model.couplings]
+    names = ", ".join(f"'{name}'" for name in constraints[:4])
     if status == mv.LOOPS_OPEN:
         return StateError(
-            f"loops {names} of model '{model.name}' came apart and could not be closed again; the shape is close to a "
-            "singular one (a dead point, a gimbal lock), or the step too long."
+            f"loops or couplings {names} of model '{model.name}' came apart and could not be closed again; the shape is "
+            "close to a singular one (a dead point, a gimbal lock), or the step too long."
         )
     if status == mv.LOOPS_CONTRADICT:
         return StateError(
-            f"the constraints of loops {names} cannot all be met at this state: the shape is singular (a dead point), or "
+            f"the constraints {names} cannot all be met at this state: the shape is singular (a dead point), or "
             "velocities do not fit the loops."
         )
     if status == mv.SEARCH_TOO_DEEP:

@@ -1,4 +1,5 @@
-"""The forces that keep loops closed: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close what integrators open.
+"""The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
+what integrators open.
 
 J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
 by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.
@@ -14,6 +15,7 @@ from linkwork.loops.frames import L_BIAS, L_GAP, L_P, L_R, L_TWIST, relate_all_f
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.coupling_forces import coupling_rows, factor_couplings, gather_drives, unmet_couplings
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
@@ -60,6 +62,7 @@ def loop_rows(table):
             x.gap[r] = dot6(T, load6(x.loop, k, L_GAP))
             x.slip[r] = dot6(T, load6(x.loop, k, L_TWIST))
             x.bias[r] = dot6(T, load6(x.loop, k, L_BIAS))
+    coupling_rows(table)
     return True
 
 
@@ -100,6 +103,8 @@ def factor_rows(table):
             mean = 0.5 * (x.A[r, c] + x.A[c, r])
             x.A[r, c] = mean
             x.A[c, r] = mean
+    if x.offset.shape[0] > 0:
+        factor_couplings(table)
     return factor_semidefinite(x.A, x.free, x.scale, x.order, x.L)
 
 
@@ -125,7 +130,7 @@ def coupling(x, k, r, other, c):
 
 @routine
 def gather_wrenches(table):
-    """Jᵀ of `force`: wrenches on the touched bodies, in their frames."""
+    """Jᵀ of `force`: wrenches on the touched bodies, in their frames, and efforts of couplings."""
     x = constraints_of(table)
     for m in range(x.touched.shape[0]):
         store6(x.wrenches, m, 0, ZERO6)
@@ -135,6 +140,7 @@ def gather_wrenches(table):
             if m >= 0:
                 for r in range(x.first_row[k], x.first_row[k + 1]):
                     add_to6(x.wrenches, m, 0, scale6(x.force[r], load6(x.row, r, 6 * side)))
+    gather_drives(x)
 
 
 @routine
@@ -175,6 +181,8 @@ def note_acting(x):
             for r in range(x.first_row[k], x.first_row[k + 1]):
                 total = add6(total, scale6(x.force[r], load6(x.row, r, 6 * side)))
             store6(x.acting, k, 6 * side, total)
+    for k in range(x.offset.shape[0]):
+        x.coupling[k] = x.force[x.row.shape[0] + k]
 
 
 @inlined
@@ -198,6 +206,7 @@ def unmet_accelerations(table):
                     size += abs(x.row[r, 6 * side + e] * a)
             x.right[r] = -unmet
             total += (size * x.scale[r]) ** 2
+    total += unmet_couplings(table)
     return math.sqrt(total)
 
 

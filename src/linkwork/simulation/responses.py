@@ -37,6 +37,26 @@ def push_up(tree, body, work, dof_work, i, p, effort):
 
 
 @routine
+def push_up_driven(tree, body, work, dof_work, i, p, drive, effort):
+    """`push_up` with efforts `drive` (nv,) on the joint itself."""
+    j = tree[i, V]
+    if tree[i, KIND] == HELICAL:
+        u = drive[j] - dot6(helical_twist(body, i), p)
+        effort[j] = u
+        p = add6(p, scale6(work[i, DINV] * u, load6(work, i, U_)))
+    else:
+        n = tree[i, DOF]
+        for d in range(n):
+            effort[j + d] = drive[j + d] - dot6(load6(dof_work, j + d, S_D), p)
+        for d in range(n):
+            x = 0.0
+            for e in range(n):
+                x += dof_work[j + d, D_D + e] * effort[j + e]
+            p = add6(p, scale6(x, load6(dof_work, j + d, U_D)))
+    return wrench_to_parent(load9(work, i, R_), load3(work, i, P_), p)
+
+
+@routine
 def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, writes):
     """Acceleration of body i from that of its parent; `out` gets the joint's where `writes`."""
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
@@ -77,13 +97,25 @@ def unit6(k):
 
 
 @inlined
-def mark_paths(s, touched, mark, members):
-    """Marks the bodies between touched ones and the world, and lists them, parents first; returns how many."""
+def mark_more_paths(s, touched, mark):
+    """Marks the bodies between touched ones and the world; -1 is the world."""
     for r in range(touched.shape[0]):
         i = touched[r]
         while i >= 0 and mark[i] == 0:
             mark[i] = ABOVE
             i = s.tree[i, PARENT]
+
+
+@inlined
+def unmark_members(x, count):
+    for e in range(count):
+        x.mark[x.members[e]] = 0
+
+
+@inlined
+def mark_paths(s, touched, mark, members):
+    """Marks the bodies between touched ones and the world, and lists them, parents first; returns how many."""
+    mark_more_paths(s, touched, mark)
     count = 0
     for i in range(s.tree.shape[0]):
         if mark[i] != 0:
@@ -124,15 +156,20 @@ def response_matrix(table, touched, out):
             while i >= 0:
                 x.mark[i] = ABOVE
                 i = s.tree[i, PARENT]
-    for e in range(count):
-        x.mark[x.members[e]] = 0
+    unmark_members(x, count)
 
 
 @routine
 def respond(table, touched, wrenches, out):
-    """M⁻¹Jᵀ of wrenches on touched bodies, in their frames (m, 6): out (nv,). Cost: O(n)."""
+    """M⁻¹Jᵀ of wrenches on touched bodies, in their frames (m, 6), and of the efforts `push` of couplings: out (nv,).
+
+    Cost: O(n).
+    """
     s = moving_of(table)
     x = constraints_of(table)
+    is_coupled = x.offset.shape[0] > 0
+    if is_coupled:
+        mark_more_paths(s, x.coupled_body, x.mark)
     count = mark_paths(s, touched, x.mark, x.members)
     for e in range(count):
         store6(x.bias_up, x.members[e], 0, ZERO6)
@@ -140,7 +177,11 @@ def respond(table, touched, wrenches, out):
         add_to6(x.bias_up, touched[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
     for e in range(count - 1, -1, -1):
         i = x.members[e]
-        p = push_up(s.tree, s.body, s.work, s.dof_work, i, load6(x.bias_up, i, 0), x.effort)
+        p = load6(x.bias_up, i, 0)
+        if is_coupled:
+            p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, p, x.push, x.effort)
+        else:
+            p = push_up(s.tree, s.body, s.work, s.dof_work, i, p, x.effort)
         if s.tree[i, PARENT] >= 0:
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
     for i in range(s.tree.shape[0]):

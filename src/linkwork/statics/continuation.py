@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import finite, function, positive, whole
 from linkwork.core.describe import table_of_attributes
-from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.manifold import coordinates_difference, coordinates_integrate
 from linkwork.model.model import Model
@@ -86,6 +86,7 @@ def continuation(
         raise StateError(f"start and end are both {p0:g}; the load must change.")
     size = abs(p1 - p0) if scale is None else positive(scale, "scale")
     most, first = whole(max_steps, 1, "max_steps"), positive(step, "step")
+    refuse_couplings(model, "continuation")
     if model.loops:
         raise StateError("continuation follows trees; hold ends by loads.apply_spring(...) instead of loops.")
     return _Path(model, ask, size).follow(State(q, np.zeros(model.nv)), p0, p1, first, most)

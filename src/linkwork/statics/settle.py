@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
-from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
@@ -163,6 +163,7 @@ def settle(
     """
     q, _ = as_state(model, state)
     limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
+    refuse_couplings(model, "settle")
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
         if model.loops:

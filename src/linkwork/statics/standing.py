@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -29,6 +30,7 @@ class Standing:
 
     def __init__(self, model: Model, acting: Acting, q: FloatArray):
         self.model = model
+        refuse_couplings(model, "statics")
         self.balance = Balance(model, acting, q)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None

@@ -25,7 +25,7 @@ class Still:
         self._sliders: dict[int, Any] = {}
         server.gui.add_markdown(f"**{model.name}**: {model.n_bodies:,} bodies, {model.nv:,} degrees of freedom")
         self.stage.add_bodies()
-        if not model.loops:  # a slider would tear them open
+        if not model.is_constrained:  # a slider would tear them open
             self._add_sliders(model)
         self.stage.add_look()
         self._listen()

@@ -19,6 +19,7 @@ from linkwork.adaptive.nodes import touch_joints
 from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
+from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
@@ -85,7 +86,7 @@ class ActiveRegion:
         given = np.zeros(choice.SETTINGS) if settings is None else settings
         tables = self.tree.table, self.moving.table
         if self._has_contact:
-            first = 2 * len(self.model.loops)  # row of contact forces, behind those of loops
+            first = constrained_bodies(self.model).size  # row of contact forces, behind those of loops and couplings
             status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, first)
         else:
             status = region.perform(*tables, task, joint, opened, flags, given)
@@ -104,7 +105,7 @@ class ActiveRegion:
         self.prepare()
         self.tree.hold_loops_open()
         region.open_moving(self.tree.table)
-        self._want_bases()
+        self._want_what_moves_others()
         self.perform(region.BEGIN)
         self.keep_present_momentum()
 
@@ -116,10 +117,12 @@ class ActiveRegion:
         run.metric_sums[ws.UNIT] = 1.0
         self.perform(region.PREPARE)
 
-    def _want_bases(self) -> None:
-        """Bodies on free joints to the world carry whole trees: they are always active."""
+    def _want_what_moves_others(self) -> None:
+        """Bodies on free joints to the world carry whole trees: they are always active. So are coupled joints, for one that
+        is held holds all others of its coupling."""
         tree = self.model.arrays.tree
-        for i in np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0)).tolist():
+        bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))
+        for i in np.union1d(bases, self.reduced.coupled_body).tolist():
             region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
 
     def renew(self, whole: bool = False) -> None:
@@ -280,7 +283,7 @@ class ActiveRegion:
         run = self.tree.run
         write(self._saved_arrays(), saved)
         self._release()
-        self._want_bases()
+        self._want_what_moves_others()
         for joint, pin in saved["pins"].tolist():
             self.pins[joint] = pin
             if pin > 0:
@@ -327,7 +330,7 @@ class ActiveRegion:
         run = self.tree.run
         self._release()
         self.floor[:] = 0.0
-        run.loop_body[2 * len(self.model.loops) :] = -1
+        run.loop_body[constrained_bodies(self.model).size :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
             array[...] = 0
         for table in (run.waits, run.turns, run.called):

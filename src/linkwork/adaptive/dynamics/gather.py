@@ -5,6 +5,7 @@ from linkwork.adaptive.dynamics.reduced import (
     ROWS_OF_TOUCHED,
     WORLD,
     copy_joints,
+    has_piece,
     joint_pose,
     list_joints,
     load_pose,
@@ -24,15 +25,15 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import set_rows
-from linkwork.core.jit import kernel, routine
-from linkwork.model.layout import DOF, PARENT, V
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.model.layout import DOF, PARENT, Q, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_COLUMNS
 from linkwork.simulation.motor_law import MOTOR_COLUMNS
 from linkwork.simulation.moving import COMPOSITES_READY, LINKAGE, LOADS, POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3
-from linkwork.spatial.vectors import compose_pose, wrench_to_child
+from linkwork.spatial.vectors import compose_pose, scale6, wrench_to_child, wrench_to_parent
 
 
 @routine
@@ -122,6 +123,44 @@ def gather_loops(table, plan, c, run, reduced):
     set_rows(table, ROWS_OF_TOUCHED, touched)
 
 
+@inlined
+def gather_couplings(table, mechanism, run, reduced):
+    """Joints of couplings as joints of the moving linkage; one that does not move counts with the coordinate it has."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    tree = mechanism.tree
+    for k in range(x.offset.shape[0]):
+        x.offset[k] = reduced.offset[k]
+        for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+            i = reduced.coupled_body[e]
+            if has_piece(reduced, i):
+                r = reduced.number[i]
+                x.coupled_body[e] = r
+                x.coupled_freedom[e] = s.tree[r, V] + reduced.coupled_freedom[e] - tree[i, V]
+                x.coupled_place[e] = s.tree[r, Q] + reduced.coupled_place[e] - tree[i, Q]
+            else:
+                x.coupled_body[e] = WORLD
+                x.offset[k] -= x.coefficient[e] * run.q[reduced.coupled_place[e]]
+    for j in range(x.push.shape[0]):
+        x.push[j] = 0.0
+
+
+@inlined
+def express_coupling_forces(c, run, reduced, x):
+    """Efforts of couplings at the last step as wrenches on the bodies of their joints: loads of the next update.
+
+    A wrench along the joint's motion acts on the body that the joint carries, its opposite on the parent; on the joint it
+    is the effort. They stand behind those of loops, parent and body of each joint.
+    """
+    for k in range(x.offset.shape[0]):
+        for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+            T = scale6(x.coupling[k] * x.coefficient[e], load6(reduced.coupled_dual, e, 0))
+            row = 2 * (x.ends.shape[0] + e)
+            R, p = joint_pose(c, reduced.coupled_body[e])
+            store6(run.loop_wrench, row, 0, scale6(-1.0, wrench_to_parent(R, p, T)))
+            store6(run.loop_wrench, row + 1, 0, T)
+
+
 @routine
 def express_loop_forces(table, plan, c, run, reduced):
     """Wrenches of loops at the last step, on pieces → on the bodies at their ends: loads of the next update."""
@@ -131,6 +170,7 @@ def express_loop_forces(table, plan, c, run, reduced):
             if reduced.loop_ends[k, side] >= 0:
                 _, R, p = body_in_piece(plan, c, run, reduced, reduced.loop_ends[k, side])
                 store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
+    express_coupling_forces(c, run, reduced, x)
 
 
 @kernel
@@ -167,6 +207,7 @@ def gather(table, plan, mechanism, c, run, reduced):
     gather_loads(table, plan, c, run, reduced)
     gather_trees(table, mechanism, run, reduced)
     gather_loops(table, plan, c, run, reduced)
+    gather_couplings(table, mechanism, run, reduced)
     s = moving_of(table)
     s.numbers[POTENTIAL_OFFSET] = potential
     s.counts[COMPOSITES_READY] = 0

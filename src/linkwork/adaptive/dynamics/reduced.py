@@ -26,11 +26,14 @@ from linkwork.assembly.node_table import INDEX
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R
+from linkwork.errors import StateError
+from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import (
     BODY_COLUMNS,
     DOF,
     DOF_COLUMNS,
     FREE,
+    HELICAL,
     INERTIA,
     KIND,
     SCREW,
@@ -38,6 +41,7 @@ from linkwork.model.layout import (
     Q,
     V,
 )
+from linkwork.model.model import Model
 from linkwork.simulation.constraints import Constraints
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import load3, load9, store3, store9
@@ -88,6 +92,11 @@ class Reduced(NamedTuple):
     base: Int1  # (t,) bodies on the free joints of floating trees
     loop_ends: Int2  # (k, 2) bodies at the ends of loops
     loop_frames: Float2  # (k, 24) and the loops' frames in them
+    coupled_body: Int1  # (e,) bodies on the joints of couplings
+    coupled_freedom: Int1  # (e,) places of these joints in v
+    coupled_place: Int1  # (e,) and in q
+    coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
+    offset: Float1  # (c,) what the sums of coordinates are to be
     stops: Int1  # (n,) of `simulation.stopping`
     at_rest: Float1  # (3,) zeros
     counts: Int1
@@ -99,7 +108,9 @@ PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES = range(4)
 COUNTS = 8
 
 
-def allocate_reduced(bodies: int, nodes: int, base: IntArray, constraints: Constraints) -> Reduced:
+def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Constraints) -> Reduced:
+    bodies = model.n_bodies
+
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
 
@@ -114,10 +125,30 @@ def allocate_reduced(bodies: int, nodes: int, base: IntArray, constraints: Const
         base=base,
         loop_ends=constraints.ends.copy(),
         loop_frames=constraints.frames.copy(),
+        coupled_body=constraints.coupled_body.copy(),
+        coupled_freedom=constraints.coupled_freedom.copy(),
+        coupled_place=constraints.coupled_place.copy(),
+        coupled_dual=_duals(model, constraints),
+        offset=constraints.offset.copy(),
         stops=integers(bodies),
         at_rest=np.zeros(3),
         counts=integers(COUNTS),
     )
+
+
+def _duals(model: Model, constraints: Constraints) -> NDArray[np.float64]:
+    """s / s·s of the screw s of each coupled joint, shape (e, 6)."""
+    found = np.zeros((constraints.coupled_body.size, 6))
+    for e, i in enumerate(constraints.coupled_body.tolist()):
+        if model.arrays.tree[i, KIND] != HELICAL:
+            raise StateError(
+                f"joint '{model.joint_names[i]}' is coupled and has several degrees of freedom; adaptive dynamics couples "
+                "hinges, sliders and screws on bodies of their own. Give the bodies between them a mass, or use "
+                "lw.FullDynamics."
+            )
+        screw = np.array(helical_twist(model.arrays.body, i))
+        found[e] = screw / (screw @ screw)
+    return found
 
 
 @inlined

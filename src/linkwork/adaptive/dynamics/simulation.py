@@ -158,7 +158,7 @@ class AdaptiveDynamics(Dynamics):
         self._begin_moving(tables_to_gather(model), is_model=False)
         bundles = make_bundles(model, self._first_state, weights, self.contact is not None)
         moving, nodes = self._moving, bundles.plan.nodes.shape[0]
-        self._reduced = allocate_reduced(model.n_bodies, nodes, moving.bases, moving.constraints)
+        self._reduced = allocate_reduced(model, nodes, moving.bases, moving.constraints)
         if contact is not None and self.contact is not None:
             contact.follow_region(self._reduced.piece, self._reduced.pose)
             moving.describe()

@@ -64,4 +64,13 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
     for k, rows in enumerate(loops.rows):
         for side, end in enumerate(loops.where[k]):
             run.loop_wrench[2 * k + side] += system.C[rows, 6 * end : 6 * end + 6].T @ force[rows]
+    for e, one in enumerate(loops.coupled):
+        row = loops.loop_rows + one.coupling
+        for side, body in enumerate(one.bodies):
+            place = 2 * len(loops.rows) + 2 * e + side
+            others = loops.coupled[:e]
+            if any(body in other.bodies and other.coupling == one.coupling for other in others):
+                continue  # its part of the row is the sum over all joints of the coupling
+            end = int(np.searchsorted(loops.bodies, body))
+            run.loop_wrench[place] += system.C[row, 6 * end : 6 * end + 6] * force[row]
     touch_bodies(sim._tree.table, run.loop_body[run.loop_body >= 0], 0, sim._tree.marks)

@@ -131,7 +131,7 @@ class QuasiStatics(LinkageSimulation):
         self._assemble_everything()
         if plan.nodes.shape[0]:
             self._hold_root_open()
-        if model.loops:
+        if model.is_constrained:
             refuse_open_loops(model, State(q, v))
             self._tree.hold_loops_open()
 
@@ -200,7 +200,7 @@ class QuasiStatics(LinkageSimulation):
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
-        if self.deadline is None and not self.model.loops:
+        if self.deadline is None and not self.model.is_constrained:
             return self._many(steps, length)
         for _ in range(steps):
             self._meet_loops(length)
@@ -212,7 +212,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _meet_loops(self, h: float) -> None:
         """The forces of loops, with coefficients brought up to date by a solve that leaves everything closed."""
-        if self.model.loops:
+        if self.model.is_constrained:
             bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
             self._check(bad)
             meet_loops(self, h)
@@ -228,7 +228,7 @@ class QuasiStatics(LinkageSimulation):
     @property
     def _may_be_full(self) -> bool:
         """Whether solves that compute most joints may compute all: not within budgets, nor where loops ask the tree."""
-        return self.deadline is None and self.max_active_joints is None and not self.model.loops
+        return self.deadline is None and self.max_active_joints is None and not self.model.is_constrained
 
     def _joints_at_work(self) -> int:
         counts = self._tree.run.counts

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
+from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.dynamics.path_union import path_union, respond_in_turn
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.snapshot.held import Held
@@ -53,6 +54,7 @@ class Constraints:
         self._source = source
         self._touching = sim.view.contact
         self._model = sim.model
+        refuse_couplings(sim.model, "force feedback")
         self._loops: LoopPlan | None = loop_plan(sim.model) if sim.model.loops else None
 
     @property

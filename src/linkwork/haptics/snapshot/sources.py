@@ -20,6 +20,7 @@ from linkwork.dynamics.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.haptics.snapshot.touching_rows import write_subspace
+from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -133,7 +134,7 @@ class TreeSource(PathSource):
         twist[:] = run.twist[leaf] if run.twist.size else 0.0
 
     def contained_forces(self) -> tuple[IntArray, FloatArray]:
-        run, first = self._sim.view.tree.run, 2 * len(self._sim.model.loops)  # behind those of loops
+        run, first = self._sim.view.tree.run, constrained_bodies(self._sim.model).size
         used = first + np.flatnonzero(run.loop_body[first:] >= 0)
         return run.loop_body[used], run.loop_wrench[used]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.importers.mjcf.couplings import add_couplings, driven_by_tendon, tendon_terms
 from linkwork.importers.report import Report
 from linkwork.model.actuators import Actuator
 from linkwork.model.linkage import Linkage
@@ -39,7 +40,8 @@ def add_drives(mujoco: Any, model: Any, names: list[str], linkage: Linkage, repo
         report.note(0, subject, reason, group=group)
 
     sites = _add_sites(model, names, linkage, note)
-    joints = _joint_names(model, names, linkage)
+    joints = joint_names(model, names, linkage)
+    add_couplings(mujoco, model, joints, linkage, note)
     _add_actuators(mujoco, model, joints, linkage, note)
     _add_sensors(mujoco, model, names, sites, joints, linkage, note)
 
@@ -61,7 +63,7 @@ def _add_sites(model: Any, names: list[str], linkage: Linkage, note: Note) -> di
     return kept
 
 
-def _joint_names(model: Any, names: list[str], linkage: Linkage) -> dict[int, str]:
+def joint_names(model: Any, names: list[str], linkage: Linkage) -> dict[int, str]:
     """Number → name of each joint that the linkage knows by a name of its own."""
     found: dict[int, str] = {}
     for j in range(model.njnt):
@@ -85,7 +87,7 @@ def _add_actuators(mujoco: Any, model: Any, joints: dict[int, str], linkage: Lin
     followed: set[str] = set()
     for u in range(model.nu):
         name = model.actuator(u).name or f"actuator_{u}"
-        found = _actuator(mujoco, model, u, name, joints)
+        found = _actuator(mujoco, model, u, name, joints, linkage)
         if isinstance(found, Actuator) and found.control != "effort" and found.joint in followed:
             found = "a joint follows one control"
         if isinstance(found, str):
@@ -110,15 +112,21 @@ def _is_axis(mujoco: Any, model: Any, j: int) -> bool:
     return int(model.jnt_type[j]) in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
-def _actuator(mujoco: Any, model: Any, u: int, name: str, joints: dict[int, str]) -> Actuator | str:
+def _actuator(mujoco: Any, model: Any, u: int, name: str, joints: dict[int, str], linkage: Linkage) -> Actuator | str:
     """The actuator, or why it is not kept."""
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    if int(model.actuator_trntype[u]) not in kinds:
-        return "it does not drive a joint"
+    gear, lag = float(model.actuator_gear[u][0]), _time_constant(mujoco, model, u)
     j = int(model.actuator_trnid[u][0])
+    if int(model.actuator_trntype[u]) == int(mujoco.mjtTrn.mjTRN_TENDON):
+        terms = tendon_terms(mujoco, model, j, joints)
+        driven = driven_by_tendon(terms, linkage) if terms else None
+        if driven is None:
+            return "it drives a tendon whose joints move one by one"
+        j, gear = next(n for n, joint in joints.items() if joint == driven[0]), gear * driven[1]
+    elif int(model.actuator_trntype[u]) not in kinds:
+        return "it does not drive a joint"
     if j not in joints or not _is_axis(mujoco, model, j):
         return "it drives a joint without a name or with several degrees of freedom"
-    gear, lag = float(model.actuator_gear[u][0]), _time_constant(mujoco, model, u)
     law = _law(mujoco, model, u)
     if lag is None:
         return "its dynamics are not a first-order lag"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.importers.mjcf.couplings import coupling_equalities
 from linkwork.importers.report import Report
 
 NAMES_SHOWN = 5
@@ -17,7 +18,12 @@ def note_what_is_not_kept(mujoco: Any, model: Any, report: Report) -> None:
         report.note(0, subject, reason)
 
     for count, kind, names, reason in (
-        (model.ntendon, "tendon", _names(model.tendon, model.ntendon), "not kept, nor their springs and limits"),
+        (
+            model.ntendon,
+            "tendon",
+            _names(model.tendon, model.ntendon),
+            "not kept, nor their springs and limits; equalities of fixed ones are",
+        ),
         (model.nkey, "keyframe", _names(model.key, model.nkey), "not kept"),
         (model.npair, "contact pair", "", "not kept, but its geoms are"),
         (model.nflex, "flex", "", "deformable bodies are not simulated"),
@@ -47,7 +53,9 @@ def _names(getter: Any, count: int) -> str:
 
 
 def _note_equalities(mujoco: Any, model: Any, note: Any) -> None:
-    kinds = Counter(mujoco.mjtEq(int(t)).name.removeprefix("mjEQ_").lower() for t in model.eq_type)
+    couplings = coupling_equalities(mujoco, model)
+    others = [int(t) for k, t in enumerate(model.eq_type) if k not in couplings]
+    kinds = Counter(mujoco.mjtEq(t).name.removeprefix("mjEQ_").lower() for t in others)
     for kind, count in kinds.items():
         body = int(mujoco.mjtObj.mjOBJ_BODY)
         pairs = [

@@ -17,6 +17,16 @@ DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)  # the URDF specification's
 CHILDREN = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 
 
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """q = multiplier · q of the leader + offset."""
+
+    leader: str
+    multiplier: float
+    offset: float
+    line: int
+
+
 @dataclass(slots=True)
 class UrdfJoint:
     name: str
@@ -25,6 +35,7 @@ class UrdfJoint:
     child: str
     joint: Joint
     placement: Pose
+    mimic: Mimic | None = None
 
 
 def read_joint(element: Element, read: AttributeReader) -> UrdfJoint:
@@ -35,7 +46,8 @@ def read_joint(element: Element, read: AttributeReader) -> UrdfJoint:
     if origin is not None:
         read.unknown(origin, ("xyz", "rpy"), ())
     parent, child = (_link_name(element, tag, owner, read) for tag in ("parent", "child"))
-    return UrdfJoint(name, element.line, parent, child, _joint(element, owner, read), read.pose(origin, owner))
+    return UrdfJoint(name, element.line, parent, child, _joint(element, owner, read), read.pose(origin, owner),
+                     _mimic(element, owner, read))  # fmt: skip
 
 
 def _link_name(element: Element, tag: str, owner: str, read: AttributeReader) -> str:
@@ -55,7 +67,6 @@ def _joint(element: Element, owner: str, read: AttributeReader) -> Joint:
     if kind and kind not in KINDS:
         read.report.fault(element.line, f"{owner} has the unknown type '{kind}'; known are {', '.join(KINDS)}.")
     axis = _axis(element, owner, read) if kind in WITH_AXIS else DEFAULT_AXIS
-    _note_mimic(element, owner, read)
     if kind == "fixed" or kind not in KINDS:
         return Fixed()
     damping = _damping(element, owner, read)
@@ -130,16 +141,11 @@ def _limits(element: Element, kind: str, owner: str, read: AttributeReader) -> L
     return (limits if kind in WITH_LIMITS else None), effort, velocity
 
 
-def _note_mimic(element: Element, owner: str, read: AttributeReader) -> None:
+def _mimic(element: Element, owner: str, read: AttributeReader) -> Mimic | None:
     found = read.only(element, "mimic", owner)
     if found is None:
-        return
+        return None
     read.unknown(found, ("joint", "multiplier", "offset"), ())
     leader = read.text(found, "joint", owner)
     multiplier, offset = read.number(found, "multiplier", owner, 1.0), read.number(found, "offset", owner, 0.0)
-    read.report.note(
-        found.line,
-        f"{owner}: <mimic> of joint '{leader}' (multiplier {multiplier:g}, offset {offset:g})",
-        "the coupling is not simulated; joints move independently",
-        group="mimic",
-    )
+    return Mimic(leader, multiplier, offset, found.line)

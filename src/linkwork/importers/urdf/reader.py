@@ -8,6 +8,7 @@ from linkwork.importers.attributes import AttributeReader
 from linkwork.importers.repair import repair_inertias
 from linkwork.importers.report import Report
 from linkwork.importers.unphysical import accept_unphysical_inertia, weld_what_weighs_nothing
+from linkwork.importers.urdf.couplings import add_couplings
 from linkwork.importers.urdf.drives import add_drives
 from linkwork.importers.urdf.joint import UrdfJoint, read_joint
 from linkwork.importers.urdf.link import Link, read_link
@@ -53,6 +54,7 @@ def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False,
     taken = {joint.name for joint in joints}
     for name in parents_first:
         _add(linkage, links[name], above.get(name), names, floating, taken, report)
+    add_couplings(joints, linkage, report)
     add_drives(robot, linkage, names, read)
     linkage.warnings += report.warnings()
     return linkage

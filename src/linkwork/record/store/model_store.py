@@ -20,6 +20,7 @@ from linkwork.errors import FormatError
 from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
 from linkwork.model.actuators import Actuator
+from linkwork.model.couplings import Coupling
 from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
@@ -122,6 +123,7 @@ def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) ->
         ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
         sensors=tuple(_sensor(item) for item in text.get("sensors", ())),
         actuators=tuple(Actuator(**_values(item)) for item in text.get("actuators", ())),
+        couplings=tuple(Coupling(**_values(item)) for item in text.get("couplings", ())),
     )
 
 
@@ -143,6 +145,7 @@ def _description(model: Model) -> dict[str, Any]:
         "ignore_contact": model.ignore_contact,
         "sensors": [{"kind": sensor.KIND, **_named(sensor)} for sensor in model.sensors],
         "actuators": [_named(actuator) for actuator in model.actuators],
+        "couplings": [_named(coupling) for coupling in model.couplings],
         "warnings": model.warnings,
         "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
@@ -195,7 +198,7 @@ def _joint(item: dict[str, Any]) -> Joint:
     return joint
 
 
-def _named(described: Sensor | Actuator) -> dict[str, Any]:
+def _named(described: Sensor | Actuator | Coupling) -> dict[str, Any]:
     return {field.name: getattr(described, field.name) for field in fields(described)}
 
 

@@ -60,7 +60,7 @@ def plain_options(scene: Mapping[str, Any]) -> Options:
 
 
 def refuse_loops(scene: Mapping[str, Any], model: Model, faults: Faults) -> None:
-    if model.loops:
+    if model.is_constrained:
         kind = scene["method"]["kind"]
         faults.add(("method", "kind"), f"'{kind}' computes no closed loops, and the model has some; choose 'full'.")
 

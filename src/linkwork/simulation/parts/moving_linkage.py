@@ -75,8 +75,8 @@ class MovingLinkage:
         """The kernel that makes steps of it."""
         method = int(self.arrays.counts[mv.METHOD])
         if self.contact is not None:
-            return advance_with_contact(self.contact.contact, method, bool(self.model.loops))
-        return advance_of(method, bool(self.model.loops))
+            return advance_with_contact(self.contact.contact, method, self.model.is_constrained)
+        return advance_of(method, self.model.is_constrained)
 
     # --------------------------------------------------------------------------------------------------------------- arrays
 
@@ -117,7 +117,14 @@ class MovingLinkage:
 
     def _saved_arrays(self) -> dict[str, FloatArray]:
         moving = self.arrays
-        own = {"q": moving.q, "v": moving.v} if self._is_model else {"loop_forces": self.constraints.acting}
+        own = (
+            {"q": moving.q, "v": moving.v}
+            if self._is_model
+            else {
+                "loop_forces": self.constraints.acting,
+                "coupling_forces": self.constraints.coupling,
+            }
+        )
         return {
             **own,
             "kept_momentum": moving.kept,
@@ -149,4 +156,5 @@ class MovingLinkage:
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
         self.constraints.z[...], self.constraints.acting[...] = fresh.z, 0.0
+        self.constraints.coupling[...] = 0.0
         self.has_noted = False

@@ -2,7 +2,7 @@
 
 from linkwork.core.jit import inlined, kernel
 from linkwork.simulation.accelerate import EXPLICIT
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constraints import is_constrained
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.stepping.evaluate import make_evaluate
@@ -14,7 +14,7 @@ evaluate_loops = make_evaluate(accelerate_closed)
 @inlined
 def evaluate_any(table, where, h):
     """Of a linkage with loops or without."""
-    if constraints_of(table).ends.shape[0] > 0:
+    if is_constrained(table):
         return evaluate_loops(table, where, h)
     return evaluate_tree(table, where, h)
 
@@ -22,7 +22,7 @@ def evaluate_any(table, where, h):
 @inlined
 def close_any(table):
     """Closes the loops where there are some, at the end of a step: DONE or a failure."""
-    return close_loops(table) if constraints_of(table).ends.shape[0] > 0 else DONE
+    return close_loops(table) if is_constrained(table) else DONE
 
 
 @kernel

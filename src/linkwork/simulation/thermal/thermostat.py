@@ -105,10 +105,10 @@ class Thermostat:
     def __init__(self, settings: Langevin, model: Model):
         if not isinstance(settings, Langevin):
             raise StateError(f"thermostat is {settings!r}; give linkwork.Langevin(temperature), or None.")
-        if model.loops:
+        if model.is_constrained:
             raise StateError(
-                f"model '{model.name}' has loops, and random velocities that fit them are not known; cut the loops, or "
-                "leave out the thermostat."
+                f"model '{model.name}' has loops or couplings, and random velocities that fit them are not known; cut "
+                "them, or leave out the thermostat."
             )
         self.settings, self.model = settings, model
         self.rng = np.random.Generator(np.random.PCG64(settings.seed))

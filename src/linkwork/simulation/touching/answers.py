@@ -9,6 +9,7 @@ from linkwork.dynamics.aba import D_D, DINV, P_, R_, S_D, U_, U_D
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.coupling_forces import project_couplings
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.responses import mark_paths, pull_down
 from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, touch_of
@@ -108,6 +109,57 @@ def answer_matrix(table, limits, out):
         answer_along_path(s, t, x.members, path, b, base)
         write_body_rows(t, m, k, above, first, done, out)
     unmark_paths(table)
+    if x.offset.shape[0] > 0:
+        couple_answers(table, limits, out)
+
+
+@inlined
+def touched_number(s, t, x, k, a):
+    """Number a of the touched bodies and coordinates in the motion ŷ of coupling k: `project_couplings`."""
+    m = t.counts[SLOTS]
+    if a >= 6 * m:
+        return x.coupled_change[k, t.bound[a - 6 * m, 1]]
+    i, e = t.reached[a // 6], a % 6
+    first = 0 if e < 3 else 3
+    row = k * s.tree.shape[0] + i
+    total = 0.0
+    for c in range(3):
+        total += s.world[i, 3 * (e - first) + c] * x.coupled_answer[row, first + c]
+    return total
+
+
+@routine
+def couple_answers(table, limits, out):
+    """Λ -= Σ (J ŷ)(J ŷ)ᵀ: answers of the linkage with its joints coupled."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    t = touch_of(table)
+    project_couplings(table)
+    count = 6 * t.counts[SLOTS] + limits
+    for k in range(x.offset.shape[0]):
+        for a in range(count):
+            along = touched_number(s, t, x, k, a)
+            if along != 0.0:
+                for b in range(count):
+                    out[a, b] -= along * touched_number(s, t, x, k, b)
+
+
+@inlined
+def couple_answer(table, limits, impulse, out):
+    """The same for the answer to impulses: out and `answer` less ŷ (J ŷ)ᵀ impulse."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    t = touch_of(table)
+    n = s.tree.shape[0]
+    for k in range(x.offset.shape[0]):
+        along = 0.0
+        for a in range(6 * t.counts[SLOTS] + limits):
+            if impulse[a] != 0.0:
+                along += touched_number(s, t, x, k, a) * impulse[a]
+        for j in range(s.v.shape[0]):
+            out[j] -= along * x.coupled_change[k, j]
+        for i in range(n):
+            add_to6(x.answer, i, 0, scale6(-along, load6(x.coupled_answer, k * n + i, 0)))
 
 
 @routine
@@ -323,3 +375,4 @@ def answer(table, limits, impulse, out):
         x.mark[i] = 0
     for k in range(limits):
         t.drive[t.bound[k, 1]] = 0.0
+    couple_answer(table, limits, impulse, out)

@@ -15,7 +15,7 @@ from linkwork.dynamics.aba import P_, R_, S_D
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.accelerate import AT_END, accelerate, acts_otherwise, efforts_as_judged, judge_along_way
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constraints import constraints_of, is_constrained
 from linkwork.simulation.loop_forces import accelerate_closed
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.simulation.touching.answers import to_body
@@ -86,7 +86,7 @@ def accelerate_again(table, h):
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
-    if constraints_of(table).ends.shape[0] > 0:
+    if is_constrained(table):
         bad = accelerate_closed(table, AT_END, h)
     else:
         bad = accelerate(table, AT_END, h)

@@ -15,7 +15,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import accelerations_root_to_leaf, inertias_leaf_to_root, velocities_root_to_leaf
 from linkwork.model.layout import FREE, KIND, V
 from linkwork.simulation.accelerate import apply_loads, place_and_move
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constraints import is_constrained
 from linkwork.simulation.loop_forces import force_loops
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.simulation.touching.arrays import touch_of
@@ -90,4 +90,4 @@ def accelerate_as_driven(table):
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)
-    return force_loops(table) if constraints_of(table).ends.shape[0] > 0 else OK
+    return force_loops(table) if is_constrained(table) else OK
