@@ -91,9 +91,7 @@ def fluid_at_point(wet, k, water, profile, g, R, p, V, r, h):
         wave = tmatvec3(R, push)
         f = add3(f, add3(scale3(displaced, sub3(wave, g)), scale3(added, across_axis(wave, a))))
         resists = h * cross * speed + added
-        N = symmetric_plus_outer(
-            (resists, 0.0, 0.0, resists, 0.0, resists), 2.0 * h * skin * abs(along) - resists, a
-        )
+        N = symmetric_plus_outer((resists, 0.0, 0.0, resists, 0.0, resists), 2.0 * h * skin * abs(along) - resists, a)
         if speed > SMALLEST:
             N = symmetric_plus_outer(N, h * cross / speed, across)
     deep = water[FLOOR] + radius - place[2]

@@ -45,27 +45,45 @@ def wetted(model: Model, water: Water) -> Wetted:
     """The largest shape that a fluid knows stands for each body; bodies without one are not touched."""
     if not isinstance(water, Water):
         raise StateError(f"water must be lw.Water(...) or lw.air(...), not {type(water).__name__}.")
-    largest: dict[int, tuple[tuple[float, float, float, int], Shape]] = {}
-    for i, shape in model.shapes:
-        size = _piece(shape) if i >= 0 else None
-        if size is not None and size[2] > (largest[i][0][2] if i in largest else 0.0):
-            largest[i] = size, shape
-    if not largest:
+    rows, bodies = _pieces(model)
+    if not bodies.size:
         raise StateError(
             f"no body of model '{model.name}' has a shape that water touches; give bodies capsules, cylinders, "
             "spheres or boxes."
         )
-    bodies = np.array(sorted(largest), dtype=np.int64)
-    rows = np.zeros((bodies.size, WET_COLUMNS))
-    for row, i in zip(rows, bodies.tolist(), strict=True):
-        (length, radius, volume, axis), shape = largest[i]
-        place = shape.placement.matrix
-        row[WET_MIDDLE : WET_MIDDLE + 3], row[WET_AXIS : WET_AXIS + 3] = place[:3, 3], place[:3, axis]
-        row[WET_LENGTH], row[WET_RADIUS], row[WET_VOLUME] = length, radius, volume
     rows[:, WET_CROSS] = water.drag[0] * 2.0 * rows[:, WET_RADIUS]
     rows[:, WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, WET_RADIUS]
     rows[:, WET_ADDED] = water.added_mass * water.density * rows[:, WET_VOLUME]
     return Wetted(rows, bodies)
+
+
+def _pieces(model: Model) -> tuple[FloatArray, IntArray]:
+    """Rows with geometry alone, and their bodies; equal shapes are looked at once."""
+    known: dict[int, tuple[float, FloatArray] | None] = {}
+    largest: dict[int, tuple[float, FloatArray]] = {}
+    for i, shape in model.shapes:
+        if i < 0:
+            continue
+        if id(shape) not in known:
+            known[id(shape)] = _row(shape)
+        found = known[id(shape)]
+        if found is not None and (i not in largest or found[0] > largest[i][0]):
+            largest[i] = found
+    bodies = np.array(sorted(largest), dtype=np.int64)
+    rows = np.array([largest[i][1] for i in bodies.tolist()]).reshape(-1, WET_COLUMNS)
+    return rows, bodies
+
+
+def _row(shape: Shape) -> tuple[float, FloatArray] | None:
+    """Volume and row of a shape."""
+    size = _piece(shape)
+    if size is None:
+        return None
+    length, radius, volume, axis = size
+    place, row = shape.placement.matrix, np.zeros(WET_COLUMNS)
+    row[WET_MIDDLE : WET_MIDDLE + 3], row[WET_AXIS : WET_AXIS + 3] = place[:3, 3], place[:3, axis]
+    row[WET_LENGTH], row[WET_RADIUS], row[WET_VOLUME] = length, radius, volume
+    return volume, row
 
 
 def _piece(shape: Shape) -> tuple[float, float, float, int] | None:

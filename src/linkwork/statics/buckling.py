@@ -75,12 +75,11 @@ def buckling(
         )
         if at.loops:  # from where it is, not from where it would hang without loops
             start = close_loops(at, start)
-            if len(known) > 1:  # settling would lead away from where more directions are unstable
-                stays = Standing(at, gather(at, None, None, loads), start.q)
-                found = stays.seek()
-                sweeps += stays.balance.sweeps
-                if found:
-                    return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
+            stays = Standing(at, gather(at, None, None, loads), start.q)
+            found = stays.seek()  # settling would lead away from where more directions are unstable
+            sweeps += stays.balance.sweeps
+            if found:
+                return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
         rest = settle(at, start, loads=loads, leave_saddles=False)
         standing = Standing(at, gather(at, None, None, loads), rest.state.q)
         count = standing.factor(0.0)
@@ -93,9 +92,8 @@ def buckling(
         step = model.difference(before.q, last.q) * ((p - p1) / (p1 - p0))
         return State(model.integrate(last.q, step), np.zeros(model.nv))
 
-    first, known = 0, [(a, State(q, np.zeros(model.nv)))]
-    first, at, kept = unstable(a, known[0][1])
-    known[0] = a, at
+    first, at, kept = unstable(a, State(q, np.zeros(model.nv)))
+    known = [(a, at)]
     near = a + CLOSE_BY * (b - a) / parts
     count, there, standing = unstable(near, at)
     known.append((near, there))

@@ -24,6 +24,7 @@ from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
+from linkwork.statics.standing import Standing
 from linkwork.statics.water import approach, settle_in_water
 from linkwork.statics.workspace import WRENCH, Acting
 
@@ -180,8 +181,13 @@ def settle(
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
     q, before = _closed_start(model, acting, q, most)
-    balance = Balance(model, acting, q)
+    near = Standing(model, acting, q)  # Newton's method alone, where the state is close to a stable equilibrium
+    is_near = near.seek(limit) and near.factor(0.0) == 0
+    before += near.balance.sweeps
+    balance = Balance(model, acting, near.balance.place.q if is_near else q)
     closed = ClosedBalance(balance, loop_plan(model))
+    if is_near and near.closed is not None:
+        closed.force = near.closed.force
     leave = leave_saddles and has_potential(model, acting)
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 

@@ -32,7 +32,7 @@ FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at 
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
 TURN = 0.7  # [rad] of any body in one step
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
-MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-3, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
+MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-9, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
 MOST_S = 1e6  # of the first s: where not even steps that short get on, there is no rest
 
 
@@ -74,7 +74,9 @@ class Stream:
             )
         )  # fmt: skip
 
-    def solve(self, r: FloatArray, x: FloatArray, pushes: FloatArray = NO_PUSHES, bodies: NDArray[np.int64] = NO_BODIES) -> float:
+    def solve(
+        self, r: FloatArray, x: FloatArray, pushes: FloatArray = NO_PUSHES, bodies: NDArray[np.int64] = NO_BODIES
+    ) -> float:
         """x for efforts and wrenches on bodies; returns the largest rotation of a body [rad]."""
         b = self.balance
         return float(solve_in_stream(b.arrays, b.place, b.work, self.work, r, pushes, bodies, x)[0])
@@ -144,10 +146,12 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         system = closed.close(closing, q.copy())
         if system is None:
             return MORE * max(shift, LAST * balance.scales.rate2)
-        closed.system, closed.force = system, closed.force + part * force
+        closed.force = closed.force + part * force
+        held = _in_world(closed)
     balance.accept()
     if closed is not None:
-        closed.write_forces()
+        closed.system = system
+        _hold_in_world(closed, held)
     stream.act()
     ratio = float(np.linalg.norm(balance.r)) / max(before, 1e-300)
     if not ratio < WORSE:
@@ -161,9 +165,7 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
     return shift if shift > LAST * balance.scales.rate2 else 0.0
 
 
-def approach(
-    model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int
-) -> tuple[FloatArray, int]:
+def approach(model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int) -> tuple[FloatArray, int]:
     """Coordinates near rest in water, loops closed, and the sweeps it took: again and again an equilibrium under the
     fluid's forces as they were, fixed in the world, which have a potential."""
     sweeps, plan = 0, loop_plan(model)
@@ -191,8 +193,6 @@ def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
     rows = np.zeros((bodies.size, acting.rows.shape[1]))
     rows[:, LOAD_AT : LOAD_AT + 3] = middle
     rows[:, LOAD_FORCE : LOAD_FORCE + 3] = np.einsum("kij,kj->ki", R, wrench[:, 3:])
-    about = wrench[:, :3] - np.cross(middle, wrench[:, 3:])
-    rows[:, LOAD_TORQUE : LOAD_TORQUE + 3] = np.einsum("kij,kj->ki", R, about)
     return acting._replace(
         wrenches=acting.wrenches.copy(),
         rows=np.concatenate([acting.rows, rows]),
@@ -217,6 +217,26 @@ def _first_forces(closed: ClosedBalance) -> None:
     saddle = closed.saddle()
     balance.solve(balance.r, balance.x)
     closed.force = saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+    closed.write_forces()
+
+
+def _in_world(closed: ClosedBalance) -> FloatArray:
+    """Forces and torques of the cut joints in the axes of the world, in one row."""
+    closed.write_forces()
+    rows = closed.balance.acting.rows[closed.loads + 1 :: 2]
+    return np.concatenate(
+        [rows[:, LOAD_FORCE : LOAD_FORCE + 3], rows[:, LOAD_TORQUE : LOAD_TORQUE + 3]], axis=1
+    ).ravel()
+
+
+def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
+    """The cut joints' forces after a step are those before it, in the axes of the world; λ is in those of a body."""
+    columns = np.zeros((held.size, closed.plan.count))
+    for k in range(closed.plan.count):
+        closed.force = np.zeros(closed.plan.count)
+        closed.force[k] = 1.0
+        columns[:, k] = _in_world(closed)
+    closed.force = np.linalg.lstsq(columns, held, rcond=None)[0]
     closed.write_forces()
 
 
