@@ -1,4 +1,4 @@
-"""Rods and cables against the numbers of their field: elastica, buckling, frequencies, towed cable; modes beside SciPy.
+"""Rods and cables against the numbers of their field, and beside SciPy's modes and PyElastica's rods.
 
 Every row is a closed form or a published number. Times are those of whole calls of `lw.settle`, `lw.buckling` and
 `lw.modes`.
@@ -10,24 +10,20 @@ import argparse
 import math
 import time
 
-import numpy as np
-
 import linkwork as lw
 
 from ..harness import Report, Requirement, progress
 from . import problems
+from .peers import beside_elastica, beside_scipy
+from .speeds import add_speeds
 
-SIZES, QUICK_SIZES = (25, 50, 100), (10, 20)
+SIZES, QUICK_SIZES = (50, 100), (20, 40)
 MOST_SWEEPS, MOST_SECONDS = 30, 2e-3  # of settling at 100 links
 MODES, MODE_JOINTS, QUICK_MODE_JOINTS = 20, 100_000, 500
-PEER_JOINTS, QUICK_PEER_JOINTS = (
-    1000,
-    100,
-)  # SciPy needs the assembled mass matrix of relative coordinates, which is full
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-peers", action="store_true", help="leave SciPy out")
+    parser.add_argument("--no-peers", action="store_true", help="leave SciPy and PyElastica out")
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -35,12 +31,14 @@ def run(options: argparse.Namespace) -> Report:
     sizes = QUICK_SIZES if options.quick else SIZES
     for problem in problems.PROBLEMS:
         progress(problem.name)
-        add_problem(report, problem, sizes)
+        add_problem(report, problem, tuple(problem.times * n for n in sizes))
     add_modes(report, QUICK_MODE_JOINTS if options.quick else MODE_JOINTS)
+    add_speeds(report, options.quick)
     if options.no_peers:
-        report.notes.append("SciPy was left out.")
+        report.notes.append("SciPy and PyElastica were left out.")
     else:
-        beside_scipy(report, QUICK_PEER_JOINTS if options.quick else PEER_JOINTS)
+        beside_scipy(report, QUICK_MODE_JOINTS if options.quick else MODE_JOINTS)
+        beside_elastica(report, options.quick)
     return report
 
 
@@ -82,36 +80,5 @@ def add_modes(report: Report, joints: int) -> None:
             "≤ 5",
             seconds <= 5.0 and error < 1e-5 and found.below == MODES,
             detail=f"{found.sweeps} eliminations, first frequency off by {error:.1e}, none of {found.below} missed",
-        )
-    )
-
-
-def beside_scipy(report: Report, joints: int) -> None:
-    """The same modes by SciPy's Lanczos on the assembled matrices of the same model."""
-    try:
-        import scipy.sparse as sparse
-        from scipy.sparse.linalg import eigsh
-    except ImportError:
-        report.notes.append("SciPy is not installed; nothing was compared with it.")
-        return
-    progress("beside SciPy")
-    model = problems.cantilever(joints, joints="plane").compile()
-    start = time.process_time()
-    ours = lw.modes(model, model.neutral(), MODES)
-    own = time.process_time() - start
-    M = lw.mass_matrix(model, model.neutral())
-    K = sparse.diags(model.arrays.dof[:, 1]).tocsc()
-    start = time.process_time()
-    values = np.sort(eigsh(K, MODES, sparse.csc_matrix(M), sigma=0.0, return_eigenvectors=False))
-    theirs = time.process_time() - start
-    same = float(np.abs(ours.rates2 / values - 1.0).max())
-    report.requirements.append(
-        Requirement(
-            f"{MODES} modes of {joints:,} joints beside SciPy",
-            theirs / own,
-            "times faster",
-            "eigenvalues agree to 1e-6",
-            same < 1e-6,
-            detail=f"ours {own:.3f} s, SciPy {theirs:.3f} s, eigenvalues agree to {same:.1e}; assembly not counted",
         )
     )

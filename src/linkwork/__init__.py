@@ -46,7 +46,7 @@ from linkwork.dynamics.reactions import hybrid_dynamics
 from linkwork.dynamics.reroot import ImpactLoss, Rerooted, reroot
 from linkwork.dynamics.response import Response
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
-from linkwork.environment.water import Seabed, Water, air
+from linkwork.environment.water import Seabed, Water, Waves, air
 from linkwork.errors import (
     DeviceError,
     FormatError,
@@ -307,6 +307,7 @@ __all__ = [
     "Target",
     "Universal",
     "Water",
+    "Waves",
     "air",
     "bias_efforts",
     "body_accelerations",

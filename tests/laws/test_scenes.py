@@ -35,6 +35,10 @@ SMALLER = {
         "run.duration": 0.1,
     },
     "elastica": {"run.duration": 1.0},
+    "tether": {"run.duration": 2.0, "record.every": 0.2},
+    "mooring": {"run.duration": 0.5, "record.every": 0.1},
+    "power_line": {"run.duration": 0.5, "record.every": 0.1},
+    "strip": {"run.duration": 0.5},
     "stiff_robot": {"run.duration": 0.5},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
@@ -291,3 +295,48 @@ def test_the_same_scene_gives_the_same_bits(name, tmp_path):
     one, two = (run_scene(name, tmp_path / place, SMALLER[name], progress=False) for place in "ab")
     for k in range(len(one)):
         assert np.concatenate(one.state(k)).tobytes() == np.concatenate(two.state(k)).tobytes()
+
+
+def _tip(model, state):
+    rod = model.rods[0]
+    return (lw.body_poses(model, state)[model.body(rod.end.body)] @ rod.end.frame.matrix)[:3, 3]
+
+
+def test_a_tether_comes_to_where_drag_and_weight_balance():
+    few = {"model.parameters.segments": 20, "record.points": []}
+    sim = Scene.read("tether", few).build().sim
+    model = sim.model
+    rest = lw.settle(model, model.neutral(), water=sim.water)
+    far = np.linalg.norm(_tip(model, model.neutral()) - _tip(model, rest.state))
+    sim.advance(0.1, 9000)
+    assert far > 20.0
+    assert np.linalg.norm(_tip(model, sim.state) - _tip(model, rest.state)) < 0.01 * far
+
+
+def test_a_power_line_swings_out_by_drag_over_weight():
+    sim = Scene.read("power_line", {"model.parameters.segments": 20}).build().sim
+    model = sim.model
+    rest = lw.settle(model, model.neutral(), water=sim.water)
+    middle = lw.body_poses(model, rest.state)[model.body("rod_10"), :3, 3]
+    drag = 0.5 * 1.225 * 1.1 * 0.025 * 15.0**2
+    weight = (1.1 - 1.225 * np.pi * 0.0125**2) * 9.81
+    # The line is nearly level, so that the wind meets all of it across; its slope takes some percent.
+    assert middle[1] / -middle[2] == pytest.approx(drag / weight, rel=0.03)
+
+
+def test_a_mooring_lies_on_the_seabed_and_stays_closed(tmp_path):
+    settings = {"model.parameters.segments": 20, "run.duration": 30.0}
+    recording = run_scene("mooring", tmp_path / "run", settings, progress=False)
+    model, end = recording.model, recording.state(-1)
+    heights = lw.body_poses(model, end)[:, 2, 3]
+    sinks = (60.0 - 1025.0 * np.pi * 0.05**2) * 9.81 / 2e4  # under its own weight [m]
+    assert (heights < -39.9).sum() >= 4
+    assert heights.min() > -40.0 + 0.05 - 10.0 * sinks
+    assert np.abs(_tip(model, end) - (135.0, 0.0, 0.0)).max() < 1e-6
+
+
+def test_a_strip_leaves_its_plane_beyond_the_critical_load_alone(tmp_path):
+    recording = run_scene("strip", tmp_path / "run", {"record.every": 0.5}, progress=False)
+    aside = np.array([abs(_tip(recording.model, recording.state(k))[1]) for k in range(len(recording))])
+    assert aside[recording.times < 3.2].max() < 0.02  # 4.0 N at 4 s
+    assert aside[-1] > 0.2

@@ -66,6 +66,125 @@ def test_a_towed_cable_hangs_at_the_angle_where_weight_and_drag_balance():
     assert np.abs(sim.acceleration).max() < 1e-3
 
 
+def swimming(seed):
+    """A random tree whose bodies have capsules, at a random state near the surface and the seabed."""
+    linkage = lw.library.random_tree(14, seed=seed, floating=seed % 2 == 1)
+    for k, body in enumerate(list(linkage)):
+        pose = lw.Pose(rpy=(0.3 * k, 0.2 * k, 0.0))
+        linkage.edit_body(body.name, shapes=[lw.Capsule(0.03, 0.3, placement=pose)])
+    model = linkage.compile()
+    rng = np.random.default_rng(seed)
+    q = model.integrate(model.neutral().q, rng.normal(size=model.nv))
+    return model, lw.State(q, 0.5 * rng.normal(size=model.nv))
+
+
+def swirl(places, time):
+    return np.column_stack([0.3 * np.sin(places[:, 2] + time), 0.5 * np.cos(places[:, 0]), 0.0 * places[:, 0]])
+
+
+WATERS = [
+    lw.Water(current=(0.5, 0.2, 0.0), surface=0.1),
+    lw.Water(current=[(-2, 0.1, 0, 0), (0, 1, 0, 0)], surface=0.2, depth=5.0, waves=lw.Waves(0.2, 2.0, (1.0, 1.0))),
+    lw.Water(current=swirl, surface=0.5, depth=0.8, seabed=lw.Seabed(1e3, friction=0.5, damping=10.0)),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("water", range(3))
+def test_adaptive_dynamics_with_all_joints_active_are_full_dynamics(seed, water):
+    """Poses of pieces are exact where every body is its own piece: differences are those of fused operations."""
+    model, state = swimming(seed)
+    full = lw.FullDynamics(model, state, water=WATERS[water])
+    all_active = lw.AdaptiveDynamics(model, state, tolerance=0.0, water=WATERS[water])
+    few = lw.AdaptiveDynamics(model, state, max_active_joints=4, water=WATERS[water])
+    for sim in (full, all_active, few):
+        sim.advance(1e-3, 25)
+    assert all_active.state.q == pytest.approx(full.state.q, abs=1e-10)
+    assert all_active.state.v == pytest.approx(full.state.v, abs=1e-8)
+    assert np.isfinite(few.state.q).all()
+    assert few.report.n_active <= 5  # and the base of a floating tree
+
+
+def test_few_active_joints_follow_a_cable_in_a_current_and_rest_where_it_rests():
+    cable = lw.rod(20.0, 40, EI=0.5, GJ=0.5, mass_per_length=1.0, radius=0.01)
+    cable.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 1.4, 0.0)))
+    model, water = cable.compile(), lw.Water(current=(0.5, 0.2, 0.0), surface=1.0)
+    full = lw.FullDynamics(model, model.neutral(), water=water)
+    few = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=20, water=water)
+    for sim in (full, few):
+        sim.advance(1e-2, 300)
+    tips = [lw.body_poses(model, sim.state)[-1, :3, 3] for sim in (full, few)]
+    moved = np.linalg.norm(tips[0] - lw.body_poses(model, model.neutral())[-1, :3, 3])
+    assert np.linalg.norm(tips[1] - tips[0]) < 0.05 * moved
+    rest = lw.settle(model, model.neutral(), water=water)
+    still = lw.AdaptiveDynamics(model, rest.state, max_active_joints=10, water=water)
+    still.advance(1e-2, 100)
+    assert np.abs(model.difference(rest.state.q, still.state.q)).max() < 1e-8
+    saved = few.checkpoint()
+    few.advance(1e-2, 15)
+    again = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=20, water=water)
+    again.restore(saved)
+    again.advance(1e-2, 15)
+    assert np.array_equal(again.state.q, few.state.q)
+
+
+def test_a_body_without_mass_of_its_own_follows_waves():
+    """Where drag holds a point to the fluid, it moves with Airy's velocity: a ω e^{kz}, across and up alike."""
+    waves = lw.Waves(0.02, 4.0)
+    linkage = lw.Linkage("float", gravity=(0.0, 0.0, 0.0))
+    slides = lw.Compound((lw.Prismatic((1, 0, 0)), lw.Prismatic((0, 0, 1))))
+    linkage.add_body("ball", joint=slides, inertia=lw.Inertia.sphere(1e-3, 0.01), shapes=[lw.Sphere(0.01)])
+    model = linkage.compile()
+    start = model.state(q=[0.0, -2.0])
+    sim = lw.FullDynamics(model, start, water=lw.Water(drag=(500.0, 500.0), waves=waves))
+    k = waves.number(math.inf)
+    assert waves.rate**2 == pytest.approx(9.81 * k)
+    sim.advance(2e-3, 2000)  # a period, past the start
+    speeds = []
+    for _ in range(200):
+        sim.advance(2e-3, 10)
+        speeds.append(sim.state.v.copy())
+    size = 0.5 * np.ptp(np.array(speeds), axis=0)
+    assert size == pytest.approx(0.02 * waves.rate * math.exp(-2.0 * k), rel=0.03)  # ka = 0.005, and steps of 2 ms
+    shallow = lw.Waves(0.1, 10.0)
+    depth = 2.0
+    assert shallow.rate**2 == pytest.approx(9.81 * shallow.number(depth) * math.tanh(shallow.number(depth) * depth))
+
+
+def test_the_seabed_carries_weight_and_rubs_as_coulomb_says():
+    """A rod lies at the depth of its weight over the stiffness, and slides against friction at its coefficient."""
+    linkage = lw.Linkage("lying")
+    shape = lw.Capsule(RADIUS, LENGTH, placement=lw.Pose(rpy=(0.0, 0.5 * math.pi, 0.0)))
+    slides = lw.Compound((lw.Prismatic((0, 1, 0)), lw.Prismatic((0, 0, 1))))
+    linkage.add_body("rod", joint=slides, inertia=lw.Inertia(MASS, (0, 0, 0), (1, 1, 1)), shapes=[shape])
+    model = linkage.compile()
+    bed = lw.Seabed(5e3, friction=0.4, damping=300.0)
+    water = lw.Water(DENSITY, drag=(0.0, 0.0), added_mass=0.0, surface=1.0, depth=1.0, seabed=bed)
+    weight = (MASS - DENSITY * math.pi * RADIUS**2 * LENGTH) * 9.81
+    rest = lw.settle(model, model.state(q=[0.0, 0.0]), water=water)
+    assert rest.state.q[1] == pytest.approx(RADIUS - weight / (5e3 * LENGTH), rel=1e-9)
+    sim = lw.FullDynamics(model, lw.State(rest.state.q, np.array([1.0, 0.0])), water=water)
+    sim.advance(1e-3, 100)
+    assert sim.state.v[0] == pytest.approx(1.0 - 0.1 * 0.4 * weight / MASS, rel=5e-3)  # taken where steps end: order 1
+    sim.advance(1e-3, 3000)
+    assert abs(sim.state.v[0]) < 1e-6
+    assert sim.state.q[0] == pytest.approx(0.5 / (0.4 * weight / MASS), rel=1e-2)
+
+
+def test_a_closed_cable_settles_in_a_current_and_its_motion_rests_there():
+    cable = lw.rod(120.0, 30, EI=1e2, GJ=1e2, mass_per_length=20.0, radius=0.03)
+    cable.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 1.2, 0.0)))
+    cable.attach_world("end", lw.Pinned(), at=(100.0, 0.0, -20.0))
+    model = cable.compile()
+    for water in (lw.Water(current=(0.0, 1.0, 0.0)), lw.Water(depth=40.0, seabed=lw.Seabed(1e4))):
+        rest = lw.settle(model, model.neutral(), water=water)
+        assert rest.report.unbalanced_part <= 1e-10
+        sim = lw.FullDynamics(model, rest.state, water=water)
+        sim.advance(1e-2, 50)
+        moved = lw.body_poses(model, sim.state)[:, :3, 3] - lw.body_poses(model, rest.state)[:, :3, 3]
+        assert np.abs(moved).max() < 1e-4
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -76,6 +195,8 @@ def test_a_towed_cable_hangs_at_the_angle_where_weight_and_drag_balance():
         ({"current": (1.0, 2.0)}, "current is"),
         ({"current": [(0, 1, 0, 0), (-5, 1, 0, 0)]}, "must rise"),
         ({"seabed": lw.Seabed(1e4)}, "needs a depth"),
+        ({"waves": 1.0}, "waves are"),
+        ({"waves": lw.Waves(1.0, 5.0), "surface": math.inf}, "need a surface"),
     ],
 )
 def test_bad_water_is_refused(options, words):
@@ -91,3 +212,17 @@ def test_water_needs_shapes_and_a_fitting_integrator():
     bare.add_body("b", joint=lw.Prismatic((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
     with pytest.raises(StateError, match="has a shape"):
         lw.settle(bare.compile(), bare.compile().neutral(), water=lw.Water())
+
+
+def test_bad_waves_and_currents_are_refused():
+    with pytest.raises(StateError, match="period is 0"):
+        lw.Waves(1.0, 0.0)
+    with pytest.raises(StateError, match="direction"):
+        lw.Waves(1.0, 5.0, (0.0, 0.0))
+    model = falling()
+    wrong = lw.FullDynamics(model, model.neutral(), water=lw.Water(current=lambda places, time: np.zeros((2, 2))))
+    with pytest.raises(StateError, match=r"current\(places, time\) must give"):
+        wrong.advance(1e-3)
+    infinite = lw.Water(current=lambda places, time: places * np.nan)
+    with pytest.raises(StateError, match="current at"):
+        lw.FullDynamics(model, model.neutral(), water=infinite).advance(1e-3)

@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
+from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
 
 FloatArray = NDArray[np.float64]
+
+GRAVITY = 9.81  # [m/s²], of waves
 
 
 def _number(value: Any, what: str, low: float = 0.0, above: bool = False) -> float:
     found = float_or_nan(value)
     if not math.isfinite(found) or found < low or (above and found == low):
+        if low == -math.inf:
+            raise StateError(f"{what} is {shown(value)}; it must be a finite number.")
         raise StateError(f"{what} is {shown(value)}; it must be a finite number {'above' if above else '≥'} {low:g}.")
     return found
 
@@ -48,11 +53,58 @@ class Seabed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waves:
+    """Regular waves of small amplitude on water of the given depth (Airy), with the fluid's accelerations (Morison).
+
+    amplitude [m]: half of the height from trough to crest; period [s]; direction: where they run, level.
+    phase [rad]: at the origin at t = 0, a crest for 0. Velocities above still water are those at its surface.
+    """
+
+    amplitude: float
+    period: float
+    direction: tuple[float, float] = (1.0, 0.0)
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        _number(self.amplitude, "Waves: amplitude", above=True)
+        _number(self.period, "Waves: period", above=True)
+        _number(self.phase, "Waves: phase", low=-math.inf)
+        try:
+            x, y = (float_or_nan(part) for part in self.direction)
+        except (TypeError, ValueError):
+            x = y = math.nan
+        if not 0.0 < math.hypot(x, y) < math.inf:
+            raise StateError(f"Waves: direction is {shown(self.direction)}; give two numbers (x, y), not both zero.")
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    @property
+    def rate(self) -> float:
+        """ω [rad/s]."""
+        return 2.0 * math.pi / self.period
+
+    def number(self, depth: float) -> float:
+        """k [rad/m] with ω² = g k tanh kd, by Newton's method from deep water's."""
+        k = self.rate**2 / GRAVITY
+        if depth < math.inf:
+            for _ in range(50):
+                t = math.tanh(k * depth)
+                step = (GRAVITY * k * t - self.rate**2) / (GRAVITY * (t + k * depth * (1.0 - t * t)))
+                k -= step
+                if abs(step) <= 1e-15 * k:
+                    break
+        return k
+
+
+@dataclass(frozen=True, slots=True)
 class Water:
     """A fluid around all bodies with a shape (capsules, cylinders, spheres, boxes), below its surface.
 
     density [kg/m³].
-    current [m/s]: one velocity (x, y, z), or rows (z, vx, vy, vz) from low to high, straight lines between them.
+    current [m/s]: one velocity (x, y, z), or rows (z, vx, vy, vz) from low to high, straight lines between them, or a
+    function of places (m, 3) [m] and time [s] that gives velocities (m, 3); it is asked once per step.
+    waves: `lw.Waves(...)`; settling takes still water.
     drag: coefficients across and along bodies: ½ρ d (Cn |u| u across + Ct π |u| u along) per length.
     added_mass: coefficient Cm of the water that moves with a body across its axis.
     surface [m]: height up to which there is water. depth [m]: of the seabed below the surface, where one is given.
@@ -65,6 +117,7 @@ class Water:
     surface: float = 0.0
     depth: float | None = None
     seabed: Seabed | None = None
+    waves: Waves | None = None
     profile: FloatArray = field(init=False, repr=False, compare=False)  # (m, 4)
 
     def __post_init__(self) -> None:
@@ -86,18 +139,58 @@ class Water:
             _number(self.depth, "Water: depth", above=True)
         if self.seabed is not None and (self.depth is None or not isinstance(self.seabed, Seabed)):
             raise StateError("Water: a seabed is lw.Seabed(stiffness=...) and needs a depth [m].")
-        object.__setattr__(self, "profile", _profile(self.current))
+        if self.waves is not None and (not isinstance(self.waves, Waves) or not self.surface < math.inf):
+            raise StateError("Water: waves are lw.Waves(amplitude=..., period=...) and need a surface.")
+        still = (0.0, 0.0, 0.0)
+        object.__setattr__(self, "profile", _profile(still if callable(self.current) else self.current))
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
     @property
+    def asks(self) -> bool:
+        """Whether a function gives the current."""
+        return callable(self.current)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it flows otherwise at another time."""
+        return self.asks or self.waves is not None
+
+    def velocity(self, places: FloatArray, time: float) -> FloatArray:
+        """What the function of the current gives, checked."""
+        try:
+            found = np.array(self.current(places, time), dtype=float)
+            found = np.broadcast_to(found, places.shape)
+        except (TypeError, ValueError) as error:
+            raise StateError(
+                f"Water: current(places, time) must give velocities of shape {places.shape} [m/s]: {error}."
+            ) from None
+        if not np.isfinite(found).all():
+            k = int(np.argwhere(~np.isfinite(found))[0, 0])
+            raise StateError(f"Water: current at {np.round(places[k], 6).tolist()} m is {found[k].tolist()}.")
+        return found
+
+    @property
     def numbers(self) -> FloatArray:
-        """As kernels read them, in the order of `fluid.DENSITY` and those after it."""
+        """As kernels read them, in the order of `wet_columns.DENSITY` and those after it; still water at t = 0."""
         bed = self.seabed
+        found = np.zeros(WATER_NUMBERS)
         floor = -math.inf if bed is None or self.depth is None else self.surface - self.depth
-        stiff = (0.0, 0.0, 0.0, 1.0) if bed is None else (bed.stiffness, bed.damping, bed.friction, bed.slow)
-        return np.array([self.density, self.surface, floor, *stiff])
+        found[:3] = self.density, self.surface, floor
+        found[3:7] = (0.0, 0.0, 0.0, 1.0) if bed is None else (bed.stiffness, bed.damping, bed.friction, bed.slow)
+        return found
+
+    @property
+    def numbers_in_motion(self) -> FloatArray:
+        """The same with waves."""
+        found, waves = self.numbers, self.waves
+        if waves is not None:
+            depth = math.inf if self.depth is None else self.depth
+            size = math.hypot(*waves.direction)
+            level = waves.direction[0] / size, waves.direction[1] / size
+            found[TIME + 1 :] = waves.amplitude, waves.number(depth), waves.rate, *level, waves.phase, depth
+        return found
 
 
 def air(density: float = 1.225, wind: Any = (0.0, 0.0, 0.0), drag: tuple[float, float] = (1.2, 0.02)) -> Water:
@@ -114,8 +207,8 @@ def _profile(current: Any) -> FloatArray:
         rows = np.array([[0.0, *rows]])
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != 4 or not np.isfinite(rows).all():
         raise StateError(
-            f"Water: current is {shown(current)}; give a velocity (x, y, z) [m/s], or rows (height, vx, vy, vz), "
-            "all finite."
+            f"Water: current is {shown(current)}; give a velocity (x, y, z) [m/s], rows (height, vx, vy, vz), all "
+            "finite, or a function of places and time."
         )
     if (np.diff(rows[:, 0]) <= 0.0).any():
         k = int(np.argmin(np.diff(rows[:, 0])))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.environment.fluid import (
+from linkwork.environment.water import Water
+from linkwork.environment.wet_columns import (
     WET_ADDED,
     WET_AXIS,
     WET_COLUMNS,
@@ -16,44 +18,72 @@ from linkwork.environment.fluid import (
     WET_LENGTH,
     WET_MIDDLE,
     WET_RADIUS,
+    WET_STREAM,
     WET_VOLUME,
 )
-from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
-def wetted(model: Model, water: Water) -> FloatArray:
-    """One row per body; its volume is zero where the body has no shape that a fluid knows."""
+class Wetted(NamedTuple):
+    """The pieces that a fluid touches, one row each."""
+
+    rows: FloatArray  # (m, 15)  columns of `wet_columns`, in the frame of the body
+    body: IntArray  # (m,)  ascending
+
+    def follow(self, water: Water, middles: FloatArray, time: float) -> None:
+        """The stream at the middles (m, 3) of all pieces in the world, where a function gives it."""
+        if water.asks:
+            self.rows[:, WET_STREAM : WET_STREAM + 3] = water.velocity(middles, time)
+
+
+def wetted(model: Model, water: Water) -> Wetted:
+    """The largest shape that a fluid knows stands for each body; bodies without one are not touched."""
     if not isinstance(water, Water):
         raise StateError(f"water must be lw.Water(...) or lw.air(...), not {type(water).__name__}.")
-    rows = np.zeros((model.n_bodies, WET_COLUMNS))
-    rows[:, WET_AXIS] = 1.0
-    for i, shape in model.shapes:
-        if i < 0:
-            continue
-        size = _piece(shape)
-        if size is None:
-            continue
-        length, radius, volume, axis = size
-        if volume <= rows[i, WET_VOLUME]:
-            continue  # the largest shape stands for the body
-        place = shape.placement.matrix
-        rows[i, WET_MIDDLE : WET_MIDDLE + 3] = place[:3, 3]
-        rows[i, WET_AXIS : WET_AXIS + 3] = place[:3, axis]
-        rows[i, WET_LENGTH], rows[i, WET_RADIUS], rows[i, WET_VOLUME] = length, radius, volume
-    rows[:, WET_CROSS] = water.drag[0] * 2.0 * rows[:, WET_RADIUS]
-    rows[:, WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, WET_RADIUS]
-    rows[:, WET_ADDED] = water.added_mass * water.density * rows[:, WET_VOLUME]
-    if not rows[:, WET_VOLUME].any():
+    rows, bodies = _pieces(model)
+    if not bodies.size:
         raise StateError(
             f"no body of model '{model.name}' has a shape that water touches; give bodies capsules, cylinders, "
             "spheres or boxes."
         )
-    return rows
+    rows[:, WET_CROSS] = water.drag[0] * 2.0 * rows[:, WET_RADIUS]
+    rows[:, WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, WET_RADIUS]
+    rows[:, WET_ADDED] = water.added_mass * water.density * rows[:, WET_VOLUME]
+    return Wetted(rows, bodies)
+
+
+def _pieces(model: Model) -> tuple[FloatArray, IntArray]:
+    """Rows with geometry alone, and their bodies; equal shapes are looked at once."""
+    known: dict[int, tuple[float, FloatArray] | None] = {}
+    largest: dict[int, tuple[float, FloatArray]] = {}
+    for i, shape in model.shapes:
+        if i < 0:
+            continue
+        if id(shape) not in known:
+            known[id(shape)] = _row(shape)
+        found = known[id(shape)]
+        if found is not None and (i not in largest or found[0] > largest[i][0]):
+            largest[i] = found
+    bodies = np.array(sorted(largest), dtype=np.int64)
+    rows = np.array([largest[i][1] for i in bodies.tolist()]).reshape(-1, WET_COLUMNS)
+    return rows, bodies
+
+
+def _row(shape: Shape) -> tuple[float, FloatArray] | None:
+    """Volume and row of a shape."""
+    size = _piece(shape)
+    if size is None:
+        return None
+    length, radius, volume, axis = size
+    place, row = shape.placement.matrix, np.zeros(WET_COLUMNS)
+    row[WET_MIDDLE : WET_MIDDLE + 3], row[WET_AXIS : WET_AXIS + 3] = place[:3, 3], place[:3, axis]
+    row[WET_LENGTH], row[WET_RADIUS], row[WET_VOLUME] = length, radius, volume
+    return volume, row
 
 
 def _piece(shape: Shape) -> tuple[float, float, float, int] | None:

@@ -14,7 +14,6 @@ from linkwork.core.deprecation import once_positional
 from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.environment.water import Water, integrator_in_water
-from linkwork.environment.wetted import wetted
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
 from linkwork.full.report import FullReport
@@ -28,6 +27,7 @@ from linkwork.simulation.extremes import fastest
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
+from linkwork.simulation.parts.in_fluid import InFluid
 from linkwork.simulation.parts.moving_linkage import Stepping
 from linkwork.simulation.snapshot import read_only_state
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
@@ -146,9 +146,7 @@ class FullDynamics(Dynamics):
         self._forces = WholeForces(model, field, thermostat, algorithm, integrator)
         self._begin_moving(model.arrays, is_model=True)
         self._moving.replace(effort=self._joints.effort, motor=self._joints.motor, wrench=self._loads.wrench)
-        if water is not None:
-            self._moving.replace(wet=wetted(model, water), water=water.numbers, current=water.profile)
-            self._moving.describe()
+        self._fluid = None if water is None else InFluid(model, water, self._moving)
         self._forces.act_on(self._moving, self._loads, self._joints)
         moving = self._moving.arrays
         moving.q[:], moving.v[:] = self._first_state
@@ -181,6 +179,8 @@ class FullDynamics(Dynamics):
         """Joint accelerations at the present state under the present loads [rad/s² or m/s²], shape (nv,)."""
         self._forces.refresh()
         moving = self._moving
+        if self._fluid is not None:
+            self._fluid.follow(self.time)
         if self.algorithm == "aba":
             evaluate = closed_accelerations_now if self.model.is_constrained else accelerations_now
             status = evaluate(moving.table)
@@ -238,6 +238,14 @@ class FullDynamics(Dynamics):
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        if self._fluid is None or not self._fluid.water.changes:
+            self._advance_steps(h, n)
+            return
+        for _ in range(n):
+            self._fluid.follow(self.time)
+            self._advance_steps(h, 1)
+
+    def _advance_steps(self, h: float, n: int) -> None:
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         fault: LinkworkError | None = None

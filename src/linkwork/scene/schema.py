@@ -15,6 +15,7 @@ from linkwork.scene.lines import KeyPath
 from linkwork.scene.methods import METHODS
 from linkwork.scene.obstacles import CONTACT, OBSTACLE
 from linkwork.scene.sensors import SENSOR
+from linkwork.scene.waters import WATER
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
 OLD_KEYS = {"active_joints": "max_active_joints", "max_joints": "max_active_joints"}  # of [method]
@@ -111,6 +112,7 @@ TABLES: Mapping[str, Keys] = {
     "method": METHOD,
     "record": RECORD,
     "contact": CONTACT,
+    "water": WATER,
 }
 LISTS: Mapping[str, Keys] = {
     "anchor": ANCHOR,
@@ -140,6 +142,8 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
         scene[name] = [_check_keys(item, keys, (name, k), faults) for k, item in enumerate(lists[name])]
     if "contact" not in data:
         scene["contact"] = None  # an empty table means contact with its defaults
+    if "water" not in data:
+        scene["water"] = None
     _check_together({**tables, **lists}, scene, faults)
     return scene
 
@@ -217,7 +221,7 @@ def _check_together(data: Mapping[str, Any], scene: dict[str, Any], faults: Faul
     _not_both(record, ("record",), "every", "every_steps", faults)
     if "kind" in method:
         for name, why in METHODS[method["kind"]].refused.items():
-            if data[name] or (name == "contact" and scene["contact"] is not None):
+            if data[name] or (name in ("contact", "water") and scene[name] is not None):
                 faults.add((name, 0) if name in LISTS else (name,), why)
     if scene["state"]["kind"] == "file" and "file" not in data["state"]:
         faults.add(("state",), "state.kind is 'file'; give 'file' too.")

@@ -24,7 +24,7 @@ from linkwork.dynamics.aba import (
     inertias_leaf_to_root,
     velocities_root_to_leaf,
 )
-from linkwork.environment.fluid import WET_VOLUME, fluid_in_step
+from linkwork.environment.fluid import fluid_in_step
 from linkwork.model.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
@@ -331,11 +331,12 @@ def apply_fluid(table, h):
     s = moving_of(table)
     world_poses_root_to_leaf(table)
     gravity = (s.gravity[0], s.gravity[1], s.gravity[2])
-    for i in range(s.wet.shape[0]):
-        if s.wet[i, WET_VOLUME] > 0.0:
+    for k in range(s.wet.shape[0]):
+        i = s.wet_body[k]
+        if i >= 0:
             R, p = load9(s.world, i, 0), load3(s.world, i, 9)
             F, A, B, C = fluid_in_step(
-                s.wet, i, s.water, s.current, tmatvec3(R, gravity), R, p, load6(s.work, i, TWIST), h
+                s.wet, k, s.water, s.current, tmatvec3(R, gravity), R, p, load6(s.work, i, TWIST), h
             )
             add_to6(s.work, i, PA, scale6(-1.0, F))
             add_to6(s.work, i, IA, A)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
-from linkwork.environment.fluid import WET_COLUMNS
+from linkwork.environment.wet_columns import WATER_NUMBERS, WET_COLUMNS
 from linkwork.model.layout import DOF_COLUMNS
 from linkwork.simulation.load_columns import LOAD_COLUMNS
 from linkwork.simulation.motor_law import MOTOR_COLUMNS
@@ -98,8 +98,9 @@ class Moving(NamedTuple):
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
-    wet: Float2  # (n, 12) of `environment.fluid`; no rows where there is no fluid
-    water: Float1  # (7,) numbers of the fluid
+    wet: Float2  # (m, 15) of `environment.wet_columns`; no rows where there is no fluid
+    wet_body: Int1  # (m,) body that each row is a piece of, or -1: welded to the world
+    water: Float1  # (15,) numbers of the fluid
     current: Float2  # (m, 4) height and velocity of the stream
     # where it is
     q: Float1  # (nq,)
@@ -167,7 +168,8 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
         wet=np.zeros((0, WET_COLUMNS)),
-        water=np.zeros(7),
+        wet_body=np.zeros(0, dtype=np.int64),
+        water=np.zeros(WATER_NUMBERS),
         current=np.zeros((1, 4)),
         q=untouched(nq),
         v=untouched(nv),

@@ -106,6 +106,16 @@ def skew_times_symmetric(r, s):
 
 
 @inlined
+def point_as_articulated(r, s):
+    """A symmetric 3x3 that resists the point r of a body, as an articulated inertia: blocks r̂ s r̂ᵀ, r̂ s and s."""
+    B = skew_times_symmetric(r, s)
+    x = cross3(r, (B[0], B[1], B[2]))
+    y = cross3(r, (B[3], B[4], B[5]))
+    z = cross3(r, (B[6], B[7], B[8]))
+    return (x[0], x[1], x[2], y[1], y[2], z[2]), B, s
+
+
+@inlined
 def articulated_to_parent(R, p, A, B, C):
     """X_cpᵀ I X_cp: an articulated inertia of the child frame, seen in the parent frame."""
     Ar = rotate_symmetric(R, A)

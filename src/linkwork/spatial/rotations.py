@@ -70,6 +70,19 @@ def symvec3(s, a):
 
 
 @inlined
+def symmetric_plus_outer(s, k, a):
+    """s + k a aᵀ of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
+    return (
+        s[0] + k * a[0] * a[0],
+        s[1] + k * a[0] * a[1],
+        s[2] + k * a[0] * a[2],
+        s[3] + k * a[1] * a[1],
+        s[4] + k * a[1] * a[2],
+        s[5] + k * a[2] * a[2],
+    )
+
+
+@inlined
 def matmul3(a, b):
     """a b"""
     return (

@@ -23,6 +23,7 @@ from linkwork.statics.standing import Standing
 FloatArray = NDArray[np.float64]
 
 SEED, ITERATIONS = 20_240_608, 6
+CLOSE_BY = 1e-3  # of the first step of the load: where the branch begins to be followed
 
 
 class Buckled(NamedTuple):
@@ -74,31 +75,50 @@ def buckling(
         )
         if at.loops:  # from where it is, not from where it would hang without loops
             start = close_loops(at, start)
+            stays = Standing(at, gather(at, None, None, loads), start.q)
+            found = stays.seek()  # settling would lead away from where more directions are unstable
+            sweeps += stays.balance.sweeps
+            if found:
+                return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
         rest = settle(at, start, loads=loads, leave_saddles=False)
         standing = Standing(at, gather(at, None, None, loads), rest.state.q)
         count = standing.factor(0.0)
         sweeps += rest.report.sweeps + standing.balance.sweeps
         return count, rest.state, standing
 
+    def ahead(p: float) -> State:
+        """Where the branch is at p, by the secant through the last two equilibria: a way off it leads to another branch."""
+        (p0, before), (p1, last) = known[-2], known[-1]
+        step = model.difference(before.q, last.q) * ((p - p1) / (p1 - p0))
+        return State(model.integrate(last.q, step), np.zeros(model.nv))
+
     first, at, kept = unstable(a, State(q, np.zeros(model.nv)))
-    previous, count = a, first
-    for p in np.linspace(a, b, parts + 1)[1:]:
-        count, there, standing = unstable(float(p), at)
+    known = [(a, at)]
+    near = a + CLOSE_BY * (b - a) / parts
+    count, there, standing = unstable(near, at)
+    known.append((near, there))
+    previous = a
+    for p in [near, *np.linspace(a, b, parts + 1)[1:].tolist()]:
+        if p != near:
+            count, there, standing = unstable(p, ahead(p))
         if count > first:
             break
-        previous, at, kept = float(p), there, standing
+        previous, at, kept = p, there, standing
+        if p != near:
+            known = [known[-1], (p, there)]
     else:
         raise StateError(f"no pivot changes its sign from {a:g} to {b:g}: {first} directions are unstable throughout.")
-    upper = float(p)
+    upper = p
     while upper - previous > part * max(abs(previous), abs(upper)):
         middle = 0.5 * (previous + upper)
         if not previous < middle < upper:
             break
-        more, there, standing = unstable(middle, at)
+        more, there, standing = unstable(middle, ahead(middle))
         if more > first:
             upper, count = middle, more
         else:
             previous, at, kept = middle, there, standing
+            known = [known[-1], (middle, there)]
     return Buckled(0.5 * (previous + upper), upper - previous, at, _soft_shape(kept), first, count, sweeps)
 
 

@@ -11,7 +11,7 @@ factors, and the energy is compared between closed states.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class ClosedBalance:
         counts = np.abs(values) > REDUNDANT * np.abs(values).max(initial=0.0)
         return Saddle(Y, root, vectors[:, counts], values[counts])
 
-    def close(self, saddle: Saddle, q: FloatArray) -> LoopSystem | None:
+    def close(self, saddle: Any, q: FloatArray) -> LoopSystem | None:
         """Closes the loops at `trial` = q by the factors of the step; None where they stay open."""
         balance, plan = self.balance, self.plan
         enough = CLOSED * max(balance.scales.length, 1e-300)

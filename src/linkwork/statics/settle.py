@@ -14,7 +14,6 @@ from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
-from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -25,7 +24,8 @@ from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
-from linkwork.statics.water import settle_in_water
+from linkwork.statics.standing import Standing
+from linkwork.statics.water import approach, settle_in_water
 from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
@@ -149,7 +149,7 @@ def settle(
     effort: constant efforts of joints [N·m or N], shape (nv,); wrenches: fixed in the bodies, at their origins [N·m, N],
     shape (n, 6); loads: `lw.Loads(model)`, or a simulation, whose loads on bodies are taken.
     water: `lw.Water(...)` or `lw.air(...)` around the bodies: buoyancy, drag of the current, the seabed without friction.
-    Trees only; `stable` then says whether the rest of the forces, the drag as it is, has a minimum there.
+    `stable` then says whether the rest of the forces, the drag as it is, has a minimum there. Waves are left out.
     tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
     max_sweeps: eliminations over the linkage before giving up.
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
@@ -166,10 +166,14 @@ def settle(
     refuse_couplings(model, "settle")
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
+        before = 0
         if model.loops:
-            raise StateError("settling in water is for trees; hold ends by loads.apply_spring(...) instead of loops.")
+            q, before = _closed_start(model, acting, q, most)
+            q, more = approach(model, acting, q, water, most)
+            before += more
         balance = Balance(model, acting, q)
-        return _settled(balance, None, settle_in_water(balance, water, limit, most), 0)
+        tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
+        return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most), before)
     if model.nv == 0:
         balance = Balance(model, acting, q)
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)
@@ -178,8 +182,13 @@ def settle(
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
     q, before = _closed_start(model, acting, q, most)
-    balance = Balance(model, acting, q)
+    near = Standing(model, acting, q)  # Newton's method alone, where the state is close to a stable equilibrium
+    is_near = near.seek(limit) and near.factor(0.0) == 0
+    before += near.balance.sweeps
+    balance = Balance(model, acting, near.balance.place.q if is_near else q)
     closed = ClosedBalance(balance, loop_plan(model))
+    if is_near and near.closed is not None:
+        closed.force = near.closed.force
     leave = leave_saddles and has_potential(model, acting)
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 

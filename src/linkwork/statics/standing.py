@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 
 OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which on it counts as open
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
+SOUGHT, MOST_SEEKING, SHORT = 1e-9, 15, 0.5  # part of the loads; steps; way of a joint in all of them [rad]
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
 
@@ -102,6 +103,31 @@ class Standing:
 
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         self.balance.mass_times(x, out)
+
+    def seek(self, enough: float = SOUGHT) -> bool:
+        """Newton's method on the exact second derivative, from close by to an equilibrium of any kind; whether it got there.
+
+        It goes no further than a small turn: what lies beyond is another equilibrium. enough: unbalanced part of the loads.
+        """
+        balance, closed = self.balance, self.closed
+        x = np.zeros(self.model.nv)
+        gone = 0.0
+        for _ in range(MOST_SEEKING):
+            gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
+            if self.unbalanced <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
+                return True
+            self.factor(0.0)
+            balance.solve(balance.r, x)
+            if closed is not None and self._saddle is not None:
+                moving = closed.system.C @ balance.twists(closed.plan.bodies)
+                step = self._saddle.solve(-closed.system.gap - moving)
+                x += self._saddle.Y @ step
+                closed.force = closed.force + step
+            gone += float(np.abs(x).max(initial=0.0))
+            if not gone < SHORT:
+                return False
+            self.move(balance.look(x, 1.0).copy())
+        return False
 
     def move(self, q: FloatArray) -> None:
         """Goes to other coordinates."""

@@ -1,118 +1,256 @@
 """Equilibria in a stream: Newton's method on forces that have no potential, along pseudo time.
 
 Drag turns with the bodies it acts on, so that ∂r/∂q is not symmetric and there is no energy to go down. The motion
-M dq/ds = r leads to rest; its steps, linearly implicit, solve (s M − ∂r/∂q) x = r with products by differences of r and the
-elimination of all but the change of drag as a near inverse (GMRES). s shrinks with r, and the last steps are Newton's.
+M dq/ds = r leads to rest; its steps, linearly implicit, solve (s M − ∂r/∂q) x = r by one elimination (`stream_sweeps`). s
+shrinks with r, and the last steps are Newton's. Loops are closed on the way, their forces found with each step.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.derivatives.krylov import solve_by_products
 from linkwork.environment.fluid import wrenches_at_rest
 from linkwork.environment.water import Water
+from linkwork.environment.wet_columns import WET_MIDDLE
 from linkwork.environment.wetted import wetted
+from linkwork.errors import StateError
+from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
-from linkwork.statics.balance import Balance
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
+from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
+from linkwork.statics.constrained import CLOSED, ClosedBalance, _extent, settle_closed
 from linkwork.statics.newton import Outcome, Progress, not_settled
-from linkwork.statics.workspace import P_WORLD, R_WORLD
+from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
+from linkwork.statics.workspace import P_WORLD, R_WORLD, Acting
 
 FloatArray = NDArray[np.float64]
 
-SHORT = 1e-6  # [rad] of the joint that turns most: over which a change of efforts is taken for a derivative
-PRODUCTS = 60
-FIRST, LAST = 1.0, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
-LESS, MORE = 0.1, 4.0  # s changes as r does, within these
-TURN = 0.7  # [rad] of any joint in one step
+FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
+LESS, MORE = 0.1, 8.0  # s changes as r does, within these
+TURN = 0.7  # [rad] of any body in one step
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
+MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-9, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
+MOST_S = 1e6  # of the first s: where not even steps that short get on, there is no rest
 
 
 class Stream:
-    """What water does to the bodies of a balance, as wrenches fixed in the bodies."""
+    """What water does to the bodies of a balance, and the elimination with it."""
 
     def __init__(self, model: Model, water: Water, balance: Balance):
         self.balance, self.water = balance, water
         self.wet = wetted(model, water)
+        self.row = np.full(model.n_bodies, -1)
+        self.row[self.wet.body] = np.arange(self.wet.body.size)
+        self.numbers = water.numbers
         self.given = balance.acting.wrenches.copy()
         self.wrenches = np.zeros((model.n_bodies, 6))
+        self.work = make_stream_work(model)
 
     def act(self) -> None:
         """Puts wrenches at `place` into what acts, and weighs it."""
         b = self.balance
+        if self.water.asks:
+            pose = b.place.pose[self.wet.body]
+            R = pose[:, R_WORLD : R_WORLD + 9].reshape(-1, 3, 3)
+            middles = np.einsum("kij,kj->ki", R, self.wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3])
+            self.wet.follow(self.water, middles + pose[:, P_WORLD : P_WORLD + 3], 0.0)
         wrenches_at_rest(
-            self.wet,
-            self.water.numbers,
-            self.water.profile,
-            b.arrays.gravity,
-            b.place.pose,
-            R_WORLD,
-            P_WORLD,
-            self.wrenches,
+            *self.wet, self.numbers, self.water.profile, b.arrays.gravity, b.place.pose, R_WORLD, P_WORLD, self.wrenches
         )
         np.add(self.given, self.wrenches, out=b.acting.wrenches)
         b.weigh()
 
+    def eliminate(self, shift: float) -> int:
+        """Factors s M − ∂r/∂q at `place`; returns a body without a pivot, or -1."""
+        b = self.balance
+        b.sweeps += 1
+        return int(
+            eliminate_in_stream(
+                b.arrays, b.acting, b.place, b.work, self.work, self.wet.rows, self.numbers, self.water.profile,
+                self.row, shift,
+            )
+        )  # fmt: skip
 
-def settle_in_water(balance: Balance, water: Water, tolerance: float, max_sweeps: int) -> Outcome:
+    def solve(
+        self, r: FloatArray, x: FloatArray, pushes: FloatArray = NO_PUSHES, bodies: NDArray[np.int64] = NO_BODIES
+    ) -> float:
+        """x for efforts and wrenches on bodies; returns the largest rotation of a body [rad]."""
+        b = self.balance
+        return float(solve_in_stream(b.arrays, b.place, b.work, self.work, r, pushes, bodies, x)[0])
+
+
+def settle_in_water(
+    balance: Balance, closed: ClosedBalance | None, water: Water, tolerance: float, max_sweeps: int
+) -> Outcome:
     """Moves `balance` to an equilibrium under everything and the water; raises StateError where none is found."""
     stream = Stream(balance.model, water, balance)
     done = Progress()
+    if closed is not None:
+        closed.write_forces()
     stream.act()
     balance.scales = balance._scales()
+    if closed is not None:
+        _first_forces(closed)
+        stream.act()
     scale = max(balance.scales.effort, 1e-300)
-    shift = FIRST * balance.scales.rate2
+    first = FIRST * balance.scales.rate2
+    shift = first if closed is None else 0.0  # `approach` has led near where loops are closed
+    enough = 1e3 * CLOSED * max(balance.scales.length, 1e-300)
     while True:
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
-        if done.history[-1] <= tolerance:
+        gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
+        if done.history[-1] <= tolerance and gap <= enough:
             break
-        if balance.sweeps >= max_sweeps:
-            raise not_settled(balance, done, max_sweeps, tolerance)
-        shift = _step(balance, stream, shift)
+        if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
+            raise not_settled(balance, done, balance.sweeps, tolerance)
+        shift = _step(balance, closed, stream, shift)
     pivots = balance.eliminate(0.0)
+    negative = pivots.negative
     turn, way = balance.solve(balance.r, balance.x)
+    if closed is not None and pivots.singular < 0:
+        saddle = closed.saddle()
+        negative += int((saddle.values > 0.0).sum()) - saddle.values.size
+        x = balance.x
+        balance.solve(balance.r, x)
+        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        turn = way = float(np.abs(x).max(initial=0.0))
     done.sweeps = balance.sweeps
-    return Outcome(turn, way, pivots.negative, pivots.negative == 0 and pivots.singular < 0, done)
+    return Outcome(turn, way, negative, negative == 0 and pivots.singular < 0, done)
 
 
-def _step(balance: Balance, stream: Stream, shift: float) -> float:
+def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift: float) -> float:
     """One step at the given s [1/s²]; returns the next."""
-    blend = 0.0
-    pivots = balance.eliminate(0.0, shift)
-    if pivots.singular >= 0 or pivots.negative > 0:
-        blend = 1.0
-        balance.eliminate(blend, shift)
-    r0 = balance.r.copy()
-    moved = np.zeros_like(r0)
-
-    def at(x: FloatArray, scale: float) -> FloatArray:
-        balance.look(x, scale)
-        balance.accept()
-        stream.act()
-        found = balance.r.copy()
-        balance.accept()  # back
-        return found
-
-    def product(x: FloatArray) -> FloatArray:
-        size = SHORT / max(float(np.abs(x).max(initial=0.0)), 1e-300)
-        change = (at(x, -size) - at(x, size)) / (2.0 * size)
-        balance.mass_times(x, moved)
-        return np.asarray(change + shift * moved)
-
-    def about_inverse(b: FloatArray) -> FloatArray:
-        x = np.zeros_like(b)
-        balance.solve(np.ascontiguousarray(b), x)
-        return x
-
-    x, _ = solve_by_products(product, about_inverse, r0, PRODUCTS)
-    balance.look(x, min(1.0, TURN / max(float(np.abs(x).max(initial=0.0)), 1e-300)))
+    bad = stream.eliminate(shift)
+    if bad >= 0:
+        if shift > 0.0:
+            return MORE * shift
+        raise StateError(
+            f"joint '{balance.model.joint_names[bad]}' of model '{balance.model.name}' resists with neither stiffness nor "
+            "drag where it comes to rest; give it a spring."
+        )
+    x = balance.x
+    turn = stream.solve(balance.r, x)
+    force, closing = np.zeros(0), None
+    if closed is not None:
+        force, closing = _close(closed, stream, x)
+        turn = _extent(closed, x)[0]
+    before = float(np.linalg.norm(balance.r))
+    part = min(1.0, TURN / max(turn, 1e-300))
+    q = balance.look(x, part)
+    kept = None
+    if closed is not None:
+        kept = closed.system, closed.force
+        system = closed.close(closing, q.copy())
+        if system is None:
+            return MORE * max(shift, LAST * balance.scales.rate2)
+        closed.force = closed.force + part * force
+        held = _in_world(closed)
     balance.accept()
+    if closed is not None:
+        closed.system = system
+        _hold_in_world(closed, held)
     stream.act()
-    ratio = float(np.linalg.norm(balance.r)) / max(float(np.linalg.norm(r0)), 1e-300)
+    ratio = float(np.linalg.norm(balance.r)) / max(before, 1e-300)
     if not ratio < WORSE:
         balance.accept()
+        if closed is not None and kept is not None:
+            closed.system, closed.force = kept
+            closed.write_forces()
         stream.act()
         return max(shift, LAST * balance.scales.rate2) * MORE
-    shift *= min(max(ratio, LESS), MORE)
+    shift *= min(max(ratio, LESS), 1.0 if turn < TURN else MORE)
     return shift if shift > LAST * balance.scales.rate2 else 0.0
+
+
+def approach(model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int) -> tuple[FloatArray, int]:
+    """Coordinates near rest in water, loops closed, and the sweeps it took: again and again an equilibrium under the
+    fluid's forces as they were, fixed in the world, which have a potential."""
+    sweeps, plan = 0, loop_plan(model)
+    for _ in range(MOST_APPROACHES):
+        balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+        stream = Stream(model, water, balance)
+        stream.act()
+        balance.acting = _fixed_in_world(acting, stream)
+        closed = ClosedBalance(balance, plan)
+        balance.scales = balance._scales()
+        settle_closed(closed, ROUGHLY, max_sweeps, False)
+        sweeps += balance.sweeps
+        moved = float(np.abs(model.difference(q, balance.place.q)).max(initial=0.0))
+        q = balance.place.q.copy()
+        if moved < NEAR or sweeps >= max_sweeps:
+            break
+    return q, sweeps
+
+
+def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
+    """The fluid's wrenches as loads held by the world."""
+    pose, bodies = stream.balance.place.pose[stream.wet.body], stream.wet.body
+    R = pose[:, R_WORLD : R_WORLD + 9].reshape(-1, 3, 3)
+    middle, wrench = stream.wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], stream.wrenches[bodies]
+    rows = np.zeros((bodies.size, acting.rows.shape[1]))
+    rows[:, LOAD_AT : LOAD_AT + 3] = middle
+    rows[:, LOAD_FORCE : LOAD_FORCE + 3] = np.einsum("kij,kj->ki", R, wrench[:, 3:])
+    return acting._replace(
+        wrenches=acting.wrenches.copy(),
+        rows=np.concatenate([acting.rows, rows]),
+        row_body=np.concatenate([acting.row_body, bodies]),
+    )
+
+
+class Closing(NamedTuple):
+    """How joints answer constraint forces, and J H⁻¹Jᵀ."""
+
+    Y: FloatArray  # (nv, p)
+    A: FloatArray  # (p, p)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.lstsq(self.A, right, rcond=1e-12)[0])
+
+
+def _first_forces(closed: ClosedBalance) -> None:
+    """Forces of the cut joints that leave the least unbalanced, for a start."""
+    balance = closed.balance
+    balance.eliminate(1.0, 1e-2 * balance.scales.rate2)
+    saddle = closed.saddle()
+    balance.solve(balance.r, balance.x)
+    closed.force = saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+    closed.write_forces()
+
+
+def _in_world(closed: ClosedBalance) -> FloatArray:
+    """Forces and torques of the cut joints in the axes of the world, in one row."""
+    closed.write_forces()
+    rows = closed.balance.acting.rows[closed.loads + 1 :: 2]
+    return np.concatenate(
+        [rows[:, LOAD_FORCE : LOAD_FORCE + 3], rows[:, LOAD_TORQUE : LOAD_TORQUE + 3]], axis=1
+    ).ravel()
+
+
+def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
+    """The cut joints' forces after a step are those before it, in the axes of the world; λ is in those of a body."""
+    columns = np.zeros((held.size, closed.plan.count))
+    for k in range(closed.plan.count):
+        closed.force = np.zeros(closed.plan.count)
+        closed.force[k] = 1.0
+        columns[:, k] = _in_world(closed)
+    closed.force = np.linalg.lstsq(columns, held, rcond=None)[0]
+    closed.write_forces()
+
+
+def _close(closed: ClosedBalance, stream: Stream, x: FloatArray) -> tuple[FloatArray, Closing]:
+    """Turns the step x into one that closes loops; returns the change of the cut joints' forces, and how it was found."""
+    plan, balance, system = closed.plan, closed.balance, closed.system
+    moving = system.C @ balance.twists(plan.bodies)
+    still, column = balance.work.still, np.zeros(plan.model.nv)
+    Y, A = np.zeros((plan.model.nv, plan.count)), np.zeros((plan.count, plan.count))
+    for k in range(plan.count):
+        stream.solve(still, column, np.ascontiguousarray(system.C[k].reshape(-1, 6)), plan.bodies)
+        Y[:, k] = column
+        A[:, k] = system.C @ balance.twists(plan.bodies)
+    closing = Closing(Y, A)
+    force = closing.solve(-system.gap - moving)
+    x += Y @ force
+    return force, closing

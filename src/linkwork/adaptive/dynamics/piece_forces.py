@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.piece_field import PieceField
+from linkwork.adaptive.dynamics.piece_fluid import PieceFluid
 from linkwork.adaptive.dynamics.reduced import COORDINATES, PIECES, VELOCITIES, Reduced
 from linkwork.adaptive.nodes import touch_bodies
 from linkwork.core.arrays import IntArray
@@ -30,6 +31,7 @@ class PieceForces(PythonForces):
 
     def __init__(self, model: Model, field: Field | None, thermostat: Langevin | None, integrator: str):
         super().__init__(model, field, thermostat)
+        self.fluid: PieceFluid | None = None
         self._method = INTEGRATORS[integrator]
 
     def act_on(self, tree: AdaptiveTree, reduced: Reduced, moving: MovingLinkage, loads: LoadTable) -> None:
@@ -39,7 +41,7 @@ class PieceForces(PythonForces):
     def _prepare(self) -> None:
         """Arrays of their own for what a field or Fixman's potential adds to."""
         self._pieces = None if self.field is None else PieceField(self.field, self.model)
-        if self._pieces is not None:
+        if self._on_all is not None:
             self._tree.replace(wrench=self._loads.wrench.copy())
             self._all_bodies = np.arange(self.model.n_bodies)
         self._given_effort = np.zeros(0)  # efforts on the linkage that moves, without Fixman's
@@ -50,38 +52,47 @@ class PieceForces(PythonForces):
         super().reset()
         self._prepare()
 
+    @property
+    def _on_all(self) -> PieceField | PieceFluid | None:
+        """What loads all bodies for the metric: a field, or a fluid."""
+        return self._pieces if self.fluid is None else self.fluid
+
     def leave_metric(self) -> None:
-        """The field does not load the metric until it is asked again."""
-        if self._pieces is not None:
-            self._pieces.metric_wrenches[...] = 0.0
+        """Field and fluid do not load the metric until they are asked again."""
+        if self._on_all is not None:
+            self._on_all.metric_wrenches[...] = 0.0
             self._tree.run.wrench[...] = self._loads.wrench
 
     def load_bodies(self, bodies: IntArray) -> None:
         """Loads fixed in these bodies are others; what the field adds to them for the metric stays."""
-        if self._pieces is not None:
-            self._tree.run.wrench[bodies] = self._loads.wrench[bodies] + self._pieces.metric_wrenches[bodies]
+        if self._on_all is not None:
+            self._tree.run.wrench[bodies] = self._loads.wrench[bodies] + self._on_all.metric_wrenches[bodies]
 
     def load_metric(self) -> None:
-        """The field's wrenches at the present coordinates become loads on all bodies, for the metric."""
-        if self._pieces is None:
+        """Wrenches of field or fluid at the present state become loads on all bodies, for the metric."""
+        if self._on_all is None:
             return
-        self._pieces.find_metric_wrenches(self._moving.table)
-        self._load_all_bodies(self._pieces)
+        self._on_all.find_metric_wrenches(self._moving.table)
+        self._load_all_bodies(self._on_all)
 
     def load_present(self) -> None:
         """The same for whoever asks for coefficients between two updates."""
+        if self.fluid is not None:
+            self.load_metric()
         if self._pieces is None:
             return
         self.refresh()
         self._pieces.find_present_wrenches(self._moving.table)
         self._load_all_bodies(self._pieces)
 
-    def _load_all_bodies(self, pieces: PieceField) -> None:
+    def _load_all_bodies(self, pieces: PieceField | PieceFluid) -> None:
         np.add(self._loads.wrench, pieces.metric_wrenches, out=self._tree.run.wrench)
         touch_bodies(self._tree.table, self._all_bodies, 0, self._tree.marks)
 
     def follow_pieces(self) -> None:
         """The linkage that moves was gathered anew."""
+        if self.fluid is not None:
+            self.fluid.follow(self._tree.table)
         if not self.act:
             return
         counts, moving = self._reduced.counts, self._moving
@@ -129,5 +140,5 @@ class PieceForces(PythonForces):
             read_momentum(table)
 
     def _saved_arrays(self) -> dict[str, NDArray[Any]]:
-        metric = {} if self._pieces is None else {"metric_wrenches": self._pieces.metric_wrenches}
+        metric = {} if self._on_all is None else {"metric_wrenches": self._on_all.metric_wrenches}
         return {**metric, **super()._saved_arrays()}

@@ -14,6 +14,7 @@ from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveR
 from linkwork.adaptive.dynamics.choice import SETTINGS
 from linkwork.adaptive.dynamics.everything import EVALUATIONS, advice, count_needed, stays_whole
 from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor, is_wanted
+from linkwork.adaptive.dynamics.piece_fluid import PieceFluid
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
 from linkwork.adaptive.dynamics.region_memory import (
@@ -32,6 +33,7 @@ from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.core.deprecation import old_attribute, once_positional
 from linkwork.dynamics.front import Energy
 from linkwork.dynamics.inputs import as_model
+from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF
 from linkwork.model.model import Model
@@ -42,6 +44,7 @@ from linkwork.simulation.extremes import fastest
 from linkwork.simulation.failures import explain_step
 from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
+from linkwork.simulation.parts.in_fluid import InFluid
 from linkwork.simulation.parts.moving_linkage import Stepping
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.snapshot import read_only_state
@@ -67,6 +70,8 @@ class AdaptiveDynamics(Dynamics):
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat warms active joints.
+    water: as in FullDynamics. It acts on every body in each step, which then costs O(n), and on all bodies in the metric at
+        each update: the bound counts buoyancy and drag where they act, and leaves added mass out.
     Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
     metric as they were in the last step, and the error bound is that of the tree under these forces.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
@@ -89,6 +94,7 @@ class AdaptiveDynamics(Dynamics):
         "thermostat_kind",
         "limits",
         "_contact_settings",
+        "_water_settings",
     )
     _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
     _forces: PieceForces
@@ -119,12 +125,16 @@ class AdaptiveDynamics(Dynamics):
         thermostat: Langevin | None = None,
         contact: Contact | None = None,
         limits: bool | None = None,
+        water: Water | None = None,
     ):
         as_model(model, "AdaptiveDynamics")
         implicit_joints = flag(implicit_joints, "implicit_joints")
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         outside = field is not None or thermostat is not None
+        if water is not None:
+            integrator = integrator_in_water(integrator, "aba", contact, outside)
+            keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
@@ -140,6 +150,8 @@ class AdaptiveDynamics(Dynamics):
         self._weights = metric_weights(model, weights, "weights")
         self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
         self._is_delicate = is_delicate(model)
+        self.water = water
+        self._water_settings = "" if water is None else repr(water)
         self._forces = PieceForces(model, field, thermostat, integrator)
         self._make_region()
         self._counted = count_optional_joints(model)
@@ -162,6 +174,9 @@ class AdaptiveDynamics(Dynamics):
         if contact is not None and self.contact is not None:
             contact.follow_region(self._reduced.piece, self._reduced.pose)
             moving.describe()
+        self._fluid = None if self.water is None else InFluid(model, self.water, moving)
+        if self._fluid is not None:
+            self._forces.fluid = PieceFluid(model, self._fluid)
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
         self._forces.act_on(self._tree, self._reduced, moving, self._loads)
         parts = (self._reduced, moving, self._forces, self._loads, self._joints)
@@ -288,6 +303,7 @@ class AdaptiveDynamics(Dynamics):
         if self._tree.run.counts.item(TOUCHED):
             self._region.renew()
         is_alone = not self._forces.are_any
+        flows = self.water is not None and self.water.changes
         while left > 0:
             if self._since_update >= every:
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
@@ -295,6 +311,9 @@ class AdaptiveDynamics(Dynamics):
             count, fault = every - self._since_update, None
             if count > left:
                 count = left
+            if flows:
+                self._fluid.follow(self.time)  # type: ignore[union-attr]
+                count = 1
             if is_alone:
                 status, done = self._advance(self._moving.table, h, count)
             else:

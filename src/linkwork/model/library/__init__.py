@@ -11,6 +11,7 @@ from linkwork.model.library.millipede import millipede
 from linkwork.model.library.molecule import molecule
 from linkwork.model.library.pendulums import double_pendulum, pendulum
 from linkwork.model.library.random_trees import JOINT_KINDS, random_tree
+from linkwork.model.library.rods import net, rod
 from linkwork.model.library.trees import binary_tree, broom, caterpillar, star
 from linkwork.model.linkage import Linkage
 
@@ -33,6 +34,8 @@ MODELS: dict[str, Callable[..., Linkage]] = {
     "humanoid": humanoid,
     "compass_biped": compass_biped,
     "four_bar": four_bar,
+    "rod": rod,
+    "net": net,
 }
 
 __all__ = [
@@ -51,8 +54,10 @@ __all__ = [
     "humanoid",
     "millipede",
     "molecule",
+    "net",
     "pendulum",
     "random_tree",
+    "rod",
     "snake",
     "star",
 ]

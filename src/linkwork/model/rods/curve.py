@@ -128,7 +128,7 @@ class Measured:
                 f"curve stands still at u = {u[int(np.argmin(steps))]:.4g}; it must move on everywhere.", about="curve"
             )
         # A chord is shorter than its arc by κ²h³/24; κ from the points next to it.
-        tangents = np.gradient(points, axis=0)
+        tangents = _slopes(points)
         tangents /= np.linalg.norm(tangents, axis=1)[:, None]
         turns = np.linalg.norm(np.diff(tangents, axis=0), axis=1)
         self._points, self._tangents = points, tangents
@@ -151,6 +151,17 @@ class Measured:
         turns = np.linalg.norm(np.diff(self._tangents, axis=0), axis=1) / np.diff(self._s)
         k = int(np.argmax(turns[1:-1])) + 1
         return (1.0 / float(turns[k]) if turns[k] > 0.0 else math.inf), float(self._s[k])
+
+
+def _slopes(f: FloatArray) -> FloatArray:
+    """Derivatives at even steps of one, by five points: order 4, at the ends too, where a closed curve meets itself."""
+    d = np.empty_like(f)
+    d[2:-2] = (f[:-4] - 8.0 * f[1:-3] + 8.0 * f[3:-1] - f[4:]) / 12.0
+    for side, g in ((1.0, f[:5]), (-1.0, f[:-6:-1])):
+        first = side * (-25.0 * g[0] + 48.0 * g[1] - 36.0 * g[2] + 16.0 * g[3] - 3.0 * g[4]) / 12.0
+        second = side * (-3.0 * g[0] - 10.0 * g[1] + 18.0 * g[2] - 6.0 * g[3] + g[4]) / 12.0
+        d[0 if side > 0.0 else -1], d[1 if side > 0.0 else -2] = first, second
+    return d
 
 
 def natural_shape(s: FloatArray, curve: Measured | None, roll: Callable[[float], float]) -> Natural:

@@ -23,6 +23,7 @@ from linkwork.scene.methods.method import (
 )
 from linkwork.scene.obstacles import contact_of
 from linkwork.scene.targets import find_joints
+from linkwork.scene.waters import water_of
 from linkwork.scene.weights import with_weights
 from linkwork.simulation.integrators.names import AUTO, INTEGRATORS
 from linkwork.simulation.protocol import Simulation
@@ -32,7 +33,7 @@ PINS = "pins"  # among the options: joints and whether each is pinned active, in
 
 def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
     options = with_weights(plain_options(scene), model, faults)
-    options["contact"] = contact_of(scene, faults)
+    options["contact"], options["water"] = contact_of(scene, faults), water_of(scene, faults)
     options[PINS] = [
         (joint, table.get("to") == "active")
         for k, table in enumerate(scene["pin"])

@@ -24,13 +24,14 @@ from linkwork.scene.methods.method import (
     with_actions,
 )
 from linkwork.scene.obstacles import contact_of
+from linkwork.scene.waters import water_of
 from linkwork.simulation.integrators.names import AUTO
 from linkwork.simulation.protocol import Simulation
 
 
 def check(scene: Mapping[str, Any], model: Model, state: State | None, faults: Faults) -> Options:
     options = {"rtol" if name == "tolerance" else name: value for name, value in plain_options(scene).items()}
-    return {**options, "contact": contact_of(scene, faults)}
+    return {**options, "contact": contact_of(scene, faults), "water": water_of(scene, faults)}
 
 
 def build(found: Found) -> Simulation:

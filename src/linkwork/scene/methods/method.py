@@ -72,3 +72,4 @@ KEEP_MOMENTUM = (
 )
 LIMITS = "whether joint limits stop joints; by default where the model has some"
 NO_CONTACT = "contact is computed only with method.kind = 'full' or 'adaptive'."
+NO_WATER = "drag needs velocities: water acts with method.kind = 'full' or 'adaptive', and at rest in lw.settle."

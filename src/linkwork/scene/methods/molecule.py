@@ -137,6 +137,10 @@ MOLECULES = Method(
     },
     check=check,
     build=build,
-    refused={"pin": ONLY_ADAPTIVE_PINS, "joint": "torsions of a molecule get their forces from its force field."},
+    refused={
+        "pin": ONLY_ADAPTIVE_PINS,
+        "joint": "torsions of a molecule get their forces from its force field.",
+        "water": "the atoms of a molecule have no shapes that water touches.",
+    },
     build_model=molecule_model,
 )

@@ -13,6 +13,7 @@ from linkwork.scene.faults import Faults
 from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     NO_CONTACT,
+    NO_WATER,
     ONLY_ADAPTIVE_PINS,
     Found,
     Method,
@@ -53,5 +54,5 @@ QUASI_STATICS = Method(
     },
     check=check,
     build=build,
-    refused={"pin": ONLY_ADAPTIVE_PINS, "contact": NO_CONTACT},
+    refused={"pin": ONLY_ADAPTIVE_PINS, "contact": NO_CONTACT, "water": NO_WATER},
 )

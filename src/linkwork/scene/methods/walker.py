@@ -52,7 +52,7 @@ WALKER = Method(
     build=build,
     refused={
         name: f"a walker has no '{name}': it starts from its gait, and only gravity acts on it."
-        for name in ("load", "spring", "joint", "motor", "pin", "state", "contact", "obstacle")
+        for name in ("load", "spring", "joint", "motor", "pin", "state", "contact", "obstacle", "water")
     },
     build_model=walker_model,
 )
