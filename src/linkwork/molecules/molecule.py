@@ -284,16 +284,14 @@ class Molecule:
         cutoff: of Lennard-Jones and Coulomb terms [nm], with a reaction field beyond; none by default.
         switch: distance from which Lennard-Jones terms fade towards the cutoff [nm]. Without it the energy makes a small
         step when a pair crosses the cutoff, and runs of large molecules do not keep it.
-        engine: "numba" (own kernel) or "openmm". By default "numba", and "openmm" with a solvent.
-        solvent: "obc2", OpenMM's implicit solvent. skin: of the own list of neighbours [nm].
+        engine: "numba" (own kernel, the default) or "openmm".
+        solvent: "obc2" or "gbn2", implicit water with the energy of the surface. skin: of the own list of neighbours [nm].
         platform, threads: of OpenMM.
         """
-        chosen = engine if engine is not None else "numba" if solvent is None else "openmm"
+        chosen = engine if engine is not None else "numba"
         if cutoff is not None:
             positive(cutoff, "cutoff")
         one_of(chosen, ENGINES, "engine")
-        if solvent is not None and chosen == "numba":
-            raise StateError("engine='numba' computes molecules in vacuum; leave it out, or use engine='openmm'.")
         system = self._system(force_field, cutoff, solvent, switch)
         if chosen == "numba":
             return CompiledField(self.atoms, self.tree, system, skin)

@@ -1,10 +1,11 @@
-"""Division, square root and comparison of eight doubles at once, beside the sums and products of `simd`."""
+"""Division, square root, exponential and comparison of eight doubles at once, beside the sums and products of `simd`."""
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from linkwork.spatial.simd import LANES, v8
+from linkwork.core.jit import inlined
+from linkwork.spatial.simd import LANES, splat, v8
 
 _FLAGS = ("contract", "nsz", "arcp")
 
@@ -51,3 +52,45 @@ def vbits_less(typingctx, a, b):
         return builder.zext(bits, ir.IntType(64))
 
     return types.int64(v8, v8), codegen
+
+
+_ROUNDING = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it is rounded, and stands in the lowest bits
+_LOG2_E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
+
+
+@intrinsic
+def _rounded(typingctx, x):
+    """Every lane rounded to a whole number. The two sums must not be joined: they get no flags."""
+
+    def codegen(context, builder, signature, args):
+        magic = ir.Constant(args[0].type, [_ROUNDING] * LANES)
+        return builder.fsub(builder.fadd(args[0], magic), magic)
+
+    return v8(v8), codegen
+
+
+@intrinsic
+def _times_power_of_two(typingctx, x, n):
+    """x 2ⁿ for whole numbers n that keep the exponent in its range."""
+
+    def codegen(context, builder, signature, args):
+        whole = ir.VectorType(ir.IntType(64), LANES)
+        magic = ir.Constant(args[1].type, [_ROUNDING] * LANES)
+        n = builder.bitcast(builder.fadd(args[1], magic), whole)
+        shifted = builder.shl(n, ir.Constant(whole, [52] * LANES))
+        return builder.bitcast(builder.add(builder.bitcast(args[0], whole), shifted), args[0].type)
+
+    return v8(v8, v8), codegen
+
+
+@inlined
+def vexp(x):
+    """exp of every lane, for -700 < x < 700; relative error 1e-13: Taylor to the eleventh power on |y| ≤ ½ ln 2."""
+    n = _rounded(_LOG2_E * x)
+    y = x - _LN2_HIGH * n - _LN2_LOW * n
+    high = splat(1.0 / 720.0) + y * (
+        splat(1.0 / 5040.0)
+        + y * (splat(1.0 / 40320.0) + y * (splat(1.0 / 362880.0) + y * (splat(1.0 / 3628800.0) + (1.0 / 39916800.0) * y)))
+    )
+    low = splat(1.0 / 6.0) + y * (splat(1.0 / 24.0) + y * (splat(1.0 / 120.0) + y * high))
+    return _times_power_of_two(splat(1.0) + y * (splat(1.0) + y * (splat(0.5) + y * low)), n)

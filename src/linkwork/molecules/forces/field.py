@@ -20,7 +20,12 @@ from linkwork.model.state import State
 from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
 from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
+from linkwork.molecules.forces.solvent.parameters import solvent_of
+from linkwork.molecules.forces.solvent.tables import Solvent, SolventTables, make_solvent_work
 from linkwork.molecules.forces.tables import (
+    BLOCK,
+    FIELD_INSIDE_FULL,
     FIELD_LIST_FULL,
     FIELD_NOT_FINITE,
     LIST_BUILDS,
@@ -76,7 +81,7 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
 
 
 class CompiledField(FieldQuestions):
-    """Lennard-Jones, Coulomb, 1-4 and torsion terms, and all terms across cut bonds, in one kernel.
+    """Lennard-Jones, Coulomb, 1-4 and torsion terms, all terms across cut bonds, and implicit solvent, in one kernel.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
@@ -91,6 +96,8 @@ class CompiledField(FieldQuestions):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         self.skin = positive(skin, "skin")
         self.tables = make_tables(atoms, tree, system, self.skin)
+        solvent = solvent_of(system, self.tables.pairs)
+        self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms))
         self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
@@ -131,11 +138,11 @@ class CompiledField(FieldQuestions):
         self._rows = n
         self.tables = self.tables._replace(atoms=self._atoms)
         if poses is None:
-            move_as_one(self.tables, numbers)
+            choose(self, self.tables, numbers)
             return float("nan")
         out = np.zeros((self.model.n_bodies, 6))
         before = evaluate_with_room(self, poses, out) if self._has_clusters else 0.0
-        move_as_one(self.tables, numbers)
+        choose(self, self.tables, numbers)
         after = evaluate_with_room(self, poses, out)
         self.constant += before - after if self._has_clusters else 0.0
         self._has_clusters = True
@@ -151,7 +158,7 @@ class CompiledField(FieldQuestions):
         numbers = whole_numbers(piece, n, n + 1, "piece")
         poses_for_kernel(pose, n, n)
         self._rows = int(numbers.max()) + 1
-        move_as_one(self.tables._replace(atoms=self._atoms), numbers)
+        choose(self, self.tables._replace(atoms=self._atoms), numbers)
         local = atom_positions(self.tree, pose)
         self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
 
@@ -171,7 +178,9 @@ class CompiledField(FieldQuestions):
         other._rows = self.model.n_bodies
         other.evaluations = 0
         other.constant = self._constant_of_bodies
-        move_as_one(other.tables, np.arange(self.model.n_bodies))
+        if self.solvent_tables is not None:
+            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table))
+        choose(other, other.tables, np.arange(self.model.n_bodies))
         return other
 
     def forces(self) -> FloatArray:
@@ -190,7 +199,9 @@ class CompiledField(FieldQuestions):
         single = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
         work = make_work(count, term_counts(self.tables.terms), self.capacity)
         evaluation = _Evaluation(FieldTables(single, self.tables.pairs, self.tables.terms, work))
-        move_as_one(evaluation.tables, alone)
+        if self.solvent_tables is not None:
+            evaluation.solvent_tables = solvent_tables(self.solvent_tables.solvent, count)
+        choose(evaluation, evaluation.tables, alone)
         identity = np.broadcast_to([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], (count, 9))
         forces = np.zeros((count, 6))
         energy = evaluate_with_room(evaluation, np.concatenate([identity, positions], axis=1), forces)
@@ -210,17 +221,44 @@ class _Evaluation:
 
     def __init__(self, tables: FieldTables):
         self.tables = tables
+        self.solvent_tables: SolventTables | None = None
+
+
+def choose(field: Any, tables: FieldTables, cluster: NDArray[np.int64]) -> None:
+    """Bodies of one number move as one, in vacuum or in solvent."""
+    if field.solvent_tables is None:
+        move_as_one(tables, cluster)
+    else:
+        move_as_one_in_solvent(tables, field.solvent_tables, cluster)
 
 
 def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
-    """Energy of the chosen terms; makes the list of neighbours longer where the kernel asks for it."""
+    """Energy of the chosen terms; makes the lists longer where the kernel asks for it."""
     while True:
-        energy, status = wrenches_on_bodies(field.tables, poses, out)
+        if field.solvent_tables is None:
+            energy, status = wrenches_on_bodies(field.tables, poses, out)
+        else:
+            energy, status = wrenches_in_solvent(field.tables, field.solvent_tables, poses, out)
         if status == FIELD_NOT_FINITE:
             raise StateError("a body's pose is not finite; the state before this one was the last good one.")
-        if status != FIELD_LIST_FULL:
+        if status == FIELD_LIST_FULL:
+            field.tables = with_longer_list(field.tables)
+        elif status == FIELD_INSIDE_FULL:
+            field.solvent_tables = with_longer_inside(field.solvent_tables)
+        else:
             return float(energy)
-        field.tables = with_longer_list(field.tables)
+
+
+def with_longer_inside(tables: SolventTables) -> SolventTables:
+    """The same tables with room for twice as many pairs inside rigid parts."""
+    room = 2 * tables.work.inside_entry.shape[0]
+    longer = {name: np.zeros(room, dtype=np.int64) for name in ("inside_entry", "changing_atom", "changing_entry")}
+    return tables._replace(work=tables.work._replace(inside_r2=np.zeros(BLOCK * room), **longer))
+
+
+def solvent_tables(solvent: Solvent, atoms: int) -> SolventTables:
+    """Room for three entries per atom inside rigid parts, to begin with."""
+    return SolventTables(solvent, make_solvent_work(atoms, len(solvent.kin), 3 * atoms + 8))
 
 
 def with_longer_list(tables: FieldTables) -> FieldTables:

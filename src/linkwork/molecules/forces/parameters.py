@@ -19,6 +19,7 @@ IntArray = NDArray[np.int64]
 NO_CUTOFF2 = 1e29  # [nm²] below the square of the distance that masked lanes are moved to (pair_forces.BEYOND2)
 NO_REACH = 1e12  # [nm]
 LEAST_LENGTH, MOST_LENGTH = 1e-6, 1e6  # [nm] of a cutoff: far from where its powers leave the numbers there are
+SOLVENT_FORCES = ("GBSAOBCForce", "CustomGBForce")  # read by solvent/parameters.py
 WITHOUT_FORCE = ("CMMotionRemover",)  # parts of a System that exert none
 
 
@@ -44,10 +45,10 @@ def terms_of(system: Any) -> Terms:
             for k in range(force.getNumAngles()):
                 *who, angle, strength = force.getAngleParameters(k)
                 tables["angle"].append((*who, angle._value, strength._value))
-        elif kind not in WITHOUT_FORCE:
+        elif kind not in (*WITHOUT_FORCE, *SOLVENT_FORCES):
             raise ModelError(
-                f"engine='numba' has no {kind}; it knows NonbondedForce, PeriodicTorsionForce, HarmonicBondForce and "
-                "HarmonicAngleForce. Use engine='openmm' for this force field."
+                f"engine='numba' has no {kind}; it knows NonbondedForce, PeriodicTorsionForce, HarmonicBondForce, "
+                "HarmonicAngleForce and implicit solvent. Use engine='openmm' for this force field."
             )
     near, near_p = _split(tables["near"], 2, 3)
     torsion, torsion_p = _split(tables["torsion"], 4, 3)

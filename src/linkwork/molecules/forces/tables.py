@@ -27,7 +27,7 @@ AXIS_TERMS = (
 HAS_AXIS_TERMS = 13  # whether the forces at hand contain these
 COUNTERS = 14
 # what an evaluation can end in
-FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE = range(3)
+FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL = range(4)
 
 
 class Atoms(NamedTuple):
