@@ -22,7 +22,7 @@ from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wren
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
 from linkwork.molecules.forces.solvent.parameters import solvent_of
-from linkwork.molecules.forces.solvent.tables import Solvent, SolventTables, make_solvent_work
+from linkwork.molecules.forces.solvent.tables import KIN_COUNT, Solvent, SolventTables, make_solvent_work
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_INSIDE_FULL,
@@ -32,6 +32,7 @@ from linkwork.molecules.forces.tables import (
     PAIRS,
     Atoms,
     FieldTables,
+    aligned,
     make_work,
     padded,
 )
@@ -97,7 +98,7 @@ class CompiledField(FieldQuestions):
         self.skin = positive(skin, "skin")
         self.tables = make_tables(atoms, tree, system, self.skin)
         solvent = solvent_of(system, self.tables.pairs)
-        self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms))
+        self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms), self.capacity)
         self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
@@ -179,7 +180,7 @@ class CompiledField(FieldQuestions):
         other.evaluations = 0
         other.constant = self._constant_of_bodies
         if self.solvent_tables is not None:
-            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table))
+            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
         choose(other, other.tables, np.arange(self.model.n_bodies))
         return other
 
@@ -200,7 +201,7 @@ class CompiledField(FieldQuestions):
         work = make_work(count, term_counts(self.tables.terms), self.capacity)
         evaluation = _Evaluation(FieldTables(single, self.tables.pairs, self.tables.terms, work))
         if self.solvent_tables is not None:
-            evaluation.solvent_tables = solvent_tables(self.solvent_tables.solvent, count)
+            evaluation.solvent_tables = solvent_tables(self.solvent_tables.solvent, count, self.capacity)
         choose(evaluation, evaluation.tables, alone)
         identity = np.broadcast_to([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], (count, 9))
         forces = np.zeros((count, 6))
@@ -243,6 +244,9 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
             raise StateError("a body's pose is not finite; the state before this one was the last good one.")
         if status == FIELD_LIST_FULL:
             field.tables = with_longer_list(field.tables)
+            if field.solvent_tables is not None:
+                pair = {name: aligned(BLOCK * len(field.tables.work.entry)) for name in ("pair_y", "pair_g")}
+                field.solvent_tables = field.solvent_tables._replace(work=field.solvent_tables.work._replace(**pair))
         elif status == FIELD_INSIDE_FULL:
             field.solvent_tables = with_longer_inside(field.solvent_tables)
         else:
@@ -250,15 +254,20 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
 
 
 def with_longer_inside(tables: SolventTables) -> SolventTables:
-    """The same tables with room for twice as many pairs inside rigid parts."""
-    room = 2 * tables.work.inside_entry.shape[0]
-    longer = {name: np.zeros(room, dtype=np.int64) for name in ("inside_entry", "changing_atom", "changing_entry")}
-    return tables._replace(work=tables.work._replace(inside_r2=np.zeros(BLOCK * room), **longer))
+    """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
+    old = tables.work
+    atoms = len(old.inside_row) - 1
+    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.pair_y) // BLOCK)
+    kin = old.counters[KIN_COUNT]
+    work.close_pair[:kin] = old.close_pair[:kin]
+    work.kin_moves[:] = old.kin_moves
+    work.counters[KIN_COUNT] = kin
+    return tables._replace(work=work)
 
 
-def solvent_tables(solvent: Solvent, atoms: int) -> SolventTables:
-    """Room for three entries per atom inside rigid parts, to begin with."""
-    return SolventTables(solvent, make_solvent_work(atoms, len(solvent.kin), 3 * atoms + 8))
+def solvent_tables(solvent: Solvent, atoms: int, listed: int) -> SolventTables:
+    """Room for three entries per atom inside rigid parts, to begin with. listed: room of the list of neighbours."""
+    return SolventTables(solvent, make_solvent_work(atoms, len(solvent.kin), 3 * atoms + 8, listed))
 
 
 def with_longer_list(tables: FieldTables) -> FieldTables:

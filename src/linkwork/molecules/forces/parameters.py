@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.bonded_forces import COULOMB
-from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, padded
+from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, aligned, padded
 from linkwork.molecules.structure.atoms import AtomTable
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,7 @@ def pairs_of(system: Any, atoms: AtomTable, skin: float) -> Pairs:
     force = nonbonded_force(system)
     count = system.getNumParticles()
     p = padded(count)
-    parameters = np.zeros(3 * p)
+    parameters = aligned(3 * p)
     for i in range(count):
         charge, sigma, epsilon = (x._value for x in force.getParticleParameters(i))
         if not (math.isfinite(charge) and math.isfinite(sigma) and math.isfinite(epsilon) and epsilon >= 0.0):

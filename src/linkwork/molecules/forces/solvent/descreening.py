@@ -17,6 +17,7 @@ from linkwork.molecules.forces.solvent.integrals import (
 )
 from linkwork.molecules.forces.solvent.tables import (
     CLOSE,
+    CLOSE_COUNT,
     ENGULFS,
     HAS_NECK,
     KIN_COUNT,
@@ -29,28 +30,29 @@ from linkwork.molecules.forces.solvent.tables import (
     RADIUS,
     SCALED,
 )
-from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vbits_less, vdiv, vselect_less, vsqrt
 
 
 @routine
 def sum_integrals(pairs, work, solvent, own):
-    """Σ I of the atoms at work: what is inside rigid parts, kin, and the listed pairs."""
+    """Σ I of the atoms at work: inside rigid parts, of listed and of close pairs. FIELD_INSIDE_FULL: no room."""
     p = work.cluster.shape[0]
     position, lanes, parameters = work.position, work.lanes, solvent.parameters
-    cutoff2, beyond, zero = splat(pairs.settings[CUTOFF2]), splat(BEYOND2), splat(0.0)
+    cutoff2, beyond, zero, one = splat(pairs.settings[CUTOFF2]), splat(BEYOND2), splat(0.0), splat(1.0)
     atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
         j = work.at_work[w] * BLOCK
         vstore(own.sum, j, vload(own.inside_sum, j))
-    sum_over_kin(pairs, work, solvent, own)
+    count = own.counters[KIN_COUNT]
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
             if work.row[i] == work.row[i + 1]:
                 continue
             xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
+            close = splat(parameters[CLOSE * p + i])
             here = zero
             for k in range(work.row[i], work.row[i + 1]):
                 j = (work.entry[k] >> 8) * BLOCK
@@ -60,39 +62,48 @@ def sum_integrals(pairs, work, solvent, own):
                 dz = zi - vload(position, 2 * p + j)
                 r2 = dx * dx + dy * dy + dz * dz
                 r2 = vselect_less(zero, bits, vselect_less(r2, cutoff2, r2, beyond), beyond)
-                there, back = eight_integrals(solvent, parameters, p, i, j, r2)
+                reach = close + vload(parameters, CLOSE * p + j)
+                reach2 = reach * reach
+                y = vselect_less(r2, reach2, zero, vdiv(one, r2))
+                vstore(own.pair_y, k * BLOCK, y)
+                there, back = eight_integrals(solvent, parameters, p, i, j, r2, y)
                 here = here + there
                 vstore(own.sum, j, vload(own.sum, j) + back)
-                close = parameters[CLOSE * p + i]
-                reach = splat(close) + vload(parameters, CLOSE * p + j)
-                near = vbits_less(r2, reach * reach)
+                near = vbits_less(r2, reach2)
                 if near != 0:
-                    for m in range(BLOCK):
-                        if (near >> m) & 1:
-                            r = math.sqrt(distance2(work, i, j + m))
-                            own.sum[i] += integral(
-                                parameters[i], parameters[SCALED * p + j + m], r, solvent.settings[ENGULFS]
-                            )[0]
-                            own.sum[j + m] += integral(
-                                parameters[j + m], parameters[SCALED * p + i], r, solvent.settings[ENGULFS]
-                            )[0]
+                    count = remember_near(own, i, j, near, count)
             own.sum[i] += vsum(here)
+    own.counters[CLOSE_COUNT] = count
+    if count > own.close_pair.shape[0]:
+        return FIELD_INSIDE_FULL
+    sum_over_close(pairs, work, solvent, own)
+    return FIELD_OK
+
+
+@routine
+def remember_near(own, i, j, near, count):
+    """Adds atom i with those of the eight from j on whose bit is set to the close pairs; counts on without room."""
+    for m in range(BLOCK):
+        if (near >> m) & 1:
+            if count < own.close_pair.shape[0]:
+                own.close_pair[count, 0] = i
+                own.close_pair[count, 1] = j + m
+            count += 1
+    return count
 
 
 @inlined
-def eight_integrals(solvent, parameters, p, i, j, r2):
-    """I of atom i with eight atoms from j on, and the other way round; zero where a pair is too near for the series."""
-    one, zero = splat(1.0), splat(0.0)
+def eight_integrals(solvent, parameters, p, i, j, r2, y):
+    """I of atom i with eight atoms from j on, and the other way round. y: 1/r², zero where the series does not hold."""
     s_i, s_j = parameters[SCALED * p + i], vload(parameters, SCALED * p + j)
-    y = vdiv(one, r2)
-    reach = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
-    y = vselect_less(r2, reach * reach, zero, y)
     y2 = y * y
     s2_i, s2_j = s_i * s_i, s_j * s_j
     there = s_j * s2_j * y2 * series(s2_j * y)
     back = (s_i * s2_i) * y2 * series(s2_i * y)
     if solvent.settings[HAS_NECK] != 0.0:
-        neck_there, neck_back = eight_necks(solvent, parameters, p, i, j, r2)
+        neck_there, neck_back = eight_necks(
+            solvent, parameters, p, i, j, vselect_less(splat(0.0), y, r2, splat(BEYOND2))
+        )
         there = there + neck_there
         back = back + neck_back
     return there, back
@@ -148,30 +159,30 @@ def integrals_of_pair(solvent, p, i, j, r):
 
 
 @routine
-def sum_over_kin(pairs, work, solvent, own):
-    """The part of excluded pairs whose distance can change; keeps their slopes."""
+def sum_over_close(pairs, work, solvent, own):
+    """The part of close pairs: excluded ones whose distance can change, and those too near for the series. Keeps slopes."""
     p = work.cluster.shape[0]
-    for c in range(own.counters[KIN_COUNT]):
-        i, j = solvent.kin[own.chosen_kin[c], 0], solvent.kin[own.chosen_kin[c], 1]
+    for c in range(own.counters[CLOSE_COUNT]):
+        i, j = own.close_pair[c, 0], own.close_pair[c, 1]
         r2 = distance2(work, i, j)
-        own.kin_slope[c, 0] = 0.0
-        own.kin_slope[c, 1] = 0.0
+        own.close_slope[c, 0] = 0.0
+        own.close_slope[c, 1] = 0.0
         if r2 < pairs.settings[CUTOFF2]:
             there, back, slope, slope_back = integrals_of_pair(solvent, p, i, j, math.sqrt(r2))
             own.sum[i] += there
             own.sum[j] += back
-            own.kin_slope[c, 0] = slope
-            own.kin_slope[c, 1] = slope_back
+            own.close_slope[c, 0] = slope
+            own.close_slope[c, 1] = slope_back
 
 
 @routine
-def forces_through_radii(pairs, work, solvent, own):
-    """Adds the forces -(P_i dI_ij/dr + P_j dI_ji/dr) of all pairs, P = ∂E/∂ΣI in `own.pull`."""
+def forces_through_radii(work, solvent, own):
+    """Adds the forces of all listed pairs: `own.pair_g`, and -(P_i dI_ij/dr + P_j dI_ji/dr), P = ∂E/∂ΣI in `own.pull`."""
     p = work.cluster.shape[0]
-    position, force, lanes, parameters = work.position, work.force, work.lanes, solvent.parameters
-    cutoff2, beyond, zero, one = splat(pairs.settings[CUTOFF2]), splat(BEYOND2), splat(0.0), splat(1.0)
+    position, force, parameters = work.position, work.force, solvent.parameters
+    beyond, zero, masked = splat(BEYOND2), splat(0.0), splat(2.0 / BEYOND2)
     atoms = work.row.shape[0] - 1
-    forces_of_kin(work, solvent, own)
+    forces_of_close(work, own)
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
@@ -180,37 +191,25 @@ def forces_through_radii(pairs, work, solvent, own):
             xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
             s_i = parameters[SCALED * p + i]
             s2_i, s3_i, pull_i = s_i * s_i, s_i * s_i * s_i, own.pull[i]
-            close = parameters[CLOSE * p + i]
             fx = fy = fz = zero
             for k in range(work.row[i], work.row[i + 1]):
                 j = (work.entry[k] >> 8) * BLOCK
-                bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
+                y = vload(own.pair_y, k * BLOCK)
                 dx = xi - vload(position, j)
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
-                r2 = dx * dx + dy * dy + dz * dz
-                r2 = vselect_less(zero, bits, vselect_less(r2, cutoff2, r2, beyond), beyond)
-                s_j = vload(parameters, SCALED * p + j)
+                s_j, pull_j = vload(parameters, SCALED * p + j), vload(own.pull, j)
                 s2_j = s_j * s_j
-                y = vdiv(one, r2)
-                reach = splat(close) + vload(parameters, CLOSE * p + j)
-                reach2 = reach * reach
-                y = vselect_less(r2, reach2, zero, y)
-                pull_j = vload(own.pull, j)
                 both = pull_i * (s_j * s2_j * slope_series(s2_j * y)) + (s3_i * pull_j) * slope_series(s2_i * y)
-                g = 2.0 * (y * y * y) * both  # -(dE/dr) / r, by (4)
+                g = vload(own.pair_g, k * BLOCK) + 2.0 * (y * y * y) * both  # -(dE/dr) / r, by (4)
                 if solvent.settings[HAS_NECK] != 0.0:
+                    r2 = vselect_less(masked, y, dx * dx + dy * dy + dz * dz, beyond)
                     g = g - neck_slopes(solvent, parameters, p, i, j, r2, pull_i, pull_j)
                 gx, gy, gz = g * dx, g * dy, g * dz
                 fx, fy, fz = fx + gx, fy + gy, fz + gz
                 vstore(force, j, vload(force, j) - gx)
                 vstore(force, p + j, vload(force, p + j) - gy)
                 vstore(force, 2 * p + j, vload(force, 2 * p + j) - gz)
-                near = vbits_less(r2, reach2)
-                if near != 0:
-                    for m in range(BLOCK):
-                        if (near >> m) & 1:
-                            near_force(work, solvent, own, i, j + m)
             force[i] += vsum(fx)
             force[p + i] += vsum(fy)
             force[2 * p + i] += vsum(fz)
@@ -239,21 +238,10 @@ def neck_slopes(solvent, parameters, p, i, j, r2, pull_i, pull_j):
 
 
 @routine
-def near_force(work, solvent, own, i, j):
-    """A listed pair that is too near for the series; its neck is in the sum of eight."""
-    p = work.cluster.shape[0]
-    parameters, engulfs = solvent.parameters, solvent.settings[ENGULFS]
-    r = math.sqrt(distance2(work, i, j))
-    slope = integral(parameters[OFFSET * p + i], parameters[SCALED * p + j], r, engulfs)[1]
-    slope_back = integral(parameters[OFFSET * p + j], parameters[SCALED * p + i], r, engulfs)[1]
-    push_apart(work, i, j, -(own.pull[i] * slope + own.pull[j] * slope_back) / r)
-
-
-@routine
-def forces_of_kin(work, solvent, own):
-    for c in range(own.counters[KIN_COUNT]):
-        i, j = solvent.kin[own.chosen_kin[c], 0], solvent.kin[own.chosen_kin[c], 1]
-        slope = own.pull[i] * own.kin_slope[c, 0] + own.pull[j] * own.kin_slope[c, 1]
+def forces_of_close(work, own):
+    for c in range(own.counters[CLOSE_COUNT]):
+        i, j = own.close_pair[c, 0], own.close_pair[c, 1]
+        slope = own.pull[i] * own.close_slope[c, 0] + own.pull[j] * own.close_slope[c, 1]
         if slope != 0.0:
             push_apart(work, i, j, -slope / math.sqrt(distance2(work, i, j)))
 

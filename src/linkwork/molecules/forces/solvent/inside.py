@@ -1,7 +1,7 @@
 """Pairs inside rigid parts: their distances and integrals are found once, when parts change.
 
 Between two lists of neighbours a Born radius can change only where an atom has listed neighbours, or kin whose distance can
-change. Of the pairs inside rigid parts only those with such an atom are evaluated; the energy of all others is kept as a number.
+change. Of the pairs inside rigid parts only those with such an atom are evaluated; the energy of all others is kept.
 """
 
 import math
@@ -11,21 +11,17 @@ from linkwork.molecules.forces.kernel import carried_by_one
 from linkwork.molecules.forces.pair_forces import BEYOND2
 from linkwork.molecules.forces.pair_list import last_of_kin, within_reach
 from linkwork.molecules.forces.solvent.born import radius_of
-from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals
-from linkwork.molecules.forces.solvent.integrals import integral
+from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
 from linkwork.molecules.forces.solvent.screening import screening_inside
 from linkwork.molecules.forces.solvent.tables import (
     CHANGING,
     CLOSE,
-    ENGULFS,
     INSIDE_IS_VALID,
     KIN_COUNT,
-    OFFSET,
-    SCALED,
 )
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vbits_less, vselect_less
+from linkwork.spatial.simd_math import vbits_less, vdiv, vselect_less
 
 
 @routine
@@ -36,7 +32,8 @@ def choose_kin(tables, own_tables, cluster):
     for k in range(solvent.kin.shape[0]):
         own.kin_moves[k] = 0 if carried_by_one(tables.atoms, cluster, solvent.kin, k) else 1
         if own.kin_moves[k] == 1:
-            own.chosen_kin[count] = k
+            own.close_pair[count, 0] = solvent.kin[k, 0]
+            own.close_pair[count, 1] = solvent.kin[k, 1]
             count += 1
     own.counters[KIN_COUNT] = count
     own.counters[INSIDE_IS_VALID] = 0
@@ -101,17 +98,18 @@ def keep_distances(work, solvent, own, i, j, mask, entry):
     dz = splat(work.position[2 * p + i]) - vload(work.position, 2 * p + j)
     r2 = vselect_less(splat(0.0), vload(work.lanes, mask * BLOCK), dx * dx + dy * dy + dz * dz, splat(BEYOND2))
     vstore(own.inside_r2, entry * BLOCK, r2)
-    there, back = eight_integrals(solvent, parameters, p, i, j, r2)
+    close = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
+    y = vselect_less(r2, close * close, splat(0.0), vdiv(splat(1.0), r2))
+    there, back = eight_integrals(solvent, parameters, p, i, j, r2, y)
     own.inside_sum[i] += vsum(there)
     vstore(own.inside_sum, j, vload(own.inside_sum, j) + back)
-    close = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
     near = vbits_less(r2, close * close)
     for m in range(BLOCK):
         if (near >> m) & 1:
             r = math.sqrt(distance2(work, i, j + m))
-            engulfs = solvent.settings[ENGULFS]
-            own.inside_sum[i] += integral(parameters[OFFSET * p + i], parameters[SCALED * p + j + m], r, engulfs)[0]
-            own.inside_sum[j + m] += integral(parameters[OFFSET * p + j + m], parameters[SCALED * p + i], r, engulfs)[0]
+            there_too, back_too, _, _ = integrals_of_pair(solvent, p, i, j + m, r)
+            own.inside_sum[i] += there_too
+            own.inside_sum[j + m] += back_too
 
 
 @routine
@@ -120,8 +118,8 @@ def find_changing(tables, own_tables):
     atoms, _, _, work = tables
     solvent, own = own_tables
     n, p = atoms.body.shape[0], work.cluster.shape[0]
-    kin_at_work(work, solvent, own)
-    mark_changing(n, work, solvent, own)
+    kin_at_work(work, own)
+    mark_changing(n, work, own)
     kept = 0.0
     for i in range(n):
         if (own.changes[i // BLOCK] >> (i % BLOCK)) & 1 == 0:
@@ -145,7 +143,7 @@ def find_changing(tables, own_tables):
 
 
 @routine
-def mark_changing(n, work, solvent, own):
+def mark_changing(n, work, own):
     """One bit per atom, by blocks: 1 where the list of neighbours or moving kin can change its Born radius."""
     own.changes[:] = 0
     for i in range(n):
@@ -155,16 +153,16 @@ def mark_changing(n, work, solvent, own):
             own.changes[work.entry[k] >> 8] |= work.entry[k] & 255
     for c in range(own.counters[KIN_COUNT]):
         for side in range(2):
-            i = solvent.kin[own.chosen_kin[c], side]
+            i = own.close_pair[c, side]
             own.changes[i // BLOCK] |= 1 << (i % BLOCK)
 
 
 @routine
-def kin_at_work(work, solvent, own):
+def kin_at_work(work, own):
     """Adds the blocks of moving kin to those at work."""
     for c in range(own.counters[KIN_COUNT]):
         for side in range(2):
-            work.block_works[solvent.kin[own.chosen_kin[c], side] // BLOCK] = 1
+            work.block_works[own.close_pair[c, side] // BLOCK] = 1
     count = 0
     for b in range(work.block_works.shape[0]):
         if work.block_works[b] == 1:

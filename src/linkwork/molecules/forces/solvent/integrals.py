@@ -9,8 +9,8 @@ In (2) everything that comes from the limits L and U cancels. Where the spheres 
 
     I = (1/r) (x/(1 - x²) - artanh x) = s³/r⁴ Σ_k 2k/(2k + 1) x^(2k-2)                                                (3)
 
-Only even powers of r occur: neither root nor logarithm. The sum is replaced by a polynomial g of degree 8 in z = x², the best
-for 0 ≤ z ≤ 0.3 in relative error (1e-9), and the slope is that of the polynomial, so that forces are the slope of the energy:
+Only even powers of r occur: neither root nor logarithm. The sum is replaced by a polynomial g of degree 8 in z = x²,
+near the best for 0 ≤ z ≤ 0.3 (1e-9), and the slope is that of the polynomial, so that forces are the slope of the energy:
 
     (dI/dr) / r = -2 s³/r⁶ (2 g + z g')                                                                               (4)
 """
@@ -57,19 +57,19 @@ def integral(offset, s, r, engulfs):
     engulfs: 1 where an atom inside another one's sphere loses all of its own surface (OpenMM's native OBC force), else 0.
     """
     U = r + s
-    if U <= offset:
+    if not offset < U:
         return 0.0, 0.0
     L = max(offset, abs(r - s))
-    u, l = 1.0 / U, 1.0 / L  # noqa: E741
+    u, low = 1.0 / U, 1.0 / L
     log = math.log(L / U)
-    I = l - u + 0.25 * (r - s * s / r) * (u * u - l * l) + 0.5 * log / r
-    slope = 0.25 * (1.0 + s * s / (r * r)) * (u * u - l * l) - 0.5 * log / (r * r)
+    value = low - u + 0.25 * (r - s * s / r) * (u * u - low * low) + 0.5 * log / r
+    slope = 0.25 * (1.0 + s * s / (r * r)) * (u * u - low * low) - 0.5 * log / (r * r)
     if offset < s - r:
         if engulfs != 0.0:
-            I += 2.0 * (1.0 / offset - l)
+            value += 2.0 * (1.0 / offset - low)
         else:
-            slope += 2.0 * l * l  # here L = s - r falls with r, and its part does not cancel
-    return I, slope
+            slope += 2.0 * low * low  # here L = s - r falls with r, and its part does not cancel
+    return value, slope
 
 
 @inlined

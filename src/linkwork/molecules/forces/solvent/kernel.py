@@ -1,6 +1,6 @@
 """One evaluation of a force field in implicit solvent: three passes over the pairs where vacuum takes one.
 
-Sums of integrals → Born radii → all pair forces and ∂E/∂B → forces through the radii. `kernel.evaluate` is the form in vacuum.
+Sums of integrals → Born radii → all pair forces and ∂E/∂B → forces through the radii. In vacuum: `kernel.evaluate`.
 """
 
 from linkwork.core.jit import kernel, routine
@@ -11,7 +11,7 @@ from linkwork.molecules.forces.solvent.born import find_radii, pass_on
 from linkwork.molecules.forces.solvent.descreening import forces_through_radii, sum_integrals
 from linkwork.molecules.forces.solvent.inside import choose_kin, find_changing, list_inside
 from linkwork.molecules.forces.solvent.screening import (
-    pair_forces_in_solvent,
+    pairs_in_solvent,
     screening_of_changing,
     screening_of_kin,
 )
@@ -39,13 +39,15 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
     if work.counters[LIST_BUILDS] != builds:
         find_changing(tables, own_tables)
     work.counters[HAS_AXIS_TERMS] = 0
-    sum_integrals(pairs, work, solvent, own)
+    status = sum_integrals(pairs, work, solvent, own)
+    if status != FIELD_OK:
+        return 0.0, status
     energy = own.kept[0] + find_radii(work, solvent, own)
-    energy += pair_forces_in_solvent(pairs, work, solvent, own)
+    energy += pairs_in_solvent(pairs, work, solvent, own)
     energy += screening_of_kin(pairs, work, solvent, own)
     energy += screening_of_changing(work, solvent, own)
     pass_on(work, own)
-    forces_through_radii(pairs, work, solvent, own)
+    forces_through_radii(work, solvent, own)
     energy += bonded_forces(terms, work)
     gather_wrenches(atoms, work, poses, out)
     return energy, FIELD_OK

@@ -27,7 +27,7 @@ from linkwork.molecules.forces.solvent.tables import (
     SURFACE,
     Solvent,
 )
-from linkwork.molecules.forces.tables import CUTOFF2, HALF_SKIN2, Pairs, padded
+from linkwork.molecules.forces.tables import CUTOFF2, HALF_SKIN2, Pairs, aligned, padded
 
 FloatArray = NDArray[np.float64]
 
@@ -133,8 +133,12 @@ def _check_cutoff(force: Any, pairs: Pairs) -> None:
     cutoff2 = pairs.settings[CUTOFF2]
     own = force.getCutoffDistance()._value if force.getNonbondedMethod() == type(force).CutoffNonPeriodic else None
     if force.getNonbondedMethod() not in (type(force).NoCutoff, type(force).CutoffNonPeriodic):
-        raise ModelError("engine='numba' computes molecules in open space; this solvent is periodic. Use engine='openmm'.")
-    if own is not None and abs(own**2 - cutoff2) > 1e-12 * cutoff2 or own is None and pairs.settings[HALF_SKIN2] < math.inf:
+        raise ModelError(
+            "engine='numba' computes molecules in open space; this solvent is periodic. Use engine='openmm'."
+        )
+    if (own is not None and abs(own**2 - cutoff2) > 1e-12 * cutoff2) or (
+        own is None and pairs.settings[HALF_SKIN2] < math.inf
+    ):
         raise ModelError(
             f"the solvent has the cutoff {own} nm and the pairs another one; engine='numba' needs one cutoff for both. "
             "Use engine='openmm'."
@@ -171,9 +175,15 @@ def _tables(values: GeneralizedBorn, pairs: Pairs) -> Solvent:
         for a in range(len(depth)):
             for row, of in enumerate((depth[a], place[a], depth[:, a], place[:, a])):
                 rows[a, row, :count] = of[values.kind]
-        neck = rows.ravel()
+        neck = rows
     kin = np.ascontiguousarray(np.stack([first, pairs.excluded], axis=1).astype(np.int64))
-    return Solvent(np.ascontiguousarray(table.ravel()), settings, kind, np.ascontiguousarray(neck), kin)
+    return Solvent(_aligned_copy(table), settings, kind, _aligned_copy(neck), kin)
+
+
+def _aligned_copy(values: FloatArray) -> FloatArray:
+    copy = aligned(values.size)
+    copy[:] = values.ravel()
+    return copy
 
 
 def _nearest(small: FloatArray, scaled: FloatArray) -> FloatArray:

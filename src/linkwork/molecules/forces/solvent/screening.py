@@ -14,7 +14,7 @@ from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
 from linkwork.molecules.forces.solvent.tables import CHANGING, CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vdiv, vexp, vselect_less, vsqrt
+from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less, vsqrt
 
 MOST_D = 600.0  # exp(-D) is zero to every digit, and still a normal number
 
@@ -26,16 +26,17 @@ def screened(r2, bb, quarter, qq):
     D = r2 * quarter
     D = vselect_less(D, splat(MOST_D), D, splat(MOST_D))
     e = vexp(splat(0.0) - D)
-    inverse2 = vdiv(one, r2 + bb * e)
-    over_f = qq * vsqrt(inverse2)
-    g = over_f * inverse2
+    inverse = vrsqrt(r2 + bb * e)
+    over_f = qq * inverse
+    g = over_f * (inverse * inverse)
     return over_f, g * (one - 0.25 * e), 0.5 * (g * e * (one + D))
 
 
 @routine
-def pair_forces_in_solvent(pairs, work, solvent, own):
-    """`pair_forces` with the screening of the same pairs; adds ∂E/∂B to `own.pull`. Returns the energy [kJ/mol]."""
-    position, force, parameters, lanes = work.position, work.force, pairs.parameters, work.lanes
+def pairs_in_solvent(pairs, work, solvent, own):
+    """`pair_forces` with the screening of the same pairs: writes force over distance to `own.pair_g` and adds ∂E/∂B to
+    `own.pull`. Returns the energy [kJ/mol]."""
+    position, parameters, lanes = work.position, pairs.parameters, work.lanes
     p = work.cluster.shape[0]
     one, zero, beyond = splat(1.0), splat(0.0), splat(BEYOND2)
     cutoff2, k_field = splat(pairs.settings[CUTOFF2]), pairs.settings[REACTION_K]
@@ -56,7 +57,7 @@ def pair_forces_in_solvent(pairs, work, solvent, own):
             charge = parameters[2 * p + i]
             B, quarter = own.born[i], 0.25 * own.inverse[i]
             screened_charge = solvent.parameters[CHARGE * p + i]
-            fx = fy = fz = pull = zero
+            pull = zero
             for k in range(begin, end):
                 j = (work.entry[k] >> 8) * BLOCK
                 bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
@@ -66,13 +67,17 @@ def pair_forces_in_solvent(pairs, work, solvent, own):
                 r2 = dx * dx + dy * dy + dz * dz
                 r2 = vselect_less(zero, bits, r2, beyond)
                 inside = vselect_less(r2, cutoff2, one, zero)
-                inverse2 = vdiv(one, r2)
+                B_j = vload(own.born, j)
+                kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
+                over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
+                inverse = vrsqrt(r2)
+                inverse2 = inverse * inverse
                 s = half_sigma + vload(parameters, j)
                 s2 = s * s * inverse2
                 s6 = s2 * s2 * s2
                 attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
                 qq = charge * (vload(parameters, 2 * p + j) * inside)
-                coulomb = qq * vsqrt(inverse2)
+                coulomb = qq * inverse
                 field = k_field * qq
                 dispersion = attraction * (s6 - one)
                 push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
@@ -85,21 +90,11 @@ def pair_forces_in_solvent(pairs, work, solvent, own):
                     S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
                     push = push * S - dispersion * slope * r
                     dispersion = dispersion * S
-                B_j = vload(own.born, j)
-                kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
-                over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
                 energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field)) - (over_f - kqq * shift)
                 pull = pull + of_radii * B_j
                 vstore(own.pull, j, vload(own.pull, j) + B * of_radii)
                 g = (push + coulomb) * inverse2 - 2.0 * field - of_distance
-                gx, gy, gz = g * dx, g * dy, g * dz
-                fx, fy, fz = fx + gx, fy + gy, fz + gz
-                vstore(force, j, vload(force, j) - gx)
-                vstore(force, p + j, vload(force, p + j) - gy)
-                vstore(force, 2 * p + j, vload(force, 2 * p + j) - gz)
-            force[i] += vsum(fx)
-            force[p + i] += vsum(fy)
-            force[2 * p + i] += vsum(fz)
+                vstore(own.pair_g, k * BLOCK, g)
             own.pull[i] += vsum(pull)
     return vsum(energy)
 
@@ -110,7 +105,7 @@ def screening_of_kin(pairs, work, solvent, own):
     p = work.cluster.shape[0]
     energy = 0.0
     for c in range(own.counters[KIN_COUNT]):
-        i, j = solvent.kin[own.chosen_kin[c], 0], solvent.kin[own.chosen_kin[c], 1]
+        i, j = own.close_pair[c, 0], own.close_pair[c, 1]
         r2 = distance2(work, i, j)
         if not r2 < pairs.settings[CUTOFF2]:
             continue

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.molecules.forces.tables import BLOCK, padded
+from linkwork.molecules.forces.tables import BLOCK, aligned, padded
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -25,8 +25,8 @@ SOLVENT_SETTINGS = 4
 # rows of the neck per kind of radius, each p long: seen from the atom of that kind, then from the other one
 NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
 # counters
-KIN_COUNT, INSIDE_IS_VALID, CHANGING = range(3)
-SOLVENT_COUNTERS = 3
+KIN_COUNT, CLOSE_COUNT, INSIDE_IS_VALID, CHANGING = range(4)
+SOLVENT_COUNTERS = 4
 
 
 class Solvent(NamedTuple):
@@ -54,11 +54,13 @@ class SolventWork(NamedTuple):
     inside_r2: FloatArray  # (8 capacity,)  squares of these distances [nm²]
     changing_atom: IntArray  # (capacity,)  the same for pairs of which a radius can change: the atom,
     changing_entry: IntArray  # (capacity,)  and the number of its entry above · 256 + bits
+    pair_y: FloatArray  # (8 listed,)  1/r² of the listed pairs [nm⁻²]; zero where they are too near for the series
+    pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
     kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
-    chosen_kin: IntArray  # (m + 1,)  the numbers of those
-    kin_slope: FloatArray  # (m + 1, 2)  dI/dr both ways [nm⁻²]
+    close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
+    close_slope: FloatArray  # (capacity, 2)  dI/dr both ways [nm⁻²]
     kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
-    counters: IntArray  # (3,)
+    counters: IntArray  # (4,)
 
 
 class SolventTables(NamedTuple):
@@ -66,24 +68,29 @@ class SolventTables(NamedTuple):
     work: SolventWork
 
 
-def make_solvent_work(atoms: int, kin: int, capacity: int) -> SolventWork:
+def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> SolventWork:
     p = padded(atoms)
-    return SolventWork(
-        inside_sum=np.zeros(p),
-        sum=np.zeros(p),
-        born=np.ones(p),
-        inverse=np.ones(p),
-        chain=np.zeros(p),
-        pull=np.zeros(p),
+    work = SolventWork(
+        inside_sum=aligned(p),
+        sum=aligned(p),
+        born=aligned(p),
+        inverse=aligned(p),
+        chain=aligned(p),
+        pull=aligned(p),
         changes=np.zeros(p // BLOCK, dtype=np.int64),
         inside_row=np.zeros(atoms + 1, dtype=np.int64),
         inside_entry=np.zeros(capacity, dtype=np.int64),
-        inside_r2=np.zeros(BLOCK * capacity),
+        inside_r2=aligned(BLOCK * capacity),
         changing_atom=np.zeros(capacity, dtype=np.int64),
         changing_entry=np.zeros(capacity, dtype=np.int64),
+        pair_y=aligned(BLOCK * listed),
+        pair_g=aligned(BLOCK * listed),
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
-        chosen_kin=np.zeros(kin + 1, dtype=np.int64),
-        kin_slope=np.zeros((kin + 1, 2)),
+        close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
+        close_slope=np.zeros((kin + capacity, 2)),
         kept=np.zeros(1),
         counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
     )
+    for radii in (work.born, work.inverse):
+        radii[:] = 1.0
+    return work
