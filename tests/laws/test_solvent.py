@@ -1,4 +1,4 @@
-"""Implicit solvent in the own kernel: against OpenMM in double precision, against differences, and with parts that are rigid."""
+"""Implicit solvent in the own kernel: against OpenMM in double precision, differences, and with rigid parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkwork.molecules.forces.solvent.integrals import SERIES_HOLDS, G, H, inte
 
 proteins.need_packages()
 
-# The series stands for the pair integrals to 1e-9 and for their slopes to 7e-8, both of the largest; seen: 5e-10. Required: 1e-6.
+# The series stands for the pair integrals to 1e-9 and for their slopes to 7e-8; seen: 5e-10. Required: 1e-6.
 SAME = 1e-8
 SOLVENTS = ("obc2", "gbn2")
 
@@ -88,7 +88,8 @@ def test_rigid_parts_change_neither_energy_nor_the_other_forces(solvent):
         assert np.abs(ours[moving] - expected[moving]).max() <= 1e-8 * np.abs(expected).max()
     assert field.list_builds > 3
     few, all_ = (f.solvent_tables.work.counters[3] for f in (field, plain))
-    assert field.pairs < plain.pairs and few != all_
+    assert field.pairs < plain.pairs
+    assert few != all_
 
 
 def test_lists_that_are_full_are_made_longer():
@@ -114,11 +115,11 @@ def test_series_is_the_closed_form():
     for _ in range(200):
         s, x = rng.uniform(0.02, 0.2), rng.uniform(0.001, SERIES_HOLDS**0.5)
         r = s / x
-        I, slope = integral(min(0.1, 0.99 * (r - s)), s, r, 1.0)
+        value, slope = integral(min(0.1, 0.99 * (r - s)), s, r, 1.0)
         z = x * x
         # artanh x - x/(1 - x²) cancels to x³: rounding of the closed form is 1e-16 / x³ of the result
         closed = 1e-15 / x**3
-        assert s**3 / r**4 * sum(g * z**m for m, g in enumerate(G)) == pytest.approx(I, rel=2e-9 + closed)
+        assert s**3 / r**4 * sum(g * z**m for m, g in enumerate(G)) == pytest.approx(value, rel=2e-9 + closed)
         assert -2.0 * s**3 / r**5 * sum(h * z**m for m, h in enumerate(H)) == pytest.approx(slope, rel=2e-7 + closed)
 
 

@@ -12,7 +12,7 @@ from linkwork.molecules.forces.pair_forces import BEYOND2
 from linkwork.molecules.forces.pair_list import last_of_kin, within_reach
 from linkwork.molecules.forces.solvent.born import radius_of
 from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
-from linkwork.molecules.forces.solvent.screening import screening_inside
+from linkwork.molecules.forces.solvent.screening import energy_inside
 from linkwork.molecules.forces.solvent.tables import (
     CHANGING,
     CLOSE,
@@ -137,7 +137,7 @@ def find_changing(tables, own_tables):
                 own.changing_entry[count] = k * 256 + touched
                 count += 1
             if touched != bits:
-                kept -= screening_inside(work, solvent, own, i, k, bits & ~touched)
+                kept += energy_inside(work, solvent, own, i, k, bits & ~touched)
     own.counters[CHANGING] = count
     own.kept[0] = kept
 

@@ -130,18 +130,16 @@ def _number(text: str, word: str) -> float:
 
 
 def _check_cutoff(force: Any, pairs: Pairs) -> None:
-    cutoff2 = pairs.settings[CUTOFF2]
-    own = force.getCutoffDistance()._value if force.getNonbondedMethod() == type(force).CutoffNonPeriodic else None
     if force.getNonbondedMethod() not in (type(force).NoCutoff, type(force).CutoffNonPeriodic):
         raise ModelError(
             "engine='numba' computes molecules in open space; this solvent is periodic. Use engine='openmm'."
         )
-    if (own is not None and abs(own**2 - cutoff2) > 1e-12 * cutoff2) or (
-        own is None and pairs.settings[HALF_SKIN2] < math.inf
-    ):
+    own = force.getCutoffDistance()._value if force.getNonbondedMethod() == type(force).CutoffNonPeriodic else math.inf
+    of_pairs = math.sqrt(pairs.settings[CUTOFF2]) if pairs.settings[HALF_SKIN2] < math.inf else math.inf
+    if own != of_pairs and not abs(own - of_pairs) <= 1e-12 * own:
         raise ModelError(
-            f"the solvent has the cutoff {own} nm and the pairs another one; engine='numba' needs one cutoff for both. "
-            "Use engine='openmm'."
+            f"the solvent has the cutoff {own:g} nm and the pairs {of_pairs:g} nm; engine='numba' needs one for both. Use "
+            "engine='openmm'."
         )
 
 
@@ -187,6 +185,6 @@ def _aligned_copy(values: FloatArray) -> FloatArray:
 
 
 def _nearest(small: FloatArray, scaled: FloatArray) -> FloatArray:
-    """M of each atom, so that the series holds for all pairs with r ≥ M_i + M_j: spheres apart, and z not above its limit."""
+    """M of each atom, so that the series holds for all pairs with r ≥ M_i + M_j: spheres apart, and z in its limits."""
     alone = np.maximum(small, scaled)
     return np.maximum(alone, (scaled / math.sqrt(SERIES_HOLDS) - alone).max(initial=0.0))

@@ -124,9 +124,9 @@ def screening_of_kin(pairs, work, solvent, own):
     return energy
 
 
-@routine
-def screening_inside(work, solvent, own, i, entry, bits):
-    """Pairs of atom i inside its rigid part, those of `bits` in one entry; adds ∂E/∂B, returns the energy."""
+@inlined
+def eight_inside(work, solvent, own, i, entry, bits):
+    """Pairs of atom i inside its rigid part, those of `bits` in one entry: adds ∂E/∂B of the others; -E and ∂E/∂B of i."""
     p = work.cluster.shape[0]
     j = (own.inside_entry[entry] >> 8) * BLOCK
     kept = vload(work.lanes, bits * BLOCK)
@@ -134,16 +134,30 @@ def screening_inside(work, solvent, own, i, entry, bits):
     B_j = vload(own.born, j)
     quarter = (0.25 * own.inverse[i]) * vload(own.inverse, j)
     over_f, _, of_radii = screened(vload(own.inside_r2, entry * BLOCK), own.born[i] * B_j, quarter, kqq)
-    own.pull[i] += vsum(of_radii * B_j)
     vstore(own.pull, j, vload(own.pull, j) + own.born[i] * of_radii)
-    return vsum(over_f - solvent.settings[SHIFT] * kqq)
+    return over_f - solvent.settings[SHIFT] * kqq, of_radii * B_j
+
+
+@routine
+def energy_inside(work, solvent, own, i, entry, bits):
+    """Energy of the pairs of one entry."""
+    over_f, _ = eight_inside(work, solvent, own, i, entry, bits)
+    return -vsum(over_f)
 
 
 @routine
 def screening_of_changing(work, solvent, own):
     """All pairs inside rigid parts of which a Born radius can change. Returns their energy."""
-    energy = 0.0
-    for k in range(own.counters[CHANGING]):
-        packed = own.changing_entry[k]
-        energy -= screening_inside(work, solvent, own, own.changing_atom[k], packed >> 8, packed & 255)
-    return energy
+    energy = zero = splat(0.0)
+    k, count = 0, own.counters[CHANGING]
+    while k < count:
+        i = own.changing_atom[k]
+        pull = zero
+        while k < count and own.changing_atom[k] == i:
+            packed = own.changing_entry[k]
+            over_f, of_radii = eight_inside(work, solvent, own, i, packed >> 8, packed & 255)
+            energy = energy - over_f
+            pull = pull + of_radii
+            k += 1
+        own.pull[i] += vsum(pull)
+    return vsum(energy)
