@@ -24,10 +24,11 @@ from .adaptive import compare_adaptive
 from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage, warm_state
 from .hand import measure_hand
 from .pages import Span, fill_page, timing_rows
+from .rest import measure_rest
 from .slopes import compare_slopes
 from .solvent import compare_solvent
 
-PARTS = ("counts", "slopes", "forces", "solvent", "adaptive", "hand", "drift", "temperature", "pull")
+PARTS = ("counts", "slopes", "forces", "solvent", "rest", "adaptive", "hand", "drift", "temperature", "pull")
 STRUCTURE = Path(__file__).parents[3] / "shared" / "data" / "proteins" / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
 HELIX, CRAMBIN, OBSERVED = 40, 139, 786  # torsions
@@ -60,7 +61,9 @@ def run(options: argparse.Namespace) -> TableReport:
     progress("making the helix")
     helix = lw.molecules.peptide("A" * (6 if options.quick else 20), helix=True, relax=True, seed=1)
     protein = (
-        large_molecule(options, report) if {"forces", "solvent", "adaptive", "drift"} & set(options.parts) else None
+        large_molecule(options, report)
+        if {"forces", "solvent", "rest", "adaptive", "drift"} & set(options.parts)
+        else None
     )
     if protein is not None:
         count_torsions(report, helix, protein)
@@ -70,6 +73,7 @@ def run(options: argparse.Namespace) -> TableReport:
         "slopes": lambda: compare_slopes(report, helix, options),
         "forces": lambda: compare_forces(report, helix, protein, rounds),
         "solvent": lambda: compare_solvent(report, [helix, protein], rounds, clusters),
+        "rest": lambda: measure_rest(report, [helix, protein]),
         "adaptive": lambda: compare_adaptive(report, protein, rounds, options.quick),
         "hand": lambda: measure_hand(report, whole_molecule(options, report), options.quick),
         "drift": lambda: measure_drift(report, helix, protein, options.quick),
