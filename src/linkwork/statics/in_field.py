@@ -2,7 +2,7 @@
 
 Newton's method of `newton.py` needs second derivatives, which fields do not give. L-BFGS learns them from the changes of
 efforts (J. Nocedal, "Updating quasi-Newton matrices with limited storage", 1980). Its first guess is the mobility M⁻¹, one
-sweep of `aba` at rest: a joint that carries much is stiff, as many pairs resist it. Without it crambin takes six times as long.
+sweep of `aba` at rest: a joint that carries much is stiff, as many pairs resist it.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Landscape:
     """Energy and its slope along every degree of freedom."""
 
     def __init__(self, model: Model, field: Any):
+        self.model, self.field = model, own_field(field, model)
         if model.loops:
             raise StateError("settling in a field is for trees; this model has loops.")
         if model.arrays.gravity.any() or model.arrays.dof[:, :2].any():
             raise StateError("settling in a field is for linkages without gravity, springs and dampers of their own.")
-        self.model, self.field = model, own_field(field, model)
         self.still = np.zeros(model.nv)
         self.wrenches = np.zeros((model.n_bodies, 6))
         self.evaluations = 0

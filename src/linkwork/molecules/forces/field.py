@@ -20,6 +20,7 @@ from linkwork.model.state import State
 from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
 from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
 from linkwork.molecules.forces.solvent.parameters import solvent_of
 from linkwork.molecules.forces.solvent.tables import KIN_COUNT, Solvent, SolventTables, make_solvent_work
@@ -36,6 +37,7 @@ from linkwork.molecules.forces.tables import (
     make_work,
     padded,
 )
+from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
 from linkwork.statics.in_field import hessian_product
@@ -109,6 +111,7 @@ class CompiledField(FieldQuestions):
         self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
+        self.restraint_tables: RestraintTables | None = None
         self._has_clusters = False
         self._rows = self.model.n_bodies  # of the poses that `wrenches` takes
         poses = poses_of(self.model, self.model.neutral().q)
@@ -130,7 +133,10 @@ class CompiledField(FieldQuestions):
         poses_for_kernel(poses, self._rows, len(self.atom_table) + 1)
         wrenches_for_kernel(out, len(poses))
         self.evaluations += 1
-        return evaluate_with_room(self, poses, out) + self.constant
+        energy = evaluate_with_room(self, poses, out) + self.constant
+        if self.restraint_tables is not None:
+            energy += add_restraints(self.restraint_tables, self.tables.atoms, poses, out)
+        return energy
 
     def set_clusters(self, cluster: ArrayLike, poses: FloatArray | None = None) -> float:
         """Bodies of one number move as one from now on: pairs and terms between them are left out.
@@ -176,6 +182,49 @@ class CompiledField(FieldQuestions):
         poses_for_kernel(poses, n, n)
         wrenches_for_kernel(out, n)
         forces_on_bodies(self.tables._replace(atoms=self._atoms), poses, out)
+        if self.restraint_tables is not None:
+            add_restraints(self.restraint_tables, self._atoms, poses, out)
+
+    def with_restraints(self, restraints: Restraints) -> CompiledField:
+        """The same field with restraints, instead of those it may have had; their energy counts in `energy`."""
+        if getattr(getattr(restraints, "molecule", None), "atoms", None) is not self.atom_table:
+            raise StateError(
+                "these are not restraints of this field's molecule: lw.molecules.Restraints(mol) makes them."
+            )
+        other = self.copy()
+        other.restraint_tables = restraints.tables()
+        return other
+
+    @property
+    def restrained(self) -> FloatArray:
+        """What each restraint holds, at the last evaluation [nm, rad]: distances, dihedrals, places, shapes."""
+        return np.zeros(0) if self.restraint_tables is None else self.restraint_tables.value.copy()
+
+    def on(self, part: Any) -> CompiledField:
+        """The same force field on another linkage of the same atoms, such as `mol.flexible(...)`: nothing is read again.
+
+        Cost: two evaluations.
+        """
+        if getattr(part, "atoms", None) is not self.atom_table:
+            raise StateError("a field goes over to linkages of the same molecule, as mol.flexible(...) makes them.")
+        other = copy(self)
+        tree = part.tree
+        other.tree, other.model = tree, tree.model
+        work = make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
+        other.tables = self.tables._replace(atoms=atoms_on(tree), work=work)
+        other._atoms = other.tables.atoms
+        if self.solvent_tables is not None:
+            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
+        other.evaluations, other.constant, other._has_clusters = 0, 0.0, False
+        other._rows = other.model.n_bodies
+        # Both linkages stand in the geometry the molecule was made with where no torsion is turned
+        plain = self.copy()
+        plain.restraint_tables = None
+        whole = plain.energy(plain.model.neutral())
+        poses = poses_of(other.model, other.model.neutral().q)
+        other.constant = whole - other.set_clusters(np.arange(other.model.n_bodies), poses)
+        other._constant_of_bodies = other.constant
+        return other
 
     def copy(self) -> CompiledField:
         """The same field with a list of neighbours and clusters of its own: every body by itself."""
@@ -188,6 +237,8 @@ class CompiledField(FieldQuestions):
         other.constant = self._constant_of_bodies
         if self.solvent_tables is not None:
             other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
+        if self.restraint_tables is not None:
+            other.restraint_tables = RestraintTables(*(table.copy() for table in self.restraint_tables))
         choose(other, other.tables, np.arange(self.model.n_bodies))
         return other
 
@@ -289,10 +340,15 @@ def term_counts(terms: Any) -> tuple[int, int, int, int]:
 
 def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -> FieldTables:
     pairs, terms = pairs_of(system, atoms, skin), terms_of(system)
+    work = make_work(len(atoms), term_counts(terms), capacity_guess(len(atoms), pairs.settings))
+    return FieldTables(atoms_on(tree), pairs, terms, work)
+
+
+def atoms_on(tree: TorsionTree) -> Atoms:
+    """Where atoms sit on the bodies of a tree."""
     starts = np.concatenate([[0], np.cumsum([len(found) for found in tree.carriers])]).astype(np.int64)
     carriers = np.array([body for found in tree.carriers for body in found], dtype=np.int64)
-    work = make_work(len(atoms), term_counts(terms), capacity_guess(len(atoms), pairs.settings))
-    return FieldTables(Atoms(tree.body, tree.local, starts, carriers), pairs, terms, work)
+    return Atoms(tree.body, tree.local, starts, carriers)
 
 
 def atom_positions(tree: TorsionTree, poses: FloatArray) -> FloatArray:
