@@ -24,9 +24,12 @@ from .adaptive import compare_adaptive
 from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage, warm_state
 from .hand import measure_hand
 from .pages import Span, fill_page, timing_rows
+from .regions import measure_regions
+from .rest import measure_rest
 from .slopes import compare_slopes
+from .solvent import compare_solvent
 
-PARTS = ("counts", "slopes", "forces", "adaptive", "hand", "drift", "temperature", "pull")
+PARTS = ("counts", "slopes", "forces", "solvent", "rest", "regions", "adaptive", "hand", "drift", "temperature", "pull")
 STRUCTURE = Path(__file__).parents[3] / "shared" / "data" / "proteins" / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
 HELIX, CRAMBIN, OBSERVED = 40, 139, 786  # torsions
@@ -58,7 +61,11 @@ def run(options: argparse.Namespace) -> TableReport:
     )
     progress("making the helix")
     helix = lw.molecules.peptide("A" * (6 if options.quick else 20), helix=True, relax=True, seed=1)
-    protein = large_molecule(options, report) if {"forces", "adaptive", "drift"} & set(options.parts) else None
+    protein = (
+        large_molecule(options, report)
+        if {"forces", "solvent", "rest", "regions", "adaptive", "drift"} & set(options.parts)
+        else None
+    )
     if protein is not None:
         count_torsions(report, helix, protein)
     rounds = 3 if options.quick else options.rounds
@@ -66,6 +73,9 @@ def run(options: argparse.Namespace) -> TableReport:
         "counts": lambda: count_whole(report, options.structure, options.quick),
         "slopes": lambda: compare_slopes(report, helix, options),
         "forces": lambda: compare_forces(report, helix, protein, rounds),
+        "solvent": lambda: compare_solvent(report, [helix, protein], rounds, clusters),
+        "rest": lambda: measure_rest(report, [helix, protein]),
+        "regions": lambda: measure_regions(report, protein, rounds),
         "adaptive": lambda: compare_adaptive(report, protein, rounds, options.quick),
         "hand": lambda: measure_hand(report, whole_molecule(options, report), options.quick),
         "drift": lambda: measure_drift(report, helix, protein, options.quick),

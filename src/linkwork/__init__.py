@@ -104,6 +104,7 @@ from linkwork.spatial.pose import Pose
 from linkwork.statics.buckling import Buckled, buckling
 from linkwork.statics.continuation import Branch, continuation
 from linkwork.statics.gradients import SettleGradients
+from linkwork.statics.in_field import FieldReport, FieldRest
 from linkwork.statics.loads import Loads
 from linkwork.statics.modes import Modes, modes
 from linkwork.statics.settle import Settled, SettleReport, settle
@@ -227,6 +228,8 @@ __all__ = [
     "DeviceError",
     "Efforts",
     "Energy",
+    "FieldReport",
+    "FieldRest",
     "Fixed",
     "Followed",
     "FormatError",

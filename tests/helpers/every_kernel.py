@@ -507,6 +507,8 @@ def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
             sim = make(mol.model, mol.state, field=mol.field("amber14", engine=engine))
             sim.step(1e-4, 4)
             yield f"{engine} {type(sim).__name__}", sim.state.q
+    for solvent in ("obc2", "gbn2"):
+        yield solvent, mol.field("amber14", solvent=solvent).generalized_forces(mol.state)
 
 
 PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {

@@ -249,7 +249,6 @@ def test_selections_and_names():
         (lambda m: m.phi(17), "has no residue 17"),
         (lambda m: m.field(engine="gromacs"), "there is no engine 'gromacs'"),
         (lambda m: m.field("amber77"), "there is no force field 'amber77'"),
-        (lambda m: m.field(engine="numba", solvent="obc2"), "in vacuum"),
         (lambda m: m.field(solvent="beer"), "there is no solvent 'beer'"),
         (lambda m: m.field(cutoff=-1.0), "cutoff is -1.0"),
         (lambda m: m.field(cutoff=1.0, switch=1.2), "switch is 1.2; it is a distance below the cutoff"),

@@ -204,7 +204,7 @@ def test_implicit_solvent_is_openmms():
     from openmm import app
 
     molecule = proteins.helix()
-    field = molecule.field(solvent="obc2", platform="Reference")
+    field = molecule.field(solvent="obc2", engine="openmm", platform="Reference")
     system = app.ForceField("amber14-all.xml", "implicit/obc2.xml").createSystem(
         molecule.topology, constraints=None, removeCMMotion=False
     )

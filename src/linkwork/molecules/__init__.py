@@ -24,6 +24,8 @@ from linkwork.molecules.forces.field import CompiledField
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
 from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
+from linkwork.molecules.pulling import Pulled, pull
+from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.report import Change, PreparationReport
 from linkwork.simulation.fields import Field
 from linkwork.simulation.thermal.fixman import FixmanPotential
@@ -41,13 +43,16 @@ __all__ = [
     "Molecule",
     "OpenMMField",
     "PreparationReport",
+    "Pulled",
     "RandomVelocities",
+    "Restraints",
     "Torsion",
     "from_openmm",
     "helix_content",
     "hydrogen_bonds",
     "load",
     "peptide",
+    "pull",
     "temperature",
 ]
 

@@ -20,7 +20,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.checks import optional_word, residue_range, several, words
+from linkwork.molecules.checks import flags, optional_word, residue_range, several, words
 from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
 from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
@@ -71,6 +71,7 @@ class Molecule:
         omega: bool = False,
         hydrogens: bool = False,
         turning: Sequence[Bond] | None = None,
+        held: Sequence[int] = (),
         name: str = "molecule",
     ):
         x = np.array(positions, dtype=float)
@@ -81,7 +82,7 @@ class Molecule:
         cut = (*disulfides(atoms), *ring_closures(atoms))
         if turning is None:
             turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
-        self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name)
+        self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name, held=held)
         for a, b in cut:
             what = "disulfide" if atoms.elements[a] == SULFUR else "bond that closes the chain,"
             report.note("cut", "", f"{what} {atoms.label(a)} to {atoms.label(b)} is kept as a term of the force field")
@@ -127,6 +128,33 @@ class Molecule:
         return Molecule(
             self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
             turning=bonds, name=self.name,
+        )  # fmt: skip
+
+    def flexible(
+        self, residues: int | str | tuple[int, int], chain: str | None = None, *, closed: bool = True
+    ) -> Molecule:
+        """The same molecule in the same geometry, of which only the torsions of these residues turn.
+
+        residues: one number, or the first and the last of a range. chain: of several.
+        closed: everything outside is one rigid body, and the chain between its two ends is a closed loop, so that only
+        the region moves. Otherwise what lies behind the region is carried along.
+        `field.on(part)` gives a field of this molecule to the part without reading the force field again.
+        """
+        flags(closed=closed)
+        inside = set(self.select(chain, residues).tolist())
+        bonds = [
+            (min(bond), max(bond))
+            for bond in (tuple(self.tree.axis[torsion.joint].tolist()) for torsion in self.torsions)
+            if inside.issuperset(bond)
+        ]
+        if not bonds:
+            raise ModelError(f"residues {shown(residues)} of molecule '{self.name}' have no torsion that turns.")
+        held = [i for i in range(len(self.atoms)) if i not in inside] if closed else []
+        report = PreparationReport(self.report.source, list(self.report.changes))
+        report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
+        return Molecule(
+            self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
+            turning=bonds, held=held, name=self.name,
         )  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------------------- names
@@ -284,16 +312,14 @@ class Molecule:
         cutoff: of Lennard-Jones and Coulomb terms [nm], with a reaction field beyond; none by default.
         switch: distance from which Lennard-Jones terms fade towards the cutoff [nm]. Without it the energy makes a small
         step when a pair crosses the cutoff, and runs of large molecules do not keep it.
-        engine: "numba" (own kernel) or "openmm". By default "numba", and "openmm" with a solvent.
-        solvent: "obc2", OpenMM's implicit solvent. skin: of the own list of neighbours [nm].
+        engine: "numba" (own kernel, the default) or "openmm".
+        solvent: "obc2" or "gbn2", implicit water with the energy of the surface. skin: of the own list of neighbours [nm].
         platform, threads: of OpenMM.
         """
-        chosen = engine if engine is not None else "numba" if solvent is None else "openmm"
+        chosen = engine if engine is not None else "numba"
         if cutoff is not None:
             positive(cutoff, "cutoff")
         one_of(chosen, ENGINES, "engine")
-        if solvent is not None and chosen == "numba":
-            raise StateError("engine='numba' computes molecules in vacuum; leave it out, or use engine='openmm'.")
         system = self._system(force_field, cutoff, solvent, switch)
         if chosen == "numba":
             return CompiledField(self.atoms, self.tree, system, skin)

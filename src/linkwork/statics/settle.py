@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,12 @@ from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.fields import Field
 from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
+from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import Standing
@@ -30,6 +32,7 @@ from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
 
+AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
 ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
 
@@ -132,6 +135,13 @@ class Settled:
         return self.along().twist
 
 
+@overload
+def settle(
+    model: Model, state: State, *, field: Field, tolerance: float | None = None, max_sweeps: int = 1000
+) -> FieldRest: ...
+
+
+@overload
 def settle(
     model: Model,
     state: State,
@@ -140,18 +150,37 @@ def settle(
     loads: Loaded | None = None,
     *,
     water: Water | None = None,
-    tolerance: float = 1e-10,
+    field: None = None,
+    tolerance: float | None = None,
     max_sweeps: int = 1000,
     leave_saddles: bool = True,
-) -> Settled:
+) -> Settled: ...
+
+
+def settle(
+    model: Model,
+    state: State,
+    effort: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    loads: Loaded | None = None,
+    *,
+    water: Water | None = None,
+    field: Field | None = None,
+    tolerance: float | None = None,
+    max_sweeps: int = 1000,
+    leave_saddles: bool = True,
+) -> Settled | FieldRest:
     """The equilibrium under gravity, joint springs and loads that Newton's method on the energy reaches from a state.
 
     effort: constant efforts of joints [N·m or N], shape (nv,); wrenches: fixed in the bodies, at their origins [N·m, N],
     shape (n, 6); loads: `lw.Loads(model)`, or a simulation, whose loads on bodies are taken.
     water: `lw.Water(...)` or `lw.air(...)` around the bodies: buoyancy, drag of the current, the seabed without friction.
     `stable` then says whether the rest of the forces, the drag as it is, has a minimum there. Waves are left out.
-    tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
-    max_sweeps: eliminations over the linkage before giving up.
+    field: such as `mol.field()` of a molecule: the minimum of its energy instead, by L-BFGS with the sweep of inertia as
+    first guess; neither loads nor gravity, springs and loops then. Returns a `FieldRest`, of `state` and `report` too.
+    tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint (1e-10); in a
+    field, in the units of its efforts (1e-3, molecules: kJ/mol/rad).
+    max_sweeps: eliminations over the linkage before giving up; in a field, evaluations of it.
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
     exactly balanced and yet not at a minimum of the energy. Under loads without a potential (torques, wrenches that turn
     with their body, efforts on ball joints) there is no energy to fall, and the equilibrium found is kept.
@@ -162,8 +191,14 @@ def settle(
     Theory: docs/theory/statics.md.
     """
     q, _ = as_state(model, state)
-    limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
     refuse_couplings(model, "settle")
+    usual = AS_PART if field is None else IN_FIELD
+    limit = positive(usual if tolerance is None else tolerance, "tolerance")
+    most = whole(max_sweeps, 1, "max_sweeps")
+    if field is not None:
+        if effort is not None or wrenches is not None or loads is not None or water is not None:
+            raise StateError("settle takes a field, or efforts, wrenches, loads and water; not both.")
+        return settle_in_field(model, field, np.array(q, dtype=float), limit, most)
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
         before = 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive
+from linkwork.core.checks import numbers, positive
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.front import inverse_dynamics
@@ -20,18 +20,27 @@ from linkwork.model.state import State
 from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
 from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
+from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
+from linkwork.molecules.forces.solvent.parameters import solvent_of
+from linkwork.molecules.forces.solvent.tables import KIN_COUNT, Solvent, SolventTables, make_solvent_work
 from linkwork.molecules.forces.tables import (
+    BLOCK,
+    FIELD_INSIDE_FULL,
     FIELD_LIST_FULL,
     FIELD_NOT_FINITE,
     LIST_BUILDS,
     PAIRS,
     Atoms,
     FieldTables,
+    aligned,
     make_work,
     padded,
 )
+from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
+from linkwork.statics.in_field import hessian_product
 
 FloatArray = NDArray[np.float64]
 
@@ -68,6 +77,12 @@ class FieldQuestions(TakesTurns):
             efforts += inverse_dynamics(self.model, still, np.zeros(self.model.nv))
         return efforts
 
+    def hessian_product(self, state: State, direction: ArrayLike) -> FloatArray:
+        """∂²E/∂q² times a direction (nv,), by a difference of forces over 4e-5 rad; two evaluations, error some 1e-6."""
+        as_state(self.model, state)
+        x = numbers(direction, (self.model.nv,), "direction", f"a model of {self.model.nv} degrees of freedom")
+        return hessian_product(self.model, self, state, x)
+
 
 def poses_of(model: Model, q: ArrayLike) -> FloatArray:
     """World poses as fields take them, shape (n, 12)."""
@@ -76,7 +91,7 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
 
 
 class CompiledField(FieldQuestions):
-    """Lennard-Jones, Coulomb, 1-4 and torsion terms, and all terms across cut bonds, in one kernel.
+    """Lennard-Jones, Coulomb, 1-4 and torsion terms, all terms across cut bonds, and implicit solvent, in one kernel.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
@@ -91,9 +106,12 @@ class CompiledField(FieldQuestions):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         self.skin = positive(skin, "skin")
         self.tables = make_tables(atoms, tree, system, self.skin)
+        solvent = solvent_of(system, self.tables.pairs)
+        self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms), self.capacity)
         self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
+        self.restraint_tables: RestraintTables | None = None
         self._has_clusters = False
         self._rows = self.model.n_bodies  # of the poses that `wrenches` takes
         poses = poses_of(self.model, self.model.neutral().q)
@@ -115,7 +133,10 @@ class CompiledField(FieldQuestions):
         poses_for_kernel(poses, self._rows, len(self.atom_table) + 1)
         wrenches_for_kernel(out, len(poses))
         self.evaluations += 1
-        return evaluate_with_room(self, poses, out) + self.constant
+        energy = evaluate_with_room(self, poses, out) + self.constant
+        if self.restraint_tables is not None:
+            energy += add_restraints(self.restraint_tables, self.tables.atoms, poses, out)
+        return energy
 
     def set_clusters(self, cluster: ArrayLike, poses: FloatArray | None = None) -> float:
         """Bodies of one number move as one from now on: pairs and terms between them are left out.
@@ -131,11 +152,11 @@ class CompiledField(FieldQuestions):
         self._rows = n
         self.tables = self.tables._replace(atoms=self._atoms)
         if poses is None:
-            move_as_one(self.tables, numbers)
+            choose(self, self.tables, numbers)
             return float("nan")
         out = np.zeros((self.model.n_bodies, 6))
         before = evaluate_with_room(self, poses, out) if self._has_clusters else 0.0
-        move_as_one(self.tables, numbers)
+        choose(self, self.tables, numbers)
         after = evaluate_with_room(self, poses, out)
         self.constant += before - after if self._has_clusters else 0.0
         self._has_clusters = True
@@ -151,7 +172,7 @@ class CompiledField(FieldQuestions):
         numbers = whole_numbers(piece, n, n + 1, "piece")
         poses_for_kernel(pose, n, n)
         self._rows = int(numbers.max()) + 1
-        move_as_one(self.tables._replace(atoms=self._atoms), numbers)
+        choose(self, self.tables._replace(atoms=self._atoms), numbers)
         local = atom_positions(self.tree, pose)
         self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
 
@@ -161,6 +182,49 @@ class CompiledField(FieldQuestions):
         poses_for_kernel(poses, n, n)
         wrenches_for_kernel(out, n)
         forces_on_bodies(self.tables._replace(atoms=self._atoms), poses, out)
+        if self.restraint_tables is not None:
+            add_restraints(self.restraint_tables, self._atoms, poses, out)
+
+    def with_restraints(self, restraints: Restraints) -> CompiledField:
+        """The same field with restraints, instead of those it may have had; their energy counts in `energy`."""
+        if getattr(getattr(restraints, "molecule", None), "atoms", None) is not self.atom_table:
+            raise StateError(
+                "these are not restraints of this field's molecule: lw.molecules.Restraints(mol) makes them."
+            )
+        other = self.copy()
+        other.restraint_tables = restraints.tables()
+        return other
+
+    @property
+    def restrained(self) -> FloatArray:
+        """What each restraint holds, at the last evaluation [nm, rad]: distances, dihedrals, places, shapes."""
+        return np.zeros(0) if self.restraint_tables is None else self.restraint_tables.value.copy()
+
+    def on(self, part: Any) -> CompiledField:
+        """The same force field on another linkage of the same atoms, such as `mol.flexible(...)`: nothing is read again.
+
+        Cost: two evaluations.
+        """
+        if getattr(part, "atoms", None) is not self.atom_table:
+            raise StateError("a field goes over to linkages of the same molecule, as mol.flexible(...) makes them.")
+        other = copy(self)
+        tree = part.tree
+        other.tree, other.model = tree, tree.model
+        work = make_work(len(self.atom_table), term_counts(self.tables.terms), self.capacity)
+        other.tables = self.tables._replace(atoms=atoms_on(tree), work=work)
+        other._atoms = other.tables.atoms
+        if self.solvent_tables is not None:
+            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
+        other.evaluations, other.constant, other._has_clusters = 0, 0.0, False
+        other._rows = other.model.n_bodies
+        # Both linkages stand in the geometry the molecule was made with where no torsion is turned
+        plain = self.copy()
+        plain.restraint_tables = None
+        whole = plain.energy(plain.model.neutral())
+        poses = poses_of(other.model, other.model.neutral().q)
+        other.constant = whole - other.set_clusters(np.arange(other.model.n_bodies), poses)
+        other._constant_of_bodies = other.constant
+        return other
 
     def copy(self) -> CompiledField:
         """The same field with a list of neighbours and clusters of its own: every body by itself."""
@@ -171,7 +235,11 @@ class CompiledField(FieldQuestions):
         other._rows = self.model.n_bodies
         other.evaluations = 0
         other.constant = self._constant_of_bodies
-        move_as_one(other.tables, np.arange(self.model.n_bodies))
+        if self.solvent_tables is not None:
+            other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
+        if self.restraint_tables is not None:
+            other.restraint_tables = RestraintTables(*(table.copy() for table in self.restraint_tables))
+        choose(other, other.tables, np.arange(self.model.n_bodies))
         return other
 
     def forces(self) -> FloatArray:
@@ -190,7 +258,9 @@ class CompiledField(FieldQuestions):
         single = Atoms(alone, np.zeros((count, 3)), np.arange(count + 1, dtype=np.int64), alone)
         work = make_work(count, term_counts(self.tables.terms), self.capacity)
         evaluation = _Evaluation(FieldTables(single, self.tables.pairs, self.tables.terms, work))
-        move_as_one(evaluation.tables, alone)
+        if self.solvent_tables is not None:
+            evaluation.solvent_tables = solvent_tables(self.solvent_tables.solvent, count, self.capacity)
+        choose(evaluation, evaluation.tables, alone)
         identity = np.broadcast_to([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], (count, 9))
         forces = np.zeros((count, 6))
         energy = evaluate_with_room(evaluation, np.concatenate([identity, positions], axis=1), forces)
@@ -210,17 +280,52 @@ class _Evaluation:
 
     def __init__(self, tables: FieldTables):
         self.tables = tables
+        self.solvent_tables: SolventTables | None = None
+
+
+def choose(field: Any, tables: FieldTables, cluster: NDArray[np.int64]) -> None:
+    """Bodies of one number move as one, in vacuum or in solvent."""
+    if field.solvent_tables is None:
+        move_as_one(tables, cluster)
+    else:
+        move_as_one_in_solvent(tables, field.solvent_tables, cluster)
 
 
 def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
-    """Energy of the chosen terms; makes the list of neighbours longer where the kernel asks for it."""
+    """Energy of the chosen terms; makes the lists longer where the kernel asks for it."""
     while True:
-        energy, status = wrenches_on_bodies(field.tables, poses, out)
+        if field.solvent_tables is None:
+            energy, status = wrenches_on_bodies(field.tables, poses, out)
+        else:
+            energy, status = wrenches_in_solvent(field.tables, field.solvent_tables, poses, out)
         if status == FIELD_NOT_FINITE:
             raise StateError("a body's pose is not finite; the state before this one was the last good one.")
-        if status != FIELD_LIST_FULL:
+        if status == FIELD_LIST_FULL:
+            field.tables = with_longer_list(field.tables)
+            if field.solvent_tables is not None:
+                pair = {name: aligned(BLOCK * len(field.tables.work.entry)) for name in ("pair_y", "pair_g")}
+                field.solvent_tables = field.solvent_tables._replace(work=field.solvent_tables.work._replace(**pair))
+        elif status == FIELD_INSIDE_FULL:
+            field.solvent_tables = with_longer_inside(field.solvent_tables)
+        else:
             return float(energy)
-        field.tables = with_longer_list(field.tables)
+
+
+def with_longer_inside(tables: SolventTables) -> SolventTables:
+    """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
+    old = tables.work
+    atoms = len(old.inside_row) - 1
+    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.pair_y) // BLOCK)
+    kin = old.counters[KIN_COUNT]
+    work.close_pair[:kin] = old.close_pair[:kin]
+    work.kin_moves[:] = old.kin_moves
+    work.counters[KIN_COUNT] = kin
+    return tables._replace(work=work)
+
+
+def solvent_tables(solvent: Solvent, atoms: int, listed: int) -> SolventTables:
+    """Room for three entries per atom inside rigid parts, to begin with. listed: room of the list of neighbours."""
+    return SolventTables(solvent, make_solvent_work(atoms, len(solvent.kin), 3 * atoms + 8, listed))
 
 
 def with_longer_list(tables: FieldTables) -> FieldTables:
@@ -235,10 +340,15 @@ def term_counts(terms: Any) -> tuple[int, int, int, int]:
 
 def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -> FieldTables:
     pairs, terms = pairs_of(system, atoms, skin), terms_of(system)
+    work = make_work(len(atoms), term_counts(terms), capacity_guess(len(atoms), pairs.settings))
+    return FieldTables(atoms_on(tree), pairs, terms, work)
+
+
+def atoms_on(tree: TorsionTree) -> Atoms:
+    """Where atoms sit on the bodies of a tree."""
     starts = np.concatenate([[0], np.cumsum([len(found) for found in tree.carriers])]).astype(np.int64)
     carriers = np.array([body for found in tree.carriers for body in found], dtype=np.int64)
-    work = make_work(len(atoms), term_counts(terms), capacity_guess(len(atoms), pairs.settings))
-    return FieldTables(Atoms(tree.body, tree.local, starts, carriers), pairs, terms, work)
+    return Atoms(tree.body, tree.local, starts, carriers)
 
 
 def atom_positions(tree: TorsionTree, poses: FloatArray) -> FloatArray:

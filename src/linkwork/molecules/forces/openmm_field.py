@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 MOST_THREADS = 1024  # OpenMM ends the program where the system cannot make as many
 FURTHEST = 1e9  # [nm] from the origin
 WATER = 78.5  # relative permittivity, as in OpenMM's own implicit solvent files
+SOLVENTS = ("obc2", "gbn2")
 BONDED = {  # terms that rigid parts make constant: class → (how to count, read and add, atoms of a term)
     "HarmonicBondForce": ("Bond", 2),
     "HarmonicAngleForce": ("Angle", 3),
@@ -124,21 +125,30 @@ def _energy(mm: Any, system: Any, positions: FloatArray) -> float:
 
 
 def add_implicit_solvent(system: Any, topology: Any, solvent: str, cutoff: float | None) -> None:
-    """Adds OpenMM's native GBSA-OBC force (Onufriev, Bashford and Case 2004, model II) to a System."""
-    if not isinstance(solvent, str) or solvent != "obc2":
-        raise ModelError(f"there is no solvent {shown(solvent)}; choose 'obc2' or None.")
+    """Adds OpenMM's native GBSA-OBC force (Onufriev, Bashford and Case 2004, model II), or GBn2 (Nguyen, Roe and
+    Simmerling 2013) as Amber has it, both with the energy of the surface, to a System."""
+    if not isinstance(solvent, str) or solvent not in SOLVENTS:
+        raise ModelError(f"there is no solvent {shown(solvent)}; choose {', '.join(map(repr, SOLVENTS))} or None.")
     mm = extras.openmm("implicit solvent")
-    radii = extras.need("openmm.app.internal.customgbforces", "implicit solvent")
+    forces = extras.need("openmm.app.internal.customgbforces", "implicit solvent")
     nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")
     nonbonded.setReactionFieldDielectric(1.0)  # the solvent does the screening
-    force = mm.GBSAOBCForce()
-    force.setSolventDielectric(WATER)
-    for i, (radius, scale) in enumerate(radii.GBSAOBC2Force.getStandardParameters(topology)):
-        charge, _, _ = nonbonded.getParticleParameters(i)
-        force.addParticle(charge, float(radius), float(scale))
-    if cutoff is None:
-        force.setNonbondedMethod(mm.GBSAOBCForce.NoCutoff)
+    kind = forces.GBSAOBC2Force if solvent == "obc2" else forces.GBSAGBn2Force
+    parameters = kind.getStandardParameters(topology)
+    charges = [nonbonded.getParticleParameters(i)[0] for i in range(system.getNumParticles())]
+    if solvent == "obc2":
+        force = mm.GBSAOBCForce()
+        force.setSolventDielectric(WATER)
+        for charge, (radius, scale) in zip(charges, parameters, strict=True):
+            force.addParticle(charge, float(radius), float(scale))
     else:
-        force.setNonbondedMethod(mm.GBSAOBCForce.CutoffNonPeriodic)
+        force = kind(solventDielectric=WATER, soluteDielectric=1.0, SA="ACE", cutoff=cutoff)
+        for charge, numbers in zip(charges, parameters, strict=True):
+            force.addParticle([charge._value, *(float(x) for x in numbers)])
+        force.finalize()
+    if cutoff is None:
+        force.setNonbondedMethod(type(force).NoCutoff)
+    else:
+        force.setNonbondedMethod(type(force).CutoffNonPeriodic)
         force.setCutoffDistance(cutoff)
     system.addForce(force)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.bonded_forces import COULOMB
-from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, padded
+from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, aligned, padded
 from linkwork.molecules.structure.atoms import AtomTable
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +19,7 @@ IntArray = NDArray[np.int64]
 NO_CUTOFF2 = 1e29  # [nm²] below the square of the distance that masked lanes are moved to (pair_forces.BEYOND2)
 NO_REACH = 1e12  # [nm]
 LEAST_LENGTH, MOST_LENGTH = 1e-6, 1e6  # [nm] of a cutoff: far from where its powers leave the numbers there are
+SOLVENT_FORCES = ("GBSAOBCForce", "CustomGBForce")  # read by solvent/parameters.py
 WITHOUT_FORCE = ("CMMotionRemover",)  # parts of a System that exert none
 
 
@@ -44,10 +45,10 @@ def terms_of(system: Any) -> Terms:
             for k in range(force.getNumAngles()):
                 *who, angle, strength = force.getAngleParameters(k)
                 tables["angle"].append((*who, angle._value, strength._value))
-        elif kind not in WITHOUT_FORCE:
+        elif kind not in (*WITHOUT_FORCE, *SOLVENT_FORCES):
             raise ModelError(
-                f"engine='numba' has no {kind}; it knows NonbondedForce, PeriodicTorsionForce, HarmonicBondForce and "
-                "HarmonicAngleForce. Use engine='openmm' for this force field."
+                f"engine='numba' has no {kind}; it knows NonbondedForce, PeriodicTorsionForce, HarmonicBondForce, "
+                "HarmonicAngleForce and implicit solvent. Use engine='openmm' for this force field."
             )
     near, near_p = _split(tables["near"], 2, 3)
     torsion, torsion_p = _split(tables["torsion"], 4, 3)
@@ -73,7 +74,7 @@ def pairs_of(system: Any, atoms: AtomTable, skin: float) -> Pairs:
     force = nonbonded_force(system)
     count = system.getNumParticles()
     p = padded(count)
-    parameters = np.zeros(3 * p)
+    parameters = aligned(3 * p)
     for i in range(count):
         charge, sigma, epsilon = (x._value for x in force.getParticleParameters(i))
         if not (math.isfinite(charge) and math.isfinite(sigma) and math.isfinite(epsilon) and epsilon >= 0.0):

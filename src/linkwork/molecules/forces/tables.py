@@ -27,7 +27,7 @@ AXIS_TERMS = (
 HAS_AXIS_TERMS = 13  # whether the forces at hand contain these
 COUNTERS = 14
 # what an evaluation can end in
-FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE = range(3)
+FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL = range(4)
 
 
 class Atoms(NamedTuple):
@@ -95,6 +95,13 @@ class FieldTables(NamedTuple):
     work: Work
 
 
+def aligned(count: int) -> FloatArray:
+    """Zeros that begin where a line of the cache does: eight of them then lie in one line, not across two."""
+    room = np.zeros(count + BLOCK)
+    first = -(room.ctypes.data // room.itemsize) % BLOCK
+    return room[first : first + count]
+
+
 def padded(count: int) -> int:
     """Atoms with those that fill up the last block."""
     return (count + BLOCK - 1) // BLOCK * BLOCK
@@ -102,15 +109,16 @@ def padded(count: int) -> int:
 
 def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int) -> Work:
     p = padded(atoms)
-    far = np.zeros(3 * p)
+    far, lanes = aligned(3 * p), aligned(256 * BLOCK)
     far[atoms:p] = FAR * (1.0 + np.arange(p - atoms))
     masks = (np.arange(256)[:, None] >> np.arange(BLOCK)) & 1
+    lanes[:] = masks.ravel()
     cluster = np.full(p, -1, dtype=np.int64)
     return Work(
         position=far,
         listed_pose=np.zeros((atoms + 1, 12)),
         box=np.zeros((atoms + 1, 6)),
-        force=np.zeros(3 * p),
+        force=aligned(3 * p),
         cluster=cluster,
         mark=np.full(p, -1, dtype=np.int64),
         cluster_end=np.full(p, -1, dtype=np.int64),
@@ -124,7 +132,7 @@ def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int)
         at_work=np.zeros(p // BLOCK, dtype=np.int64),
         counters=np.zeros(COUNTERS, dtype=np.int64),
         chosen=np.zeros((4, max(term_counts, default=0) + 1), dtype=np.int64),
-        lanes=masks.astype(float).ravel(),
+        lanes=lanes,
     )
 
 

@@ -41,6 +41,7 @@ class TorsionTree:
     axis: IntArray  # (n, 2)    atoms of the bond each body turns about; -1 for bases
     cut: tuple[Bond, ...]  # bonds that were opened
     straight: tuple[int, ...]  # bases whose atoms lie on a line
+    closing: tuple[Bond, ...] = ()  # bonds that turn as joints of loops
 
 
 def build_tree(
@@ -50,11 +51,20 @@ def build_tree(
     cut: Sequence[Bond] = (),
     name: str = "molecule",
     root: int | None = None,
+    held: Sequence[int] = (),
 ) -> TorsionTree:
-    """positions: [nm], shape (a, 3). root: atom whose group is the base of its piece; the piece's first by default."""
-    group, members = _rigid_groups(atoms, turning, cut)
+    """positions: [nm], shape (a, 3). root: atom whose group is the base of its piece; the piece's first by default.
+
+    held: atoms whose groups are one body, the base of everything. Chains between them are loops, each of which is opened at
+    the bond furthest from the base, and closed by a joint about it.
+    """
+    group, members = _rigid_groups(atoms, turning, cut, held)
+    closing: list[Bond] = []
+    if len(held) > 0:
+        root, closing = int(held[0]), _furthest_bonds(turning, group, int(group[held[0]]))
+        turning = [bond for bond in turning if bond not in set(closing)]
     order, parent, bond = _walk(atoms, turning, group, members, root)
-    still = _carriers(len(atoms), group, order, bond)
+    still = _carriers(len(atoms), group, order, bond, closing)
     linkage = Linkage(name, gravity=(0.0, 0.0, 0.0))
     straight: list[int] = []
     origin: dict[int, FloatArray] = {}
@@ -82,7 +92,14 @@ def build_tree(
         taken.add(names[g])
         joint = _joint(positions, a, b, len(here))
         linkage.add_body(names[g], parent_name, joint, Pose(xyz=tuple(place.tolist())), inertia)
-    return _compiled(atoms, positions, linkage, _Groups(group, order, bond, still, names, origin), cut, straight)
+    for a, b in closing:
+        near, far = int(group[a]), int(group[b])
+        at = tuple(Pose(xyz=tuple((positions[b] - origin[g]).tolist())) for g in (near, far))
+        axis = positions[b] - positions[a]
+        joint = Revolute(tuple((axis / np.linalg.norm(axis)).tolist()))
+        linkage.add_loop(joint, names[near], names[far], at, name=f"{torsion_name(atoms, a, b)} closes")
+    groups = _Groups(group, order, bond, still, names, origin)
+    return replace(_compiled(atoms, positions, linkage, groups, cut, straight), closing=tuple(closing))
 
 
 @dataclass(frozen=True)
@@ -126,10 +143,13 @@ def _compiled(
     )
 
 
-def _rigid_groups(atoms: AtomTable, turning: Sequence[Bond], cut: Sequence[Bond]) -> tuple[IntArray, list[list[int]]]:
-    """Atoms joined by bonds that do not turn: group of each atom, members of each group."""
+def _rigid_groups(
+    atoms: AtomTable, turning: Sequence[Bond], cut: Sequence[Bond], held: Sequence[int] = ()
+) -> tuple[IntArray, list[list[int]]]:
+    """Atoms joined by bonds that do not turn, and those that are held: group of each atom, members of each group."""
     apart = set(turning) | set(cut)
-    near = neighbour_lists(len(atoms), tuple(bond for bond in atoms.bonds if bond not in apart))
+    together = [(int(held[0]), int(i)) for i in held[1:]]
+    near = neighbour_lists(len(atoms), (*(bond for bond in atoms.bonds if bond not in apart), *together))
     group = np.full(len(atoms), -1, dtype=np.int64)
     members: list[list[int]] = []
     for start in range(len(atoms)):
@@ -176,7 +196,25 @@ def _walk(
     return order, parent, bond
 
 
-def _carriers(count: int, group: IntArray, order: list[int], bond: dict[int, Bond]) -> list[list[int]]:
+def _furthest_bonds(turning: Sequence[Bond], group: IntArray, base: int) -> list[Bond]:
+    """Bonds that close rings of groups: those that a walk in order of distance from the base does not need."""
+    links: dict[int, list[tuple[Bond, int]]] = {}
+    for a, b in turning:
+        links.setdefault(int(group[a]), []).append(((a, b), int(group[b])))
+        links.setdefault(int(group[b]), []).append(((a, b), int(group[a])))
+    seen, used, waiting = {base}, set(), [base]
+    for here in waiting:
+        for bond, there in links.get(here, ()):
+            if there not in seen:
+                seen.add(there)
+                used.add(bond)
+                waiting.append(there)
+    return [bond for bond in turning if bond not in used and int(group[bond[0]]) in seen]
+
+
+def _carriers(
+    count: int, group: IntArray, order: list[int], bond: dict[int, Bond], closing: Sequence[Bond] = ()
+) -> list[list[int]]:
     """Groups in which each atom stands still: its own, and those joined to it by an axis through the atom."""
     still = [[int(group[i])] for i in range(count)]
     for g in order:
@@ -184,6 +222,9 @@ def _carriers(count: int, group: IntArray, order: list[int], bond: dict[int, Bon
         if b >= 0:
             still[a].append(g)  # the near atom lies on the axis of g
             still[b].append(int(group[a]))  # and the far one on the axis fixed in the parent
+    for a, b in closing:
+        still[a].append(int(group[b]))
+        still[b].append(int(group[a]))
     return [list(dict.fromkeys(found)) for found in still]
 
 

@@ -1,0 +1,171 @@
+"""Pairs inside rigid parts: their distances and integrals are found once, when parts change.
+
+Between two lists of neighbours a Born radius can change only where an atom has listed neighbours, or kin whose distance can
+change. Of the pairs inside rigid parts only those with such an atom are evaluated; the energy of all others is kept.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.molecules.forces.kernel import carried_by_one
+from linkwork.molecules.forces.pair_forces import BEYOND2
+from linkwork.molecules.forces.pair_list import last_of_kin, within_reach
+from linkwork.molecules.forces.solvent.born import radius_of
+from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
+from linkwork.molecules.forces.solvent.screening import energy_inside
+from linkwork.molecules.forces.solvent.tables import (
+    CHANGING,
+    CLOSE,
+    INSIDE_IS_VALID,
+    KIN_COUNT,
+)
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
+from linkwork.spatial.simd import splat, vload, vstore, vsum
+from linkwork.spatial.simd_math import vbits_less, vdiv, vselect_less
+
+
+@routine
+def choose_kin(tables, own_tables, cluster):
+    """Excluded pairs whose distance can change when bodies of one number in `cluster` (n,) move as one."""
+    solvent, own = own_tables
+    count = 0
+    for k in range(solvent.kin.shape[0]):
+        own.kin_moves[k] = 0 if carried_by_one(tables.atoms, cluster, solvent.kin, k) else 1
+        if own.kin_moves[k] == 1:
+            own.close_pair[count, 0] = solvent.kin[k, 0]
+            own.close_pair[count, 1] = solvent.kin[k, 1]
+            count += 1
+    own.counters[KIN_COUNT] = count
+    own.counters[INSIDE_IS_VALID] = 0
+
+
+@routine
+def list_inside(tables, own_tables):
+    """Pairs that keep their distance, with its square, and the sums of their integrals. All atoms must be placed."""
+    atoms, pairs, _, work = tables
+    solvent, own = own_tables
+    n = atoms.body.shape[0]
+    reach = math.sqrt(pairs.settings[CUTOFF2])
+    count = 0
+    work.mark[:] = -1
+    own.inside_sum[:] = 0.0
+    for i in range(n):
+        own.inside_row[i] = count
+        for k in range(pairs.excluded_start[i], pairs.excluded_start[i + 1]):
+            if own.kin_moves[k] == 0:
+                work.mark[pairs.excluded[k]] = i
+        for b in range(i // BLOCK, last_of_kin(pairs, work, i) // BLOCK + 1):
+            if far_apart(work, i // BLOCK, b, reach):
+                continue
+            mask = only_inside(work, i, b, within_reach(work, i, b, reach))
+            if mask == 0:
+                continue
+            if count == own.inside_entry.shape[0]:
+                return FIELD_INSIDE_FULL
+            own.inside_entry[count] = b * 256 + mask
+            keep_distances(work, solvent, own, i, b * BLOCK, mask, count)
+            count += 1
+    own.inside_row[n] = count
+    own.counters[INSIDE_IS_VALID] = 1
+    return FIELD_OK
+
+
+@inlined
+def far_apart(work, a, b, reach):
+    sphere = work.block_sphere
+    dx, dy, dz = sphere[a, 0] - sphere[b, 0], sphere[a, 1] - sphere[b, 1], sphere[a, 2] - sphere[b, 2]
+    far = reach + sphere[a, 3] + sphere[b, 3]
+    return dx * dx + dy * dy + dz * dz > far * far
+
+
+@inlined
+def only_inside(work, i, b, mask):
+    """Keeps the atoms behind i that move with it, and excluded ones that keep their distance from it."""
+    for k in range(BLOCK):
+        j = b * BLOCK + k
+        if j <= i or work.cluster[j] < 0 or not (work.cluster[j] == work.cluster[i] or work.mark[j] == i):
+            mask &= ~(1 << k)
+    return mask
+
+
+@routine
+def keep_distances(work, solvent, own, i, j, mask, entry):
+    """Squares of the distances of atom i from eight atoms, and what they add to both sums."""
+    p = work.cluster.shape[0]
+    parameters = solvent.parameters
+    dx = splat(work.position[i]) - vload(work.position, j)
+    dy = splat(work.position[p + i]) - vload(work.position, p + j)
+    dz = splat(work.position[2 * p + i]) - vload(work.position, 2 * p + j)
+    r2 = vselect_less(splat(0.0), vload(work.lanes, mask * BLOCK), dx * dx + dy * dy + dz * dz, splat(BEYOND2))
+    vstore(own.inside_r2, entry * BLOCK, r2)
+    close = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
+    y = vselect_less(r2, close * close, splat(0.0), vdiv(splat(1.0), r2))
+    there, back = eight_integrals(solvent, parameters, p, i, j, r2, y)
+    own.inside_sum[i] += vsum(there)
+    vstore(own.inside_sum, j, vload(own.inside_sum, j) + back)
+    near = vbits_less(r2, close * close)
+    for m in range(BLOCK):
+        if (near >> m) & 1:
+            r = math.sqrt(distance2(work, i, j + m))
+            there_too, back_too, _, _ = integrals_of_pair(solvent, p, i, j + m, r)
+            own.inside_sum[i] += there_too
+            own.inside_sum[j + m] += back_too
+
+
+@routine
+def find_changing(tables, own_tables):
+    """After a new list: which radii can change, which pairs inside rigid parts they touch, and the energy of all others."""
+    atoms, _, _, work = tables
+    solvent, own = own_tables
+    n, p = atoms.body.shape[0], work.cluster.shape[0]
+    kin_at_work(work, own)
+    mark_changing(n, work, own)
+    kept = 0.0
+    for i in range(n):
+        if (own.changes[i // BLOCK] >> (i % BLOCK)) & 1 == 0:
+            own.sum[i] = own.inside_sum[i]
+            energy = radius_of(solvent, own, p, i)
+            kept += energy if work.block_works[i // BLOCK] == 0 else 0.0
+    count = 0
+    for i in range(n):
+        changes = (own.changes[i // BLOCK] >> (i % BLOCK)) & 1
+        for k in range(own.inside_row[i], own.inside_row[i + 1]):
+            bits = own.inside_entry[k] & 255
+            touched = bits if changes == 1 else bits & own.changes[own.inside_entry[k] >> 8]
+            if touched != 0:
+                own.changing_atom[count] = i
+                own.changing_entry[count] = k * 256 + touched
+                count += 1
+            if touched != bits:
+                kept += energy_inside(work, solvent, own, i, k, bits & ~touched)
+    own.counters[CHANGING] = count
+    own.kept[0] = kept
+
+
+@routine
+def mark_changing(n, work, own):
+    """One bit per atom, by blocks: 1 where the list of neighbours or moving kin can change its Born radius."""
+    own.changes[:] = 0
+    for i in range(n):
+        if work.row[i] != work.row[i + 1]:
+            own.changes[i // BLOCK] |= 1 << (i % BLOCK)
+        for k in range(work.row[i], work.row[i + 1]):
+            own.changes[work.entry[k] >> 8] |= work.entry[k] & 255
+    for c in range(own.counters[KIN_COUNT]):
+        for side in range(2):
+            i = own.close_pair[c, side]
+            own.changes[i // BLOCK] |= 1 << (i % BLOCK)
+
+
+@routine
+def kin_at_work(work, own):
+    """Adds the blocks of moving kin to those at work."""
+    for c in range(own.counters[KIN_COUNT]):
+        for side in range(2):
+            work.block_works[own.close_pair[c, side] // BLOCK] = 1
+    count = 0
+    for b in range(work.block_works.shape[0]):
+        if work.block_works[b] == 1:
+            work.at_work[count] = b
+            count += 1
+    work.counters[AT_WORK] = count

@@ -1,0 +1,66 @@
+"""One evaluation of a force field in implicit solvent: three passes over the pairs where vacuum takes one.
+
+Sums of integrals → Born radii → all pair forces and ∂E/∂B → forces through the radii. In vacuum: `kernel.evaluate`.
+"""
+
+from linkwork.core.jit import kernel, routine
+from linkwork.molecules.forces.bonded_forces import bonded_forces
+from linkwork.molecules.forces.kernel import choose_terms, gather_wrenches
+from linkwork.molecules.forces.pair_list import refresh_list
+from linkwork.molecules.forces.solvent.born import find_radii, pass_on
+from linkwork.molecules.forces.solvent.descreening import forces_through_radii, sum_integrals
+from linkwork.molecules.forces.solvent.inside import choose_kin, find_changing, list_inside
+from linkwork.molecules.forces.solvent.screening import (
+    pairs_in_solvent,
+    screening_of_changing,
+    screening_of_kin,
+)
+from linkwork.molecules.forces.solvent.tables import INSIDE_IS_VALID
+from linkwork.molecules.forces.tables import FIELD_OK, HAS_AXIS_TERMS, LIST_BUILDS
+
+
+@routine
+def evaluate_in_solvent(tables, own_tables, poses, out):
+    """Writes the wrenches (n, 6) [kJ/mol, kJ/mol/nm]; returns the energy [kJ/mol] and a status, as `kernel.evaluate` does.
+
+    The energy of the solvent is whole, whatever moves as one. FIELD_INSIDE_FULL: pairs inside rigid parts need more room.
+    """
+    atoms, pairs, terms, work = tables
+    solvent, own = own_tables
+    builds = work.counters[LIST_BUILDS]
+    status = refresh_list(tables, poses)
+    if status != FIELD_OK:
+        return 0.0, status
+    if own.counters[INSIDE_IS_VALID] == 0:
+        status = list_inside(tables, own_tables)
+        if status != FIELD_OK:
+            return 0.0, status
+        builds = -1
+    if work.counters[LIST_BUILDS] != builds:
+        find_changing(tables, own_tables)
+    work.counters[HAS_AXIS_TERMS] = 0
+    status = sum_integrals(pairs, work, solvent, own)
+    if status != FIELD_OK:
+        return 0.0, status
+    energy = own.kept[0] + find_radii(work, solvent, own)
+    energy += pairs_in_solvent(pairs, work, solvent, own)
+    energy += screening_of_kin(pairs, work, solvent, own)
+    energy += screening_of_changing(work, solvent, own)
+    pass_on(work, own)
+    forces_through_radii(work, solvent, own)
+    energy += bonded_forces(terms, work)
+    gather_wrenches(atoms, work, poses, out)
+    return energy, FIELD_OK
+
+
+@kernel
+def wrenches_in_solvent(tables, own_tables, poses, out):
+    """`evaluate_in_solvent`, called from Python."""
+    return evaluate_in_solvent(tables, own_tables, poses, out)
+
+
+@kernel
+def move_as_one_in_solvent(tables, own_tables, cluster):
+    """Bodies of one number in `cluster` (n,) move as one: `choose_terms`, and the pairs that the solvent sees."""
+    choose_terms(tables, cluster)
+    choose_kin(tables, own_tables, cluster)

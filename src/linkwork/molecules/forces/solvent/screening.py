@@ -1,0 +1,163 @@
+"""Energy of charges that the solvent screens (Still et al. 1990), beside Lennard-Jones and Coulomb of the same pairs.
+
+    E = -k q_i q_j (1/f - shift),   f² = r² + B_i B_j e,   e = exp(-D),   D = r² / 4 B_i B_j
+    (dE/dr) / r = k q_i q_j / f³ (1 - e/4),   ∂E/∂B_i = ½ k q_i q_j / f³ e (1 + D) B_j
+
+Pairs inside a rigid part keep r, and their forces move nothing; what they do to radii counts.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.molecules.forces.pair_forces import BEYOND2
+from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
+from linkwork.molecules.forces.solvent.tables import CHANGING, CHARGE, KIN_COUNT, SHIFT
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
+from linkwork.spatial.simd import splat, vload, vstore, vsum
+from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less, vsqrt
+
+MOST_D = 600.0  # exp(-D) is zero to every digit, and still a normal number
+
+
+@inlined
+def screened(r2, bb, quarter, qq):
+    """Of eight pairs: k qq / f, (dE/dr) / r, and ∂E/∂(B_i B_j). quarter: 1 / 4 B_i B_j."""
+    one = splat(1.0)
+    D = r2 * quarter
+    D = vselect_less(D, splat(MOST_D), D, splat(MOST_D))
+    e = vexp(splat(0.0) - D)
+    inverse = vrsqrt(r2 + bb * e)
+    over_f = qq * inverse
+    g = over_f * (inverse * inverse)
+    return over_f, g * (one - 0.25 * e), 0.5 * (g * e * (one + D))
+
+
+@routine
+def pairs_in_solvent(pairs, work, solvent, own):
+    """`pair_forces` with the screening of the same pairs: writes force over distance to `own.pair_g` and adds ∂E/∂B to
+    `own.pull`. Returns the energy [kJ/mol]."""
+    position, parameters, lanes = work.position, pairs.parameters, work.lanes
+    p = work.cluster.shape[0]
+    one, zero, beyond = splat(1.0), splat(0.0), splat(BEYOND2)
+    cutoff2, k_field = splat(pairs.settings[CUTOFF2]), pairs.settings[REACTION_K]
+    c_field = splat(pairs.settings[REACTION_C])
+    begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
+    shift = splat(solvent.settings[SHIFT])
+    energy = zero
+    atoms = work.row.shape[0] - 1
+    for w in range(work.counters[AT_WORK]):
+        first = work.at_work[w] * BLOCK
+        for i in range(first, min(first + BLOCK, atoms)):
+            begin, end = work.row[i], work.row[i + 1]
+            if begin == end:
+                continue
+            xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
+            half_sigma = splat(parameters[i])
+            root_epsilon = parameters[p + i]
+            charge = parameters[2 * p + i]
+            B, quarter = own.born[i], 0.25 * own.inverse[i]
+            screened_charge = solvent.parameters[CHARGE * p + i]
+            pull = zero
+            for k in range(begin, end):
+                j = (work.entry[k] >> 8) * BLOCK
+                bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
+                dx = xi - vload(position, j)
+                dy = yi - vload(position, p + j)
+                dz = zi - vload(position, 2 * p + j)
+                r2 = dx * dx + dy * dy + dz * dz
+                r2 = vselect_less(zero, bits, r2, beyond)
+                inside = vselect_less(r2, cutoff2, one, zero)
+                B_j = vload(own.born, j)
+                kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
+                over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
+                inverse = vrsqrt(r2)
+                inverse2 = inverse * inverse
+                s = half_sigma + vload(parameters, j)
+                s2 = s * s * inverse2
+                s6 = s2 * s2 * s2
+                attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
+                qq = charge * (vload(parameters, 2 * p + j) * inside)
+                coulomb = qq * inverse
+                field = k_field * qq
+                dispersion = attraction * (s6 - one)
+                push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
+                if fade > 0.0:
+                    r = vsqrt(r2)
+                    x = fade * (r - begin_fade)
+                    x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
+                    rest = one - x
+                    slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
+                    S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
+                    push = push * S - dispersion * slope * r
+                    dispersion = dispersion * S
+                energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field)) - (over_f - kqq * shift)
+                pull = pull + of_radii * B_j
+                vstore(own.pull, j, vload(own.pull, j) + B * of_radii)
+                g = (push + coulomb) * inverse2 - 2.0 * field - of_distance
+                vstore(own.pair_g, k * BLOCK, g)
+            own.pull[i] += vsum(pull)
+    return vsum(energy)
+
+
+@routine
+def screening_of_kin(pairs, work, solvent, own):
+    """Excluded pairs whose distance can change: the solvent sees them. Returns their energy."""
+    p = work.cluster.shape[0]
+    energy = 0.0
+    for c in range(own.counters[KIN_COUNT]):
+        i, j = own.close_pair[c, 0], own.close_pair[c, 1]
+        r2 = distance2(work, i, j)
+        if not r2 < pairs.settings[CUTOFF2]:
+            continue
+        bb = own.born[i] * own.born[j]
+        D = 0.25 * r2 / bb
+        e = math.exp(-D)
+        inverse2 = 1.0 / (r2 + bb * e)
+        kqq = solvent.parameters[CHARGE * p + i] * solvent.parameters[CHARGE * p + j]
+        over_f = kqq * math.sqrt(inverse2)
+        g = over_f * inverse2
+        of_radii = 0.5 * g * e * (1.0 + D)
+        own.pull[i] += of_radii * own.born[j]
+        own.pull[j] += of_radii * own.born[i]
+        push_apart(work, i, j, -g * (1.0 - 0.25 * e))
+        energy -= over_f - kqq * solvent.settings[SHIFT]
+    return energy
+
+
+@inlined
+def eight_inside(work, solvent, own, i, entry, bits):
+    """Pairs of atom i inside its rigid part, those of `bits` in one entry: adds ∂E/∂B of the others; -E and ∂E/∂B of i."""
+    p = work.cluster.shape[0]
+    j = (own.inside_entry[entry] >> 8) * BLOCK
+    kept = vload(work.lanes, bits * BLOCK)
+    kqq = solvent.parameters[CHARGE * p + i] * (vload(solvent.parameters, CHARGE * p + j) * kept)
+    B_j = vload(own.born, j)
+    quarter = (0.25 * own.inverse[i]) * vload(own.inverse, j)
+    over_f, _, of_radii = screened(vload(own.inside_r2, entry * BLOCK), own.born[i] * B_j, quarter, kqq)
+    vstore(own.pull, j, vload(own.pull, j) + own.born[i] * of_radii)
+    return over_f - solvent.settings[SHIFT] * kqq, of_radii * B_j
+
+
+@routine
+def energy_inside(work, solvent, own, i, entry, bits):
+    """Energy of the pairs of one entry."""
+    over_f, _ = eight_inside(work, solvent, own, i, entry, bits)
+    return -vsum(over_f)
+
+
+@routine
+def screening_of_changing(work, solvent, own):
+    """All pairs inside rigid parts of which a Born radius can change. Returns their energy."""
+    energy = zero = splat(0.0)
+    k, count = 0, own.counters[CHANGING]
+    while k < count:
+        i = own.changing_atom[k]
+        pull = zero
+        while k < count and own.changing_atom[k] == i:
+            packed = own.changing_entry[k]
+            over_f, of_radii = eight_inside(work, solvent, own, i, packed >> 8, packed & 255)
+            energy = energy - over_f
+            pull = pull + of_radii
+            k += 1
+        own.pull[i] += vsum(pull)
+    return vsum(energy)

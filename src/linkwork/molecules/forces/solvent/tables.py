@@ -1,0 +1,96 @@
+"""What the kernels of implicit solvent read and write, beside the tables of the field itself.
+
+Numbers per atom lie one kind after the other, p of each, so that eight atoms of a block are one vector.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.molecules.forces.tables import BLOCK, aligned, padded
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# kinds of numbers per atom, each p long
+OFFSET, SCALED, CLOSE, CHARGE = range(4)  # ρ̃, s, how near the series holds [nm]; charge √(k/4πε₀ (1/ε - 1/ε_water))
+RADIUS, ALPHA, BETA, GAMMA, SURFACE = range(4, 9)  # ρ [nm], of tanh, energy of the surface times B⁶ [kJ/mol nm⁶]
+PER_ATOM = 9
+# settings
+SHIFT, ENGULFS, HAS_NECK, NECK_REACH = range(4)  # [nm⁻¹] one over the cutoff; 1 or 0; 1 or 0; [nm]
+SOLVENT_SETTINGS = 4
+# rows of the neck per kind of radius, each p long: seen from the atom of that kind, then from the other one
+NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
+# counters
+KIN_COUNT, CLOSE_COUNT, INSIDE_IS_VALID, CHANGING = range(4)
+SOLVENT_COUNTERS = 4
+
+
+class Solvent(NamedTuple):
+    """Generalized Born parameters of all atoms."""
+
+    parameters: FloatArray  # (9 p,)
+    settings: FloatArray  # (4,)
+    kind: IntArray  # (p,)       number of each atom's radius among the different ones
+    neck: FloatArray  # (4 kinds p,)  depth [nm⁻¹] and place [nm] of the neck with every atom, both ways; one number without
+    kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent sees them
+
+
+class SolventWork(NamedTuple):
+    """What evaluations write."""
+
+    inside_sum: FloatArray  # (p,)      Σ I over the atoms that always keep their distance [nm⁻¹]
+    sum: FloatArray  # (p,)      Σ I over all atoms
+    born: FloatArray  # (p,)      Born radius B [nm]
+    inverse: FloatArray  # (p,)      1/B
+    chain: FloatArray  # (p,)      dB/dΣI [nm²]
+    pull: FloatArray  # (p,)      ∂E/∂B, then ∂E/∂ΣI
+    changes: IntArray  # (blocks,)  one bit per atom: its Born radius can change while the list of neighbours holds
+    inside_row: IntArray  # (a + 1,)  first entry of each atom below
+    inside_entry: IntArray  # (capacity,)  block · 256 + one bit per atom that keeps its distance
+    inside_r2: FloatArray  # (8 capacity,)  squares of these distances [nm²]
+    changing_atom: IntArray  # (capacity,)  the same for pairs of which a radius can change: the atom,
+    changing_entry: IntArray  # (capacity,)  and the number of its entry above · 256 + bits
+    pair_y: FloatArray  # (8 listed,)  1/r² of the listed pairs [nm⁻²]; zero where they are too near for the series
+    pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
+    kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
+    close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
+    close_slope: FloatArray  # (capacity, 2)  dI/dr both ways [nm⁻²]
+    kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
+    counters: IntArray  # (4,)
+
+
+class SolventTables(NamedTuple):
+    solvent: Solvent
+    work: SolventWork
+
+
+def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> SolventWork:
+    p = padded(atoms)
+    work = SolventWork(
+        inside_sum=aligned(p),
+        sum=aligned(p),
+        born=aligned(p),
+        inverse=aligned(p),
+        chain=aligned(p),
+        pull=aligned(p),
+        changes=np.zeros(p // BLOCK, dtype=np.int64),
+        inside_row=np.zeros(atoms + 1, dtype=np.int64),
+        inside_entry=np.zeros(capacity, dtype=np.int64),
+        inside_r2=aligned(BLOCK * capacity),
+        changing_atom=np.zeros(capacity, dtype=np.int64),
+        changing_entry=np.zeros(capacity, dtype=np.int64),
+        pair_y=aligned(BLOCK * listed),
+        pair_g=aligned(BLOCK * listed),
+        kin_moves=np.zeros(kin + 1, dtype=np.int64),
+        close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
+        close_slope=np.zeros((kin + capacity, 2)),
+        kept=np.zeros(1),
+        counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
+    )
+    for radii in (work.born, work.inverse):
+        radii[:] = 1.0
+    return work

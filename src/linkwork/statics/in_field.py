@@ -1,0 +1,215 @@
+"""Rest and small motions in a field: minima of an energy that only its values and wrenches are known of.
+
+Newton's method of `newton.py` needs second derivatives, which fields do not give. L-BFGS learns them from the changes of
+efforts (J. Nocedal, "Updating quasi-Newton matrices with limited storage", 1980). Its first guess is the mobility M⁻¹, one
+sweep of `aba` at rest: a joint that carries much is stiff, as many pairs resist it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.describe import table_of_attributes
+from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
+from linkwork.dynamics.kinematics import world_poses
+from linkwork.errors import StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.fields import own_field
+
+FloatArray = NDArray[np.float64]
+
+MEMORY = 100  # steps that are remembered; with 30 of them crambin takes half as many evaluations again
+FIRST_TURN, MOST_TURN = 0.01, 0.3  # [rad] of the joint that moves most in the first step, and in any
+ENOUGH = 1e-4  # part of the expected fall of the energy that a step must bring (Armijo)
+SHORTER, LESS = 0.5, 0.1  # how far a step that does not is shortened
+TRIES = 25
+SAME_ENERGY = 1e-11  # part of the energy below which a fall cannot be told from rounding: efforts decide then
+DIFFERENCE = 2e-5  # [rad, nm] half the way over which efforts are compared for second derivatives
+AT_REST = 1e-2  # [rad, nm] largest step to the minimum that modes allow, judged joint by joint
+
+
+class FieldReport(NamedTuple):
+    """How well a linkage rests in a field, and how that was reached."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    unbalanced: float  # largest effort that is left, in the units of the field (molecules: kJ/mol/rad, kJ/mol/nm)
+    energy: float  # of the field there
+    evaluations: int  # of the field
+    steps: int
+    history: FloatArray  # (steps + 1,) largest effort before every step and at the end
+
+    def __str__(self) -> str:
+        return (
+            f"at rest in the field after {self.evaluations} evaluations: largest effort {self.unbalanced:.1e}, "
+            f"energy {self.energy:.6g}"
+        )
+
+
+@dataclass(frozen=True)
+class FieldRest:
+    """A linkage at rest in a field. `state, report = lw.settle(..., field=field)` takes it apart."""
+
+    _repr_html_ = table_of_attributes
+
+    state: State
+    report: FieldReport
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.state, self.report))
+
+
+class Landscape:
+    """Energy and its slope along every degree of freedom."""
+
+    def __init__(self, model: Model, field: Any):
+        self.model, self.field = model, own_field(field, model)
+        if model.loops:
+            raise StateError("settling in a field is for trees; this model has loops.")
+        if model.arrays.gravity.any() or model.arrays.dof[:, :2].any():
+            raise StateError("settling in a field is for linkages without gravity, springs and dampers of their own.")
+        self.still = np.zeros(model.nv)
+        self.wrenches = np.zeros((model.n_bodies, 6))
+        self.evaluations = 0
+
+    def at(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """Energy, and ∂E/∂q, shape (nv,)."""
+        tree, body, screws, *_ = self.model.arrays
+        self.evaluations += 1
+        energy = float(self.field.wrenches(np.asarray(world_poses(tree, body, screws, q)), self.wrenches))
+        return energy, inverse_dynamics(self.model, State(q, self.still), self.still, self.wrenches)
+
+    def mobility(self, q: FloatArray, x: FloatArray) -> FloatArray:
+        """M⁻¹ x."""
+        return forward_dynamics(self.model, State(q, self.still), x)
+
+    def curvature(self, q: FloatArray, x: FloatArray) -> FloatArray:
+        """∂²E/∂q² x by a difference of efforts, whose error is of order two in a way of 2e-5 rad."""
+        size = float(np.abs(x).max(initial=0.0))
+        if size == 0.0:
+            return np.zeros_like(x)
+        h = DIFFERENCE / size
+        _, back = self.at(self.model.integrate(q, x, -h))
+        _, on = self.at(self.model.integrate(q, x, h))
+        return (on - back) / (2.0 * h)
+
+
+class _Memory:
+    """Steps s and the changes y of the slope over them: the two loops of L-BFGS."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[FloatArray, FloatArray, float]] = []
+
+    def add(self, s: FloatArray, y: FloatArray) -> None:
+        curvature = float(s @ y)
+        if curvature > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+            self.pairs = [*self.pairs[-MEMORY + 1 :], (s, y, 1.0 / curvature)]
+
+    def direction(self, land: Landscape, q: FloatArray, slope: FloatArray) -> FloatArray:
+        r, taken = slope.copy(), []
+        for s, y, rho in reversed(self.pairs):
+            taken.append(rho * float(s @ r))
+            r -= taken[-1] * y
+        r = land.mobility(q, r)
+        if self.pairs:
+            s, y, _ = self.pairs[-1]
+            r *= float(s @ y) / float(y @ land.mobility(q, y))
+        else:
+            r *= FIRST_TURN / max(float(np.abs(r).max()), 1e-300)
+        for (s, y, rho), a in zip(self.pairs, reversed(taken), strict=True):
+            r += s * (a - rho * float(y @ r))
+        return -r
+
+
+def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, max_evaluations: int) -> FieldRest:
+    """The minimum of the field's energy that a descent from q reaches."""
+    land = Landscape(model, field)
+    energy, slope = land.at(q)
+    memory, history = _Memory(), [float(np.abs(slope).max(initial=0.0))]
+    while not history[-1] <= tolerance:
+        if land.evaluations >= max_evaluations:
+            raise StateError(
+                f"not at rest after {land.evaluations} evaluations of the field: the largest effort is {history[-1]:.3g}, "
+                f"asked for was {tolerance:g}. Allow more (max_sweeps), or begin from a state without clashes (relax=True)."
+            )
+        d = memory.direction(land, q, slope)
+        if not float(d @ slope) < 0.0:
+            memory = _Memory()
+            d = memory.direction(land, q, slope)
+        found = _line(land, q, d, energy, slope)
+        if found is None:
+            if not memory.pairs:
+                raise StateError(
+                    f"no step lowers the energy further (largest effort {history[-1]:.3g}): the field's forces are not the "
+                    "slope of its energy there. With a cutoff, give switch= too, or no cutoff at all."
+                )
+            memory = _Memory()
+            continue
+        t, q, energy, after = found
+        memory.add(t * d, after - slope)
+        slope = after
+        history.append(float(np.abs(slope).max(initial=0.0)))
+    report = FieldReport(history[-1], energy, land.evaluations, len(history) - 1, np.array(history))
+    return FieldRest(State(q, np.zeros(model.nv)), report)
+
+
+def _line(
+    land: Landscape, q: FloatArray, d: FloatArray, energy: float, slope: FloatArray
+) -> tuple[float, FloatArray, float, FloatArray] | None:
+    """A step along d that lowers the energy enough: its part t of d, coordinates, energy and slope there; or None."""
+    fall = float(d @ slope)
+    t = min(1.0, MOST_TURN / float(np.abs(d).max()))
+    for _ in range(TRIES):
+        there = land.model.integrate(q, d, t)
+        e, g = land.at(there)
+        if math.isfinite(e) and np.isfinite(g).all():
+            flat = abs(e - energy) <= SAME_ENERGY * abs(energy) and abs(float(g @ d)) <= 0.9 * abs(fall)
+            if e <= energy + ENOUGH * t * fall or flat:
+                return t, there, e, g
+            bend = e - energy - t * fall
+            t *= min(SHORTER, max(LESS, -0.5 * fall * t / bend)) if bend > 0.0 else SHORTER
+        else:
+            t *= LESS
+    return None
+
+
+def modes_in_field(
+    model: Model, field: Any, q: FloatArray, count: int
+) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+    """The lowest ω² (count,), their shapes (count, nv) with xᵀM x = 1, residuals, and the number of evaluations.
+
+    Second derivatives column by column, two evaluations each; then all modes at once: O(nv) evaluations and O(nv³).
+    """
+    land = Landscape(model, field)
+    _, slope = land.at(q)
+    K = np.array([land.curvature(q, row) for row in np.eye(model.nv)])
+    K = 0.5 * (K + K.T)
+    stiffness = np.abs(np.diag(K)) + 1e-300
+    internal = np.abs(slope) / stiffness
+    if model.nv and float(internal.max()) > AT_REST:
+        k = int(np.argmax(internal))
+        raise StateError(
+            f"modes are small motions about rest; joint '{model.joint_names[model.joint_of(k)]}' is pushed by "
+            f"{abs(slope[k]):.3g}. Begin from lw.settle(model, state, field=field).state."
+        )
+    M = mass_matrix(model, State(q, land.still))
+    L = np.linalg.cholesky(M)
+    A = np.linalg.solve(L, np.linalg.solve(L, K).T)
+    rates2, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    rates2, vectors = rates2[:count], vectors[:, :count]
+    shapes = np.linalg.solve(L.T, vectors).T
+    left = np.linalg.norm(np.linalg.solve(L, (K @ shapes.T) - (M @ shapes.T) * rates2), axis=0)
+    return rates2, shapes, left / max(float(np.abs(rates2).max(initial=0.0)), 1e-300), land.evaluations
+
+
+def hessian_product(model: Model, field: Any, state: State, direction: FloatArray) -> FloatArray:
+    """∂²E/∂q² times a direction (nv,), by a difference of efforts; two evaluations of the field."""
+    return Landscape(model, field).curvature(state.q, direction)

@@ -1,0 +1,78 @@
+"""Minima of a field's energy in torsions, second derivatives, and normal modes against dense ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers import proteins
+
+import linkwork as lw
+from linkwork.errors import StateError
+
+proteins.need_packages()
+
+
+@pytest.fixture(scope="module")
+def helix_at_rest():
+    molecule = proteins.helix()
+    field = molecule.field()
+    return molecule, field, lw.settle(molecule.model, molecule.state, field=field, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("solvent", [None, "obc2"])
+def test_settling_ends_at_a_minimum(solvent):
+    molecule = proteins.helix()
+    field = molecule.field(solvent=solvent)
+    start = proteins.displaced(molecule, 0.05, 3)
+    state, report = lw.settle(molecule.model, start, field=field)
+    left = np.abs(field.generalized_forces(state)).max()
+    assert left <= 1e-3
+    assert report.unbalanced == pytest.approx(left, abs=1e-9)
+    assert report.energy == pytest.approx(field.energy(state))
+    assert report.evaluations <= 300
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        aside = lw.State(molecule.model.integrate(state.q, 1e-3 * rng.normal(size=molecule.model.nv)), state.v)
+        assert field.energy(aside) > report.energy
+
+
+def test_products_with_the_second_derivatives(helix_at_rest):
+    """Against differences of fourth order of the forces."""
+    molecule, field, (state, _) = helix_at_rest
+    model = molecule.model
+    x = np.random.default_rng(1).normal(size=model.nv)
+    h = 3e-4
+    at = [-field.generalized_forces(lw.State(model.integrate(state.q, x, s * h), state.v)) for s in (-2, -1, 1, 2)]
+    expected = (at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * h)
+    product = field.hessian_product(state, x)
+    assert np.abs(product - expected).max() <= 1e-6 * np.abs(expected).max()
+
+
+def test_modes_are_those_of_dense_matrices(helix_at_rest):
+    molecule, field, (state, _) = helix_at_rest
+    model = molecule.model
+    found = lw.modes(model, state, 20, field=field)
+    K = np.array([field.hessian_product(state, row) for row in np.eye(model.nv)])
+    M = lw.mass_matrix(model, state)
+    rates2 = np.sort(np.linalg.eigvals(np.linalg.solve(M, 0.5 * (K + K.T))).real)[:20]
+    top = np.abs(found.rates2).max()
+    assert np.abs(found.rates2 - rates2).max() <= 1e-8 * top
+    # six motions of the whole molecule cost nothing; differences see them to 1e-6 of the stiffest
+    assert np.abs(found.rates2[:6]).max() <= 1e-3 * top
+    assert found.rates2[6] > 10.0 * np.abs(found.rates2[:6]).max()
+    assert found.shapes @ M @ found.shapes.T == pytest.approx(np.eye(20), abs=1e-8)
+    assert found.residuals.max() <= 1e-8
+
+
+def test_what_is_refused(helix_at_rest):
+    molecule, field, _ = helix_at_rest
+    model = molecule.model
+    with pytest.raises(StateError, match="not both"):
+        lw.settle(model, molecule.state, effort=np.zeros(model.nv), field=field)
+    with pytest.raises(StateError, match="not at rest after"):
+        lw.settle(model, proteins.displaced(molecule, 0.05, 3), field=field, max_sweeps=5)
+    with pytest.raises(StateError, match="small motions about rest"):
+        lw.modes(model, proteins.displaced(molecule, 0.05, 3), 5, field=field)
+    arm = lw.library.chain(3).compile()
+    with pytest.raises(StateError, match="another object"):
+        lw.settle(arm, arm.neutral(), field=field)
