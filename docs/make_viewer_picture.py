@@ -1,4 +1,4 @@
-"""Makes the picture of the viewer's page (docs/viewer.md) in a browser without a window: `python docs/make_viewer_picture.py`.
+"""Makes the picture of the viewer's page (docs/viewer.md) in a browser that has no window.
 
 Needs Chromium (Debian: apt-get install chromium), Playwright and the extra `viewer`.
 """
@@ -23,15 +23,18 @@ def make(out: Path) -> None:
     sim = lw.AdaptiveDynamics(model, model.random_state(3, speed=1.0), max_active_joints=4)
     viewer = lw.view(sim, h=1e-3, browser=False, port=0)
     live = viewer.page
-    sim.apply_wrench("link_11", force=(6.5, 0.0, 0.0))
-    live.do(lambda: live.step(400))
+    sim.apply_wrench("link_5", force=(0.0, 0.0, 6.5))
     with sync_playwright() as started:
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         page = started.chromium.launch(executable_path=chromium, args=SOFTWARE).new_page(viewport=SIZE)
         page.goto(viewer.url)
         page.get_by_role("button", name="Play").wait_for(timeout=LONG)
         live.play()
-        page.wait_for_timeout(6000)
+        page.wait_for_timeout(5000)
+        live.pause()
+        live.stage.choose(model.body("link_3"))
+        page.wait_for_timeout(8000)
+        page.add_style_tag(content="[class*=Notification] {display: none}")  # of drawing without graphics hardware
         page.screenshot(path=str(out), timeout=LONG)
     viewer.close()
 
