@@ -173,7 +173,7 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D
     except ImportError:
-        progress("no picture: matplotlib is not installed (pip install 'linkwork[plots]')")
+        progress("no picture: matplotlib is not installed (pip install '.[plots]')")
         return
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
     FigureCanvasAgg(figure)

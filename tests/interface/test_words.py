@@ -19,7 +19,7 @@ SLIPS = {
     "figures of a simulation": r"\bsim\.figures\(|recording\.figures\b",
     "what is told": r"\b(is|are) told (together|as|with)\b",
     "gifts": r"\ba gift to\b",
-    "'a' for 'per' after a noun": r"\b(torsions|legs?|rows? of numbers|ticks|calls|degrees of freedom) an? (segment|residue|second|link|joint|loop)\b",
+    "'a' for 'per' after a noun": r"\b(torsions|legs?|rows? of numbers|ticks) an? (segment|residue|second|link)\b",
     "people for things": r"(?i)\bwho moves\b|\bnobody (asks|waits|checks)\b|\bbeginning badly\b",
     "arrows that hide": r"behind the arrows?\b",
     "obeyed and told": r"\bobeyed, and told\b",
