@@ -194,7 +194,7 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D
     except ImportError:
-        progress("no picture: matplotlib is not installed (pip install 'linkwork[plots]')")
+        progress("no picture: matplotlib is not installed (pip install '.[plots]')")
         return
     simulations = [name for name in SIMULATIONS if any(r["simulation"] == name for r in results)]
     figure = Figure(figsize=(5.2 * len(simulations) + 0.6, 4.6), layout="constrained")

@@ -1,6 +1,6 @@
 """What becomes of the energy of a swinging chain: four integrators, steps chosen so that each costs about the same.
 
-Prints the drift of each; with matplotlib (pip install 'linkwork[plots]') it also saves energy_drift.png.
+Prints the drift of each; with matplotlib (pip install '.[plots]') it also saves energy_drift.png.
 """
 
 import warnings

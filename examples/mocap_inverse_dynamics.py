@@ -92,7 +92,7 @@ def plot() -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'linkwork[plots]')")
+        print("no plot: matplotlib is not installed (pip install '.[plots]')")
         return
     t = motion.times[inner]
     picture = Figure(figsize=(8.0, 6.4), layout="constrained")

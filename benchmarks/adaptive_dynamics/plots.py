@@ -20,7 +20,7 @@ def save_pictures(results: Results, folder: Path) -> str:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        return "no pictures: matplotlib is not installed (pip install 'linkwork[plots]')."
+        return "no pictures: matplotlib is not installed (pip install '.[plots]')."
     saved = []
     folder.mkdir(parents=True, exist_ok=True)
     timed = [f for f in results if f["case"] in LINKAGES]

@@ -36,7 +36,8 @@ SHARES = {
 }
 BORDERS = tuple(SHARES)
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 1000
-HANG = 10.0  # [s] that a case may take
+HANG = 10.0  # [s of its processor] that a case may take
+WAITING = 60.0  # [s] without a sign, whatever it computes: who waits for a lock computes nothing
 STARTING = 300.0  # [s] until the first case is done, and for compiling a function
 SHOWN = 12  # kinds of faults that are listed with their smallest case
 SOUND = ("taken", "refused")
@@ -112,6 +113,33 @@ def tried_again(border: str, seed: int, number: int) -> str:
     return [what for _, what in batch(border, seed, first, number + 1 - first, None)][-1]
 
 
+def next_line(lines: queue.Queue[str | None], pid: int, limit: float | None) -> str | None:
+    """What a batch says next; queue.Empty where it computes longer than `limit` [s], or is silent for WAITING.
+
+    Processor time, since other programs may be served before it. Without a limit it may take STARTING.
+    """
+    if limit is None:
+        return lines.get(timeout=STARTING)
+    before, until = processor_time(pid), time.monotonic() + WAITING
+    while True:
+        try:
+            return lines.get(timeout=1.0)
+        except queue.Empty:
+            if processor_time(pid) - before > limit or time.monotonic() > until:
+                raise
+
+
+def processor_time(pid: int) -> float:
+    """[s] that a process and its threads have computed; the clock's where it has ended or cannot be asked."""
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return time.monotonic()
+    return float(times.user + times.system)
+
+
 def batch(border: str, seed: int, first: int, size: int, until: float | None):  # type: ignore[no-untyped-def]
     """Cases of one process, up to the one that it did not survive."""
     words = [sys.executable, "-m", "benchmarks.adversary.batch", border, str(seed), str(first), str(size)]
@@ -131,7 +159,7 @@ def batch(border: str, seed: int, first: int, size: int, until: float | None):  
     try:
         while done < first + size - 1:
             try:
-                line = lines.get(timeout=STARTING if done < first or is_compiling else HANG)
+                line = next_line(lines, process.pid, None if done < first or is_compiling else HANG)
             except queue.Empty:
                 yield begun, f"hang over {HANG:g} s"
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import threading
 from collections.abc import Callable
@@ -53,6 +54,7 @@ def calls_on_a_simulation(rng: random.Random, faults: list[object]) -> list[Call
         lambda _: sim.step(1e-4, 2),
         lambda k: sim.clear(sim.apply_wrench(k, force=(0.0, 0.0, 1e-3))),
         lambda _: sim.checkpoint(),
+        lambda _: copy.deepcopy(sim),
         lambda _: sim.scalars(),
         look,
         drive,

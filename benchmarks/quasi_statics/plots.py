@@ -31,7 +31,7 @@ def save_pictures(results: Results, shapes: list[Shape], folder: Path) -> str:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        return "no pictures: matplotlib is not installed (pip install 'linkwork[plots]')."
+        return "no pictures: matplotlib is not installed (pip install '.[plots]')."
     saved = []
     folder.mkdir(parents=True, exist_ok=True)
     pictures: tuple[tuple[str, Callable[[Any, Any], None], float, float, Sequence[Any]], ...] = (

@@ -128,6 +128,17 @@ def test_a_cable_fixed_at_both_ends_hangs_in_a_catenary(span, rise, tolerance, s
     assert start == "bent" or rest.report.sweeps <= 100  # bent: up to hundreds, by rounding
 
 
+@pytest.mark.parametrize(("links", "span"), [(200, 1.0), (10_000, 2.0)])
+def test_a_slack_cable_of_ball_joints_hangs_in_a_catenary_from_straight(links, span):
+    """Its links may roll about their own axes, pushed by rounding: that must not hold up the others."""
+    model = cable(links, (span, 0.0, 0.0), joint=lw.Spherical())
+    rest = lw.settle(model, model.neutral())
+    pull = lw.body_poses(model, rest.state)[-1, :3, :3] @ rest.report.reactions[0, 3:]
+    assert pull[0] == pytest.approx(hanging_between(span, 0.0)[0], rel=20.0 / links)
+    assert rest.report.stable
+    assert rest.report.sweeps <= 300  # some 30 to 60
+
+
 def test_the_force_at_the_anchor_tends_to_the_catenarys_with_the_number_of_links():
     errors = []
     for links in (50, 100, 200):

@@ -96,6 +96,7 @@ def test_times_and_rates(held, wrong):
     if wrong is not None:
         refuses(sim, grasp, lambda: session.start(1e-3, sim_rate=wrong))
     refuses(sim, grasp, lambda: session.run(1e300, 1e-3, 1e300))
+    refuses(sim, grasp, lambda: session.move_on(1e303, 1))  # nanoseconds of a clock would overflow
     refuses(sim, grasp, lambda: session.run(0.01, 1e-320))  # more steps than anybody waits for
 
 

@@ -19,6 +19,11 @@ SLIPS = {
     "figures of a simulation": r"\bsim\.figures\(|recording\.figures\b",
     "what is told": r"\b(is|are) told (together|as|with)\b",
     "gifts": r"\ba gift to\b",
+    "'a' for 'per' after a noun": r"\b(torsions|legs?|rows? of numbers|ticks) an? (segment|residue|second|link)\b",
+    "people for things": r"(?i)\bwho moves\b|\bnobody (asks|waits|checks)\b|\bbeginning badly\b",
+    "arrows that hide": r"behind the arrows?\b",
+    "obeyed and told": r"\bobeyed, and told\b",
+    "extras of an index that has none": r"pip install '?linkwork\[",
 }
 
 
@@ -51,6 +56,11 @@ def test_no_slip(slip):
         ("'a' for 'per' after a unit", "70.7 µs a step"),
         ("'one a X' for 'one per X'", "one row a body"),
         ("doors", "checked at the door"),
+        ("'a' for 'per' after a noun", "two torsions a residue"),
+        ("people for things", "Who moves when: a map"),
+        ("arrows that hide", "prints what it says behind the arrows"),
+        ("obeyed and told", "limits are obeyed, and told"),
+        ("extras of an index that has none", "pip install 'linkwork[plots]'"),
         ("floating or free figures", "bases of floating figures"),
     ],
 )

@@ -122,6 +122,22 @@ def test_loads_that_change_while_another_thread_steps(name):
     assert np.isfinite(sim.state.v).all()
 
 
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_copies_made_while_another_thread_changes_loads(name):
+    """Handles and table of the copy are of one moment."""
+    sim = SIMULATIONS[name]()
+
+    def work(k):
+        for _ in range(15):
+            if k == 0:
+                other = copy.deepcopy(sim)
+                other.step(1e-5)
+            else:
+                sim.clear(sim.apply_wrench(k, force=(0.0, 0.0, 1e-3)))
+
+    together(work)
+
+
 def classes(base):
     for one in base.__subclasses__():
         yield one

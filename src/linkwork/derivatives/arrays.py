@@ -44,8 +44,8 @@ class Adjoint(NamedTuple):
     by_q: Float1  # (nv,)
     by_v: Float1  # (nv,)
     by_drive: Float1  # (nv,) efforts or accelerations
-    by_wrenches: Float2  # (n, 6), or (0, 6) where nobody asks
-    by_inertias: Float2  # (n, 10), or (0, 10) where nobody asks
+    by_wrenches: Float2  # (n, 6), or (0, 6) where not asked for
+    by_inertias: Float2  # (n, 10), or (0, 10) where not asked for
     by_dof: Float2  # (nv, 4) damping, stiffness, armature; or (0, 4)
     by_gravity: Float1  # (3,)
 

@@ -16,7 +16,8 @@ class Efforts(NamedTuple):
     """Efforts on joints by what makes them, each of shape (nv,) [N·m or N].
 
     given: by `set_effort` and `set_efforts`. motors: within their limits. springs, dampers: of the joints.
-    limits: that stop joints, means over the step.
+    limits: that stop joints, means over the step. contact: what contact forces on bodies come to along the joints, Jᵀf,
+    means over the step at the pose of its end; not part of `total`, which is what acts in the joints themselves.
     """
 
     given: FloatArray
@@ -24,6 +25,7 @@ class Efforts(NamedTuple):
     springs: FloatArray
     dampers: FloatArray
     limits: FloatArray
+    contact: FloatArray
 
     def _repr_html_(self) -> str:
         parts = self._asdict().items()
@@ -31,10 +33,13 @@ class Efforts(NamedTuple):
 
     @property
     def total(self) -> FloatArray:
-        """Their sum, shape (nv,) [N·m or N]."""
+        """The sum of all but `contact`, shape (nv,) [N·m or N]."""
         return self.given + self.motors + self.springs + self.dampers + self.limits
 
 
-def as_efforts(parts: FloatArray) -> Efforts:
-    """The columns of parts (nv, 5), each in memory of its own."""
-    return Efforts(*(np.ascontiguousarray(parts[:, k]) for k in range(len(Efforts._fields))))
+IN_JOINTS = Efforts._fields[:5]  # those that act in the joints themselves
+
+
+def as_efforts(parts: FloatArray, contact: FloatArray) -> Efforts:
+    """The columns of parts (nv, 5), each in memory of its own, and contact (nv,)."""
+    return Efforts(*(np.ascontiguousarray(parts[:, k]) for k in range(len(IN_JOINTS))), contact)

@@ -15,7 +15,7 @@ from linkwork.core.checks import numbers
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.names import did_you_mean
 from linkwork.dynamics.front import body_poses
-from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -47,7 +47,7 @@ class RodForces(NamedTuple):
 
 def find_rod(model: Model, name: str | None) -> RodOn:
     """The rod of a model by its name, or the only one."""
-    if not model.rods:
+    if not as_model(model, "rod_forces").rods:
         raise StateError(f"model '{model.name}' has no rod; build one with lw.rod(...).")
     if name is None:
         if len(model.rods) > 1:

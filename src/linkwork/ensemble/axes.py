@@ -26,7 +26,7 @@ from linkwork.scene.settings import WORD
 RANGE = re.compile(r"[^:,\[\]{}\"']+(?::[^:,\[\]{}\"']+){1,3}")
 WHOLE = re.compile(r"[+-]?\d+")
 NORMAL = re.compile(r"normal\(([^,()]+),([^,()]+)\)")
-MOST_RUNS = 10_000_000  # a slip of a grid asks for more, nobody waits for them
+MOST_RUNS = 10_000_000  # a grid with a slip asks for more than can be run
 SMALLEST_PROBABILITY = 2.0**-53  # of a normal sample: a probability of exactly 0 has no finite quantile
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 1e12  # of one run
 MOST_STEPS = 10**9  # at a time
+LONGEST = 1e8  # [s] at a time: clocks count nanoseconds in 64 bits
 START = 1_000_000_000  # [ns] zero means "never" in the memory
 
 
@@ -57,6 +58,8 @@ def _step_until(session: Session, time: float, h: float, n: int, done: int) -> i
 def move_on(session: Session, h: float, n: int, advance: Callable[[float, int], None] | None) -> None:
     """As `Session.move_on`."""
     with session._lock:
+        if not h * n <= LONGEST:
+            raise StateError(f"{n:,} steps of {h:g} s are {h * n:g} s; a hand holds a body for {LONGEST:g} s at most.")
         leave_the_clock(session, "move_on()")
         session.virtual_time = session.now() + round(1e9 * h * n)
         if session._hold != h * n:  # how far bodies yield meanwhile is another number

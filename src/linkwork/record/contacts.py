@@ -22,9 +22,11 @@ from linkwork.contact.points import (
     STEP,
     ContactPoint,
     ContactRows,
+    add_contact_wrenches,
     name_of,
     points_of,
 )
+from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.record import layout
 from linkwork.record.store.container import GrowingArray, create_array
@@ -120,6 +122,15 @@ def rows_between(recording: Recording, first: int, last: int) -> tuple[NDArray[n
 
 def contacts_at(recording: Recording, k: int) -> tuple[ContactPoint, ...]:
     return points_of(recording.model, rows_between(recording, k, k + 1)[1])
+
+
+def contact_wrenches_at(recording: Recording, k: int) -> NDArray[np.float64]:
+    """What contact did to each body in the step before frame k, shape (n, 6), as `sim.contact_wrenches()` says it."""
+    total = np.zeros((recording.model.n_bodies, 6))
+    tree, body, screws, *_ = recording.model.arrays
+    poses = world_poses(tree, body, screws, recording.state(k).q)
+    add_contact_wrenches(rows_between(recording, k, k + 1)[1], poses, total)
+    return total
 
 
 def contact_table(recording: Recording) -> dict[str, NDArray[Any]]:

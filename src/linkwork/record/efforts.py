@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.efforts import Efforts
+from linkwork.dynamics.efforts import IN_JOINTS
 from linkwork.record import layout
 from linkwork.record.store.container import GrowingArray, create_array
 
 NAME = "frames/efforts"
-PARTS = len(Efforts._fields)
+PARTS = len(IN_JOINTS)
 
 
 class EffortLines:
@@ -33,7 +33,7 @@ class EffortLines:
         return {} if self._array is None else {NAME: self._array}
 
     def append(self, frame: int, parts: FloatArray | None, width: int) -> None:
-        """parts: (nv, 5), columns as of `Efforts`, kept as rows of the sources one after the other; None is NaN."""
+        """parts: (nv, 5), columns as of `IN_JOINTS`, kept as rows of the sources one after the other; None is NaN."""
         if self._array is None:
             if frame > 0 or parts is None:
                 return

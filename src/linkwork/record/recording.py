@@ -14,8 +14,9 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, shown, whole
 from linkwork.core.describe import html_table
 from linkwork.core.units import units_of
-from linkwork.dynamics.efforts import Efforts
+from linkwork.dynamics.efforts import IN_JOINTS, Efforts
 from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -190,7 +191,12 @@ class Recording:
         """What acted on the joints in the step before frame k, by source, each of shape (nv,) [N·m or N]."""
         k = self._checked_frame(k)
         self._refuse_without_efforts()
-        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(Efforts._fields), -1))
+        contact = np.zeros(self.model.nv)
+        if self.has_contacts:
+            from linkwork.record.contacts import contact_wrenches_at
+
+            contact = efforts_of_wrenches(self.model, self.state(k).q, contact_wrenches_at(self, k))
+        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(IN_JOINTS), -1), contact)
 
     def joint_effort(self, name: str, source: str = "total") -> FloatArray:
         """Efforts on a joint over time [N·m or N], shape (len, nv of the joint).
@@ -198,10 +204,10 @@ class Recording:
         source: "given", "motors", "springs", "dampers", "limits", or "total" of them.
         """
         part = self.model.v_slice(name)
-        choice(source, ("total", *Efforts._fields), "source")
+        choice(source, ("total", *IN_JOINTS), "source")
         self._refuse_without_efforts()
-        lines = self._files.rows(EFFORTS, len(self)).reshape(len(self), len(Efforts._fields), -1)[:, :, part]
-        return np.asarray(lines.sum(axis=1) if source == "total" else lines[:, Efforts._fields.index(source)])
+        lines = self._files.rows(EFFORTS, len(self)).reshape(len(self), len(IN_JOINTS), -1)[:, :, part]
+        return np.asarray(lines.sum(axis=1) if source == "total" else lines[:, IN_JOINTS.index(source)])
 
     def _refuse_without_efforts(self) -> None:
         if not self.has_efforts:

@@ -161,16 +161,16 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     @property
     def efforts(self) -> Efforts:
-        """What acted on the joints in the last step: given, motors, springs, dampers, limits, each (nv,) [N·m or N].
+        """What acted on the joints in the last step, by source: `lw.Efforts`, each part (nv,) [N·m or N].
 
         Implicit joint forces are those of the end of the step, as the step took them. Before the first step, and after
         `restore`, `set_state` and `reset`: what would act at the present state. Cost: O(n).
         """
-        return as_efforts(self._parts_of_efforts())
+        return as_efforts(self._parts_of_efforts(), self._contact_efforts())
 
     @property
     def applied_effort(self) -> FloatArray:
-        """The sum of `efforts`, shape (nv,) [N·m or N]: all that acted on each joint along its motion in the last step."""
+        """The sum of `efforts` without contact, shape (nv,) [N·m or N]: all that acted in each joint in the last step."""
         return np.asarray(self._parts_of_efforts().sum(axis=1))
 
     effort = old_attribute("Simulation", "effort", "applied_effort")
@@ -178,6 +178,10 @@ class LinkageSimulation(Loaded, TakesTurns):
     def recorded_efforts(self) -> FloatArray | None:
         """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
         return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
+
+    def _contact_efforts(self) -> FloatArray:
+        """What contact came to along the joints, shape (nv,)."""
+        return np.zeros(self.model.nv)
 
     def _parts_of_efforts(self) -> FloatArray:
         """Efforts by source, columns as of `simulation.acting`, shape (nv, 5)."""

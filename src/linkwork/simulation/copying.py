@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from linkwork.core.turns import in_turn
 from linkwork.errors import StateError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def refuse_to_share(sim: LinkageSimulation) -> NoReturn:
     )
 
 
+@in_turn  # no other thread changes loads between the handles and the checkpoint
 def copied(sim: LinkageSimulation, memo: dict[int, Any]) -> LinkageSimulation:
     """For `copy.deepcopy`. Models are immutable and shared. Fields with memory are copied as a simulation is made."""
     made: tuple[Any, ...] = sim._remade_from()
@@ -32,6 +34,7 @@ def copied(sim: LinkageSimulation, memo: dict[int, Any]) -> LinkageSimulation:
     return build(*made[:-2], own, made[-1])
 
 
+@in_turn
 def pickled(sim: LinkageSimulation, protocol: Any) -> tuple[Any, ...]:
     """For `pickle`."""
     return remake, sim._remade_from()

@@ -15,6 +15,7 @@ from linkwork.core.checks import flag, positive
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
+from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -142,6 +143,9 @@ class Dynamics(LinkageSimulation):
             tree, body, screws, *_ = self.model.arrays
             add_contact_wrenches(rows, world_poses(tree, body, screws, self.state.q), total)
         return total
+
+    def _contact_efforts(self) -> FloatArray:
+        return efforts_of_wrenches(self.model, self.state.q, self.contact_wrenches())
 
     @property
     def contact_report(self) -> ContactReport | None:

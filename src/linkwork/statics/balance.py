@@ -123,12 +123,15 @@ class Balance:
         force, moment = unbalanced_efforts(self.arrays, self.acting, self.place, self.work, self.r)
         return float(force), float(moment)
 
-    def eliminate(self, blend: float, extra_rate2: float = 0.0) -> Pivots:
-        """Factors the stiffness at `place`, with inertia times a small or the given rate [1/s²] added."""
+    def eliminate(self, blend: float, extra_rate2: float = 0.0, soften: float = SOFTEN) -> Pivots:
+        """Factors the stiffness at `place`, with inertia times a small or the given rate [1/s²] added.
+
+        soften: part of each body's |B| that its rotations are resisted with at least.
+        """
         self.sweeps += 1
         rate2 = LEAST * self.scales.rate2 + extra_rate2
         return Pivots(
-            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, SOFTEN, NO_DIAGONAL)
+            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, soften, NO_DIAGONAL)
         )
 
     def eliminate_exactly(self, rate2: float) -> Pivots:

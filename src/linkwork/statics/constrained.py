@@ -43,6 +43,10 @@ FloatArray = NDArray[np.float64]
 REDUNDANT = 1e-10  # part of the largest eigenvalue of J H⁻¹Jᵀ, scaled to a unit diagonal, that counts as zero
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
 SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
+# Links of ball joints roll about their own axes, which nothing resists: pushed by rounding they would roll by many radians,
+# and the limit of turns would shorten every step. Rotations are resisted by this part of |B|, by less near the equilibrium.
+# What is softer than the least of them counts as held: signs of pivots are rounding there.
+MOST_SOFTEN, LEAST_SOFTEN = 1e-4, 1e-6
 CLOSED = 1e-11  # gap after a step, as a part of the length of the linkage
 
 
@@ -136,7 +140,7 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leav
             raise not_settled(balance, done, max_sweeps, tolerance)
         if done.history[-1] <= tolerance:
             blend = 0.0
-        blend, saddle, unstable = _eliminate(closed, blend, done.history[-1] <= tolerance)
+        blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], tolerance)
         x, step = balance.x, np.zeros(closed.plan.count)
         balance.solve(balance.r, x)
         moving = closed.system.C @ balance.twists(closed.plan.bodies)
@@ -195,14 +199,16 @@ def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
     )
 
 
-def _eliminate(closed: ClosedBalance, blend: float, as_it_is: bool) -> tuple[float, Saddle, int]:
+def _eliminate(closed: ClosedBalance, blend: float, left: float, tolerance: float) -> tuple[float, Saddle, int]:
     """The first blend from `blend` on with a minimum on the closed states: as many negative signs as constraints.
 
+    left: the unbalanced part; at the tolerance the matrix is taken as it is.
     Returns it, the elimination, and how many more negative signs there are.
     """
-    extra = 0.0
+    extra, as_it_is = 0.0, left <= tolerance
+    soften = LEAST_SOFTEN if as_it_is else min(MOST_SOFTEN, max(LEAST_SOFTEN, left))
     while True:
-        pivots = closed.balance.eliminate(blend, extra)
+        pivots = closed.balance.eliminate(blend, extra, soften)
         if pivots.singular < 0:
             saddle = closed.saddle()
             unstable = pivots.negative + int((saddle.values > 0.0).sum()) - saddle.values.size

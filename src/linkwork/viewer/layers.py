@@ -14,6 +14,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.load_columns import LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.simulation.loads import Load
+from linkwork.viewer.shapes.colors import as_light
 
 MOST_NAMES = 150  # labels; more hide the mechanism
 MOST_TRAILS = 8  # bodies at the tips of the tree
@@ -179,7 +180,7 @@ class Layers:
             self.nodes[name] = self._scene.add_arrows(
                 f"/layers/{name}",
                 points.astype(np.float32),
-                color,
+                as_light(color),
                 shaft_radius=0.006 * s,
                 head_radius=0.014 * s,
                 head_length=0.035 * s,

@@ -6,18 +6,21 @@ in the middle of one.
 
 from __future__ import annotations
 
+import copy
 import math
 import queue
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from linkwork.core.checks import shown, whole
 from linkwork.errors import LinkworkError, StateError
+from linkwork.simulation.base import LinkageSimulation
 from linkwork.viewer.controls.actions import Actions
 from linkwork.viewer.controls.hand import Hand
 from linkwork.viewer.controls.menu import Menu
@@ -52,7 +55,7 @@ class Live:
         self._add_controls()
         self.stage.add_bodies()
         self.actions, self.menu = Actions(self), Menu(self)
-        self.stage.add_look()
+        self.stage.add_look(active_bodies(inner(sim)) is not None)
         self.plots = Plots(server.gui)
         self._listen()
         self._show()
@@ -234,7 +237,22 @@ class Live:
 
     # --------------------------------------------------------------------------------------------------------------- loop
 
+    def _rehearse(self) -> None:
+        """Steps a copy with a hand on it: kernels that are not on disk yet are compiled before the first drag."""
+        sim = inner(self.sim)
+        if not isinstance(sim, LinkageSimulation) or sim.model.n_bodies == 0:
+            return
+        with suppress(LinkworkError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the simulation itself warns when it steps
+            with self._lock:
+                other, poses = copy.deepcopy(sim), self.stage.poses
+            hand = Hand(self.server.scene, self.stage.camera.size)
+            hand.grab(other, sim.model.n_bodies - 1, poses[-1, :3, 3], poses)
+            hand.advance(other.advance, self.h, 1)
+            hand.release()
+
     def _loop(self) -> None:
+        self._rehearse()
         last = time.perf_counter()
         while not self._ended.is_set():
             began = time.perf_counter()

@@ -15,6 +15,7 @@ from linkwork.model.shapes import Plane
 from linkwork.model.state import State
 from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
 from linkwork.viewer.layers import Layers
+from linkwork.viewer.legend import legend
 from linkwork.viewer.shapes.bodies import BodyList
 from linkwork.viewer.shapes.colors import CHOSEN, Colors, by_depth
 from linkwork.viewer.shapes.detail import Detail, Eye, eye
@@ -22,8 +23,10 @@ from linkwork.viewer.shapes.drawing import Drawing
 from linkwork.viewer.shapes.pieces import COARSE_FROM, pieces_of
 
 SCREEN = 1000.0  # [pixels] height of the picture of a page that has not said it yet
+SURROUNDINGS = (
+    0.5  # of the light that the surroundings of a page give: with all of it colours are paler than in the legend
+)
 LOOKS = 0.2  # [s] between two pictures for a camera that moves
-LEGEND = "Orange: bodies on active joints. Grey: rigid parts. Other colours run from the base to the tips."
 
 
 class Stage:
@@ -49,6 +52,7 @@ class Stage:
         self.drawing: Drawing
         self.room = np.zeros((0, 3)) if room is None else room
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        server.scene.configure_environment_map(environment_intensity=SURROUNDINGS)
         self.show_model(model, state)
         server.on_client_connect(self._follow)
 
@@ -124,7 +128,7 @@ class Stage:
             if isinstance(shape, Plane)
         ]
         height = ground_height(corners, self.up, planes)
-        cell = 10.0 ** np.floor(np.log10(0.3 * self.camera.size))
+        self.cell = cell = float(10.0 ** np.floor(np.log10(0.3 * self.camera.size)))
         middle = self.camera.look_at - (self.camera.look_at @ self.up) * self.up
         middle = np.round(middle / cell) * cell if abs(self.up[2]) == 1.0 else middle
         self.grid = self.server.scene.add_grid(
@@ -140,11 +144,11 @@ class Stage:
             position=middle + height * self.up,
         )
 
-    def add_look(self) -> None:
-        """Checkboxes of the layers."""
+    def add_look(self, is_adaptive: bool = False) -> None:
+        """The legend, and checkboxes of the layers. is_adaptive: active joints and rigid parts have colours."""
         gui = self.server.gui
+        gui.add_html(legend(self.cell, is_adaptive))
         with gui.add_folder("Display", expand_by_default=False):
-            gui.add_markdown(LEGEND)
             ground = gui.add_checkbox("Ground", True)
             ground.on_update(lambda event: setattr(self.grid, "visible", ground.value))
             for name, words in Layers.NAMES.items():

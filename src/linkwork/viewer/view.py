@@ -112,7 +112,7 @@ def view(
     source, step = _prepared(subject, state, step, live)
     if other is not None and not (isinstance(source, Recording) and isinstance(other, Recording)):
         raise LinkworkError("only two recordings can be compared: view(recording, other).")
-    server = open_server(host, port, _title(source))
+    server = open_server(host, port, _title(subject, source))
     try:
         page = _page(server, source, other, state, step)
     except BaseException:
@@ -149,9 +149,11 @@ def _prepared(subject: Subject, state: State | None, h: float | None, live: bool
     return subject, STEP if h is None else h
 
 
-def _title(source: Any) -> str:
-    model = source if isinstance(source, Model) else source.model
-    return f"Linkwork: {model.name}"
+def _title(subject: Any, source: Any) -> str:
+    """What the page is called: as the scene, or as the model."""
+    if isinstance(subject, Scene):
+        return subject.title
+    return str((source if isinstance(source, Model) else source.model).name)
 
 
 def _page(server: Any, source: Any, other: Recording | None, state: State | None, h: float) -> Live | Playback | Still:

@@ -42,7 +42,7 @@ from linkwork.spatial.simd import (
 )
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, wrench_to_parent
 
-# One row of numbers a link; matrices are 6 rows of 8, lane 6 carries right-hand sides. G, B, Q = G B and OWN = BᵀGB + J
+# One row of numbers per link; matrices are 6 rows of 8, lane 6 carries right-hand sides. G, B, Q = G B and OWN = BᵀGB + J
 # change only where a joint is compound. DIAGONAL: [Φ_ii | α_i] while joints below are eliminated; then L (15), 1/D (6).
 # COUPLING: L⁻¹ [Φ_ci | α_c] to the joint above.
 G_, B_, Q_, OWN, H_, COUPLING, DIAGONAL, LINK_SIZE = 0, 48, 96, 144, 192, 240, 288, 336

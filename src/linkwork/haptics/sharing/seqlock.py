@@ -1,4 +1,4 @@
-"""A post between loops: one writer leaves whole messages, readers take the last one whole, and nobody waits.
+"""A post between loops: one writer leaves whole messages, readers take the last one whole, and no loop waits.
 
 Two buffers, each with a sequence number that is odd while it is written. The writer always takes the buffer that was not
 written last; so a reader is disturbed only by a writer that leaves two messages while it reads one, and then reads again.

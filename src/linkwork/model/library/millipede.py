@@ -28,7 +28,7 @@ LEG_BEND = math.radians(105.0)  # ... and the last one straight down
 
 
 def millipede(segments: int = 1000, leg_links: int = 10, spine: int = 3000, floating: bool = True) -> Linkage:
-    """A spine along x that carries one leg a segment, left and right by turns: 13,000 links by default.
+    """A spine along x that carries one leg per segment, left and right by turns: 13,000 links by default.
 
     segments: how many legs; leg_links: links of a leg; spine: links of the spine, at least one per segment.
     The first spine link moves freely, or hangs from the world on a hinge about z with `floating=False`.

@@ -1,4 +1,4 @@
-"""Who moves when: a map over time and joints. It shows waves along a chain, and how far a push has come."""
+"""Which joints move when: a map over time and joints. It shows waves along a chain, and how far a push has come."""
 
 from __future__ import annotations
 

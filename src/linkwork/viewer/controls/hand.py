@@ -17,11 +17,13 @@ from linkwork.errors import StateError
 from linkwork.haptics import Grasp, Pointer, grasp
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.loads import Load
+from linkwork.viewer.shapes.colors import as_light
 
 SOFTNESS = 0.1  # of the mechanism's size: how far the spring stretches to hold the whole weight
 DAMPED = 0.3  # of the damping at which the whole mass on the spring would not swing
 LONGEST_HOLD = 5e-3  # [s] of simulated time for which a force of the hand is held
 FAR = 0.5  # of the mechanism's size: a spring stretched so far gives the largest force, a full bar
+PULL = (230, 60, 30)  # colour of the arrow
 PATIENT = 1e6  # [s] the pointer may rest while the page is paused
 
 
@@ -134,7 +136,12 @@ class Hand:
         if self._arrow is None:
             s = self._size
             self._arrow = self._scene.add_arrows(
-                "/hand", points, (230, 60, 30), shaft_radius=0.007 * s, head_radius=0.017 * s, head_length=0.04 * s
+                "/hand",
+                points,
+                as_light((230, 60, 30)),
+                shaft_radius=0.007 * s,
+                head_radius=0.017 * s,
+                head_length=0.04 * s,
             )
         else:
             self._arrow.points = points

@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.viewer.shapes import prototypes
-from linkwork.viewer.shapes.colors import Colors
+from linkwork.viewer.shapes.colors import Colors, as_light
 from linkwork.viewer.shapes.detail import Capsules
 
 SIDES = 6  # of a capsule that is a few pixels long
@@ -48,7 +48,7 @@ class CapsuleNode:
             made.rotation,
             made.position,
             batched_scales=made.scale.astype(np.float32),
-            batched_colors=colors,
+            batched_colors=as_light(colors),
             lod="off",
             cast_shadow=False,
             receive_shadow=False,
@@ -73,7 +73,7 @@ class CapsuleNode:
         if self._handle is None or np.array_equal(colors, self._colors):
             return 0
         self._colors = colors
-        self._handle.batched_colors = colors
+        self._handle.batched_colors = as_light(colors)
         return 1
 
     def clear(self) -> int:

@@ -21,6 +21,15 @@ GOLDEN = 0.6180339887498949  # neighbours get greys that differ
 DOWN = np.array([[64, 77, 150], [48, 118, 170], [42, 160, 140], [120, 190, 80], [225, 195, 60]], dtype=float)
 
 
+# Pages take colours of meshes for amounts of light, screens and legends for what is seen: 2.2 is the exponent between them.
+LIGHT_OF = np.round(255.0 * (np.arange(256) / 255.0) ** 2.2).astype(np.uint8)
+
+
+def as_light(colors: NDArray[np.uint8] | tuple[int, int, int]) -> Colors:
+    """Colours as a page needs them to look as they are meant, of the same shape."""
+    return np.asarray(LIGHT_OF[np.asarray(colors, dtype=np.uint8)])
+
+
 def by_depth(model: Model) -> Colors:
     """From the roots to the tips of the trees, shape (n, 3)."""
     depth = np.zeros(model.n_bodies)

@@ -17,12 +17,11 @@ import numpy as np
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.viewer.frames import quaternions
 from linkwork.viewer.shapes.capsules import CapsuleNode
-from linkwork.viewer.shapes.colors import WORLD, Colors
+from linkwork.viewer.shapes.colors import WORLD, Colors, as_light
 from linkwork.viewer.shapes.detail import FINE, Detail, Eye
 from linkwork.viewer.shapes.pieces import Pieces
 
 BATCH = 512  # instances; fewer make many nodes, more send much that did not move
-DIMMED = 0.7  # of a colour: viser's lights together are brighter than one, and would wash colours out
 STILL = 1e-5  # of the mechanism's size: what moved less is not sent
 OF_WORLD = -1  # sector of what does not move
 
@@ -93,7 +92,7 @@ class Drawing:
             quaternions(X[:, :3, :3]),
             X[:, :3, 3],
             batched_scales=self.pieces.scale[rows].astype(np.float32),
-            batched_colors=self._colors[rows],
+            batched_colors=as_light(self._colors[rows]),
             lod="off",
             cast_shadow=False,  # shadows cost more than all the rest where graphics are software
             receive_shadow=False,
@@ -172,7 +171,7 @@ class Drawing:
             return self._capsules.clear()
         made = self.detail.capsules(T)
         if self._capsules.needs_new(made):
-            tint = (DIMMED * self.detail.mean_colors(self._body_colors, made)).astype(np.uint8)
+            tint = self.detail.mean_colors(self._body_colors, made).astype(np.uint8)
             handle = self._capsules.replace(made, tint)
             if self._listener is not None:
                 self._listener(handle)
@@ -185,7 +184,7 @@ class Drawing:
     # -------------------------------------------------------------------------------------------------------------- colours
 
     def _tints(self, colors: Colors) -> Colors:
-        return (DIMMED * np.concatenate([colors, WORLD[None]])[self.pieces.body]).astype(np.uint8)
+        return np.asarray(np.concatenate([colors, WORLD[None]])[self.pieces.body])
 
     def paint(self, colors: Colors) -> int:
         """Gives all bodies new colours, shape (n, 3); returns how many nodes were sent."""
@@ -196,12 +195,12 @@ class Drawing:
             tint, changed = self._tints(colors), 0
             for batch in self.batches:
                 if not np.array_equal(tint[batch.rows], self._colors[batch.rows]):
-                    batch.handle.batched_colors = tint[batch.rows]
+                    batch.handle.batched_colors = as_light(tint[batch.rows])
                     self.sent["colors"] += 3 * batch.rows.size
                     changed += 1
             self._colors = tint
             if self.detail is not None and self._capsules.last is not None:
-                mean = (DIMMED * self.detail.mean_colors(colors, self._capsules.last)).astype(np.uint8)
+                mean = self.detail.mean_colors(colors, self._capsules.last).astype(np.uint8)
                 changed += self._capsules.paint(mean)
             return changed
 
