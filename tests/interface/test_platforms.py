@@ -14,11 +14,45 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
 POSIX_MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "posix", "syslog"}
 POSIX_ONLY = {
-    "os": set(
-        ["fork", "forkpty", "getuid", "geteuid", "getgid", "getloadavg", "killpg", "mkfifo", "nice", "sched_getaffinity", "sched_setaffinity", "sched_setscheduler", "sched_yield", "setsid", "sysconf", "uname", "wait3", "wait4", "getpgid", "setpgid", "statvfs", "chown", "sync"]
-    ),
-    "signal": set(["SIGKILL", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGPIPE", "alarm", "setitimer", "pause", "sigwait", "pthread_kill"]),
-    "time": set(["clock_gettime", "clock_gettime_ns", "CLOCK_MONOTONIC", "tzset"]),
+    "os": {
+        "fork",
+        "forkpty",
+        "getuid",
+        "geteuid",
+        "getgid",
+        "getloadavg",
+        "killpg",
+        "mkfifo",
+        "nice",
+        "sched_getaffinity",
+        "sched_setaffinity",
+        "sched_setscheduler",
+        "sched_yield",
+        "setsid",
+        "sysconf",
+        "uname",
+        "wait3",
+        "wait4",
+        "getpgid",
+        "setpgid",
+        "statvfs",
+        "chown",
+        "sync",
+    },
+    "signal": {
+        "SIGKILL",
+        "SIGALRM",
+        "SIGUSR1",
+        "SIGUSR2",
+        "SIGHUP",
+        "SIGPIPE",
+        "alarm",
+        "setitimer",
+        "pause",
+        "sigwait",
+        "pthread_kill",
+    },
+    "time": {"clock_gettime", "clock_gettime_ns", "CLOCK_MONOTONIC", "tzset"},
 }
 FORBIDDEN_IN_NAMES = set('<>:"|?*')  # in names of files on Windows
 
