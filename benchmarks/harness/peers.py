@@ -48,7 +48,7 @@ def pinocchio_peer(model: lw.Model, state: lw.State, effort: np.ndarray, acceler
     twin = pin.Model()
     twin.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
     numbers: list[int] = []
-    for body in _bodies(model):
+    for body in bodies_of(model):
         kind = aligned.get(body.axis)
         joint = kind() if kind else pin.JointModelRevoluteUnaligned(np.array(body.axis))
         parent = numbers[body.parent] if body.parent >= 0 else 0
@@ -81,7 +81,7 @@ def mujoco_peer(model: lw.Model, state: lw.State, effort: np.ndarray) -> Peer | 
     spec.option.gravity = list(model.gravity)
     spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     twins: list[Any] = []
-    for body in _bodies(model):
+    for body in bodies_of(model):
         parent = twins[body.parent] if body.parent >= 0 else spec.worldbody
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, body.rotation.ravel())
@@ -115,7 +115,7 @@ class _Body:
     moments: np.ndarray  # (3, 3) about the centre of mass [kg·m²]
 
 
-def _bodies(model: lw.Model) -> list[_Body]:
+def bodies_of(model: lw.Model) -> list[_Body]:
     """The model's tables as bodies other engines understand."""
     found = []
     for i, joint in enumerate(model.joints):

@@ -91,7 +91,7 @@ class PsiForm:
         Z = 2.0 * U.T @ R + W @ p - 2.0 * W @ psi @ gamma
         across = P21.T @ W @ a21
         along = phi12.T @ W @ b.psi21.T
-        return Quadratic(  # (9)
+        return Quadratic(  # equation 9 of Redon and Lin
             psi11=a.psi11 + P21.T @ Y @ P21 - (across + across.T),
             psi21=-phi12.T @ Y @ P21 + phi12.T @ W @ a21 + b.psi21 @ W @ P21,
             psi22=b.psi22 + phi12.T @ Y @ phi12 - (along + along.T),
