@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -494,10 +495,10 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     shot = lw.FullDynamics(m2, lw.State(apart.q, fast), contact=lw.Contact())
     shot.step(H)
     yield "fast bodies that meet", shot.state.v
-    for settings in (None, lw.Contact(friction=0.4)):
-        other = lw.FullDynamics(m, state, integrator="rk4", contact=settings)
+    for settings, integrator in product((None, lw.Contact(friction=0.4)), ("rk4", "semi_implicit_euler")):
+        other = lw.FullDynamics(m, state, integrator=integrator, contact=settings)
         other.step(H, STEPS)
-        yield f"rk4 within limits, contact {settings is not None}", other.state.q
+        yield f"{integrator} within limits, contact {settings is not None}", other.state.q
 
 
 def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

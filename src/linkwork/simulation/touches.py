@@ -11,7 +11,6 @@ from linkwork.contact.settings import Contact
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
-from linkwork.simulation.stepping.choice import FILES
 
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
@@ -58,8 +57,9 @@ def choose_limits(
 
 def advance_with_contact(contact: Contact | None, method: int, has_loops: bool) -> Callable[..., tuple[int, int]]:
     """The kernel that makes steps with contact, or with limits alone, by the integrator of a number (`moving`)."""
-    name = "closed_variational" if method == mv.VARIATIONAL and has_loops else FILES[method]
-    room = "touching.step" if method == mv.SEMI_IMPLICIT_EULER else f"touching.drivers.{name}"
-    kernels = import_module(f"linkwork.simulation.{room}")
+    room = "step" if method == mv.SEMI_IMPLICIT_EULER else "drivers.others"
+    if method == mv.VARIATIONAL and not has_loops:
+        room = "drivers.variational"
+    kernels = import_module(f"linkwork.simulation.touching.{room}")
     advance: Callable[..., tuple[int, int]] = kernels.advance_limited if contact is None else kernels.advance_touching
     return advance

@@ -2,8 +2,8 @@
 
 A step in which nothing meets is the integrator's own, of its order. Where bodies meet on the way, it is cut at that moment.
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
-rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. Each integrator has kernels
-of its own (`touching.drivers`): a run compiles the one in use.
+rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. The default integrator has
+kernels of its own (`touching.drivers`), so that others are not compiled with it.
 
     gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
 """
@@ -31,7 +31,6 @@ from linkwork.simulation.moving import (
     SUBSTEP_WISH,
     moving_of,
 )
-from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
@@ -60,12 +59,13 @@ MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often come
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
-def make_advance_touching(integrator: Integrator, step: Any, searches: bool) -> Any:
+def make_advance_touching(step: Any, note_efforts: Any, searches: bool) -> Any:
     """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made.
 
-    step(table, h): the integrator's own, where nothing touches. searches: for contacts; else only limits of joints act.
+    step(table, h): the integrator's own, where nothing touches; note_efforts(table, h): what acted on joints in it.
+    searches: for contacts; else only limits of joints act.
     """
-    one_shortened_step, note_efforts = make_shortened_step(step, searches), integrator.note_efforts
+    one_shortened_step = make_shortened_step(step, searches)
 
     @routine
     def advance(table, h, n):

@@ -22,8 +22,8 @@ def _step(table, h):
     return status
 
 
-_advance_touching = make_advance_touching(VARIATIONAL_TREE, _step, True)
-_advance_limited = make_advance_touching(VARIATIONAL_TREE, _step, False)
+_advance_touching = make_advance_touching(_step, VARIATIONAL_TREE.note_efforts, True)
+_advance_limited = make_advance_touching(_step, VARIATIONAL_TREE.note_efforts, False)
 
 
 @kernel
