@@ -20,9 +20,7 @@ def main() -> None:
     sim.run(2e-3, 1000)
     x, y = sim.state.q[:2]
     course = np.arctan2(y, x)
-    print(
-        f"after {sim.time:g} s the sledge is at ({x:.2f}, {y:.2f}) m: it went along its runners, {course:.2f} rad"
-    )
+    print(f"after {sim.time:g} s the sledge is at ({x:.2f}, {y:.2f}) m: it went along its runners, {course:.2f} rad")
 
 
 if __name__ == "__main__":
