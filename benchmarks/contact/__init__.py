@@ -19,7 +19,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import at_random, planning, problems, responses
+from . import at_random, planning, problems, responses, runs
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -35,7 +35,7 @@ MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 LEAST_STATES = 1e4  # per second, of a planner
 QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
-PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "walls", "dropped", "problems")
+PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "walls", "dropped", "problems", "runs")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,11 +69,31 @@ def run(options: argparse.Namespace) -> TableReport:
         at_random.of_dropped(report, options)
     if options.case in (None, "problems"):
         of_problems(report, options)
+    if options.case in (None, "runs"):
+        of_runs(report, options)
     if any(result["case"] == "active" for result in report.results):
         report.notes.append(save_plot(report.results, options.out))
     if options.page is not None:
         fill_in(options.page, report)
     return report
+
+
+def of_runs(report: TableReport, options: argparse.Namespace) -> None:
+    """Whole runs of everyday scenes beside MuJoCo."""
+    rows = []
+    for run in runs.RUNS:
+        if options.quick and not run.quick:
+            continue
+        progress(run.name)
+        found = runs.measured(run, 0.05 if options.quick else 1.0)
+        report.results.append({"case": "runs", **found})
+        rows.append([
+            run.name, found["failure"] or "held", duration(found["step_s"]), duration(found["peer_s"]),
+            f"{found['peer_s'] / found['step_s']:.2f}", f"{found['rise']:.2%}", f"{found['not_converged']:.2%}",
+        ])  # fmt: skip
+        require(report, f"{run.name}: MuJoCo's time over ours", found["peer_s"] / found["step_s"], 1.0)
+    columns = ["", "", "step", "MuJoCo", "MuJoCo's over ours", "energy up by", "unconverged steps"]
+    report.add_table("runs", "whole runs at 2 ms; medians of steps", columns, rows)
 
 
 def prove_all_active(case: Case, one: Contestant, other: Contestant) -> float:

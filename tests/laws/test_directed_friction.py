@@ -14,7 +14,7 @@ G = 9.81
 STEP = 1e-3
 SIMULATIONS = {
     "full": lw.FullDynamics,
-    "adaptive": lambda *args, **more: lw.AdaptiveDynamics(*args, active=-1, **more),
+    "adaptive": lambda *args, **more: lw.AdaptiveDynamics(*args, max_active_joints=1, **more),
 }
 
 
