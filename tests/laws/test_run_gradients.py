@@ -277,12 +277,12 @@ def test_drives_with_dry_friction(integrator, rng):
         sim.advance(1e-3, 4)
         return by_q @ sim.state.q + by_v @ sim.state.v
 
-    small = 1e-6  # [rad, rad/s or N·m]: what sticks stays so
+    small = 1e-5  # [rad, rad/s or N·m]: what sticks stays so
     for ours, function in (
         (found.q @ way, lambda d: loss(q=first.q + d * way)),
         (found.v @ way, lambda d: loss(v=first.v + d * way)),
         (found.effort @ way, lambda d: loss(effort=d * way)),
     ):
         slope = (function(small) - function(-small)) / (2.0 * small)
-        # Variational steps are solved to 1e-12 of 6e-4 rad: times 5e5 N·m·s/rad of what sticks, 1e-8 in velocities.
-        assert ours == pytest.approx(slope, rel=2e-3 if integrator == "variational" else 1e-5, abs=1e-6)
+        # Variational steps are solved to 1e-12 of 6e-4 rad: times 5e5 N·m·s/rad of what sticks, 2e-8 in velocities.
+        assert ours == pytest.approx(slope, rel=1e-5, abs=1e-2 if integrator == "variational" else 1e-5)
