@@ -251,3 +251,38 @@ def test_motors_at_their_limits_stay_there(options, rng, derivative):
     assert found.effort @ direction == pytest.approx(derivative(lambda d: loss(effort=d * direction)), **near)
     free = np.abs(simulated(first, still).efforts.motors) < 1.999
     assert 0 < free.sum() < 4
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational", "implicit_midpoint"])
+def test_drives_with_dry_friction(integrator, rng):
+    """Two drives slip, either way, one sticks: which of both they do is held."""
+    model = lw.library.chain(3, joint=lw.Revolute((0, 1, 0), stiffness=0.5)).compile()
+    first = lw.State(0.2 * rng.normal(size=3), np.array([0.5, -0.6, 0.0]))
+
+    def simulated(q, v, effort):
+        sim = simulation(model, lw.State(q, v), loaded=False, integrator=integrator)
+        sim.motors.friction = np.array([0.03, 0.02, 50.0])
+        sim.set_efforts(effort)
+        return sim
+
+    by_q, by_v, way = rng.normal(size=(3, 3))
+    none = np.zeros(3)
+    run = lw.run_with_gradients(simulated(first.q, first.v, none), 1e-3, 4)
+    creeps = np.abs(np.diff(run.states()[:, 2])).max() / 1e-3
+    assert creeps < 9e-5  # below the speed at which friction is all it can be
+    found = run.backward(q=by_q, v=by_v)
+
+    def loss(q=first.q, v=first.v, effort=none):
+        sim = simulated(q, v, effort)
+        sim.advance(1e-3, 4)
+        return by_q @ sim.state.q + by_v @ sim.state.v
+
+    small = 1e-5  # [rad, rad/s or N·m]: what sticks stays so
+    for ours, function in (
+        (found.q @ way, lambda d: loss(q=first.q + d * way)),
+        (found.v @ way, lambda d: loss(v=first.v + d * way)),
+        (found.effort @ way, lambda d: loss(effort=d * way)),
+    ):
+        slope = (function(small) - function(-small)) / (2.0 * small)
+        # Variational steps are solved to 1e-12 of 6e-4 rad: times 5e5 N·m·s/rad of what sticks, 2e-8 in velocities.
+        assert ours == pytest.approx(slope, rel=1e-5, abs=1e-2 if integrator == "variational" else 1e-5)

@@ -90,7 +90,7 @@ class JointLaws:
         effort = np.where(fast, push / band * (way * top - u), effort)
         by_q, by_u = np.where(fast, -slack, by_q), np.where(fast, -push / band - self.ahead * slack, by_u)
         full = np.abs(effort) > strength
-        effort, by_q = np.where(full, np.sign(effort) * strength, effort), np.where(full, 0.0, by_q)
+        effort, by_q = np.clip(effort, -strength, strength), np.where(full, 0.0, by_q)
         friction, slips = self.motor[rows, M_FRICTION], np.abs(u) >= SLIP
         slope = np.where(slips, 0.0, friction / SLIP)
         effort -= np.where(slips, friction * np.sign(u), slope * u)

@@ -1,8 +1,8 @@
 """Gradients through inverse kinematics: how the coordinates that reach targets follow them.
 
 At coordinates that reach all targets, a small change of the goals asks for  E δq = F δg,  with E the rows of the targets.
-With as many freedoms as rows that is the implicit function theorem; with more, the smallest δq in the metric D of the search is
-taken, which is where a descent from there leads:
+With as many freedoms as rows that is the implicit function theorem; with more, the smallest δq in the metric D of the
+search is taken, which is where a descent from there leads:
 
     δq = D⁻¹ Eᵀ (E D⁻¹ Eᵀ)⁺ F δg        so that weights λ on q give  Fᵀ (E D⁻¹ Eᵀ)⁺ E D⁻¹ λ  on the goals
 
