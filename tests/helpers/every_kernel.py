@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.everything import count_needed
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
@@ -319,6 +320,10 @@ def adaptive_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         yield f"moved by {integrator}", np.concatenate(sim.state)
         yield f"momentum by {integrator}", np.concatenate(sim.momentum)
         yield f"energy by {integrator}", sim.energy
+    whole = lw.AdaptiveDynamics(m, state, tolerance=0.0)
+    whole.step(H, STEPS)
+    needed, _ = count_needed(whole.view.tree.table, whole.view.table, 0, 1e-3, H)
+    yield "joints that would be active", float(needed)
     second = lw.AdaptiveDynamics(m, state, max_active_joints=6, update_every=2, integrator=integrator)
     second.restore(sim.checkpoint())
     second.unpin(m.joint_names[9])

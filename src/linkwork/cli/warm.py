@@ -131,7 +131,8 @@ def _notes() -> dict[str, Any]:
 
 def _rows() -> list[tuple[str, ...]]:
     """One row per set: whether it is compiled, how long that took, how long its first call takes now, and the rest."""
-    notes, stamp, rows = _notes(), package_stamp(), []
+    notes, stamp = _notes(), package_stamp()
+    rows: list[tuple[str, ...]] = []
     for name in PROGRAMS:
         note = notes.get(name)
         if not note:
