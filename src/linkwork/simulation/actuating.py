@@ -58,7 +58,10 @@ class Actuators(Uncopied):
         self._is = {x: np.array([a.control == x for a in self.actuators]) for x in ("effort", "velocity", "position")}
         self._strength = np.where(self._is["effort"], strength, np.inf)
         self._has_lag, self._has_efforts = bool((self._lag > 0.0).any()), bool(self._is["effort"].any())
-        columns = ((M_POSITION, np.flatnonzero(self._is["position"])), (M_VELOCITY, np.flatnonzero(self._is["velocity"])))
+        columns = (
+            (M_POSITION, np.flatnonzero(self._is["position"])),
+            (M_VELOCITY, np.flatnonzero(self._is["velocity"])),
+        )
         self._followed = [(column, which) for column, which in columns if which.size]
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
         self._begin()
