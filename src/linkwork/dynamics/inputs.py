@@ -122,7 +122,7 @@ def refuse_loops(model: Model, what: str) -> None:
     """For what computes with the tree alone: cutting loops open without a word would be a wrong answer."""
     if as_model(model, what).is_constrained:
         counts = (len(model.loops), "loop"), (len(model.couplings), "coupling")
-        has = " and ".join(f"{n} {kind}{'s' if n > 1 else ''}" for n, kind in counts if n)
+        has = " and ".join(f"a {kind}" if n == 1 else f"{n} {kind}s" for n, kind in counts if n)
         raise StateError(
             f"{what} is for open trees; model '{model.name}' has {has}. Use lw.constrained_dynamics, or "
             "model.without_loops for the tree with its loops cut open and its joints uncoupled."

@@ -220,9 +220,7 @@ class LoopSystem:
 def loop_plan(model: Model) -> LoopPlan:
     """The plan of a model with loops, made once a thread."""
     if not model.is_constrained:
-        raise StateError(
-            f"model '{model.name}' has no loops and no couplings; use lw.forward_dynamics, or add one with add_loop."
-        )
+        raise StateError(f"model '{model.name}' has no loops; use lw.forward_dynamics, or add a loop or a coupling.")
     kept = model.workspaces.__dict__
     if "loops" not in kept:
         kept["loops"] = LoopPlan(model)

@@ -57,6 +57,12 @@ class Actuators(Uncopied):
         self._low, self._high = (np.array([actuator.limits[k] for actuator in self.actuators]) for k in range(2))
         self._is = {x: np.array([a.control == x for a in self.actuators]) for x in ("effort", "velocity", "position")}
         self._strength = np.where(self._is["effort"], strength, np.inf)
+        self._has_lag, self._has_efforts = bool((self._lag > 0.0).any()), bool(self._is["effort"].any())
+        columns = (
+            (M_POSITION, np.flatnonzero(self._is["position"])),
+            (M_VELOCITY, np.flatnonzero(self._is["velocity"])),
+        )
+        self._followed = [(column, which) for column, which in columns if which.size]
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
         self._begin()
 
@@ -160,21 +166,25 @@ class Actuators(Uncopied):
         if now < self._at:  # reset, or an earlier checkpoint: nothing has lagged yet
             self._at, self._activation = now, self._control.copy()
             return
+        if not self._has_lag:
+            self._activation, self._at = self._control, now
+            return
         lag = self._lag > 0.0
         decay = np.where(lag, np.exp(-(now - self._at) / np.where(lag, self._lag, 1.0)), 0.0)
         self._activation = self._control + (self._activation - self._control) * decay
         self._at = now
 
     def _act(self) -> None:
-        acting = np.where(self._lag > 0.0, self._activation, self._control)
-        drive = np.clip(acting, -self._strength, self._strength)
-        effort = np.where(self._is["effort"], self._gear * drive, 0.0)
+        acting = np.where(self._lag > 0.0, self._activation, self._control) if self._has_lag else self._control
         joints = self.sim.view.joints
-        if np.any(effort != self._given):
-            np.add.at(joints.effort, self._row, effort - self._given)
-            self._given = effort
-            joints.changed(np.unique(self._body))
-        for column, which in ((M_POSITION, self._is["position"]), (M_VELOCITY, self._is["velocity"])):
+        if self._has_efforts:
+            drive = np.clip(acting, -self._strength, self._strength)
+            effort = np.where(self._is["effort"], self._gear * drive, 0.0)
+            if np.any(effort != self._given):
+                np.add.at(joints.effort, self._row, effort - self._given)
+                self._given = effort
+                joints.changed(np.unique(self._body))
+        for column, which in self._followed:
             joints.set_targets(self._row[which], column, acting[which] / self._gear[which])
 
     def __repr__(self) -> str:

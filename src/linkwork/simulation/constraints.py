@@ -178,8 +178,9 @@ def is_constrained(table):
 
 def refuse_open_loops(model: Model, state: State) -> None:
     gaps = loop_gaps(model, state)
+    what = " and ".join(["loops"] * bool(model.loops) + ["couplings"] * bool(model.couplings))
     if not (gaps.worst_gap <= OPEN_AT_MOST and gaps.worst_slip <= OPEN_AT_MOST):
         raise StateError(
-            f"loops or couplings of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at "
+            f"{what} of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at "
             f"{gaps.worst_slip:.3g} (rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
         )
