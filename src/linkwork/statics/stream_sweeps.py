@@ -73,8 +73,10 @@ class StreamWork(NamedTuple):
 
 def make_stream_work(model: Model) -> StreamWork:
     n, nv = model.n_bodies, model.nv
-    columns = (np.zeros((nv, 6)) for _ in range(4))
-    return StreamWork(np.zeros((n, 36)), *columns, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12)))
+    U, W, S, D = (np.zeros((nv, 6)) for _ in range(4))
+    return StreamWork(
+        np.zeros((n, 36)), U, W, S, D, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12))
+    )
 
 
 @inlined

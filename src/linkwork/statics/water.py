@@ -153,6 +153,7 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         held = _in_world(closed)
     balance.accept()
     if closed is not None:
+        assert system is not None
         closed.system = system
         _hold_in_world(closed, held)
     stream.act()
@@ -242,7 +243,7 @@ def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
         closed.force = np.zeros(closed.plan.count)
         closed.force[k] = 1.0
         columns[:, k] = _in_world(closed)
-    closed.force = np.linalg.lstsq(columns, held, rcond=None)[0]
+    closed.force = np.asarray(np.linalg.lstsq(columns, held, rcond=None)[0], dtype=np.float64).ravel()
     closed.write_forces()
 
 
