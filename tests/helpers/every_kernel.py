@@ -435,6 +435,9 @@ def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     wet = cable.compile()
     sea = lw.Water(current=(0.5, 0.0, 0.0), surface=10.0)
     yield "angles of a rod in water", lw.settle(wet, wet.neutral(), water=sea).state.q
+    few = lw.AdaptiveDynamics(wet, wet.neutral(), max_active_joints=2, water=sea)
+    few.step(H, STEPS)
+    yield "few joints in water", few.state.q
     ball = lw.library.chain(3, joint=lw.Spherical(stiffness=(1.0, 2.0, 3.0))).compile()
     yield "gradient of the energy of uneven balls", lw.vjp(lw.energy, ball, ball.random_state(rng))[1]((0.0, 1.0)).q
     tight = lw.FullDynamics(column, column.state(0.1 * rng.normal(size=6)), integrator="implicit_euler")

@@ -46,7 +46,9 @@ def water_of(scene: Mapping[str, Any], faults: Faults) -> Water | None:
                     faults.add(("water",), f"water.{prefix}... needs '{needs}'{more}.")
                     return None
                 given[name] = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()})
-        return Water(**{key: tuple(v) if key == "drag" else v for key, v in given.items()})
+        if "drag" in given:
+            given["drag"] = tuple(given["drag"])
+        return Water(**given)
     except LinkworkError as error:
         faults.add(("water",), str(error))
         return None

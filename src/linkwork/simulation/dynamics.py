@@ -220,7 +220,8 @@ class Dynamics(LinkageSimulation):
         """Whether anything acts that could do work, or steps push bodies apart that began inside each other."""
         contact = self._contact_state
         is_pushed_apart = contact is not None and contact.is_pushed_apart
-        return bool(self.loads) or self._joints.could_work or self._forces.are_any or is_pushed_apart
+        flows = getattr(self, "water", None) is not None
+        return bool(self.loads) or self._joints.could_work or self._forces.are_any or is_pushed_apart or flows
 
     def _watch_energy(self, energy: Energy | None = None) -> None:
         """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""

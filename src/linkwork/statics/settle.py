@@ -14,6 +14,7 @@ from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
+from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
@@ -34,6 +35,7 @@ FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
 ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
+SOON = 40  # sweeps along pseudo time
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
 
 
@@ -201,14 +203,7 @@ def settle(
         return settle_in_field(model, field, np.array(q, dtype=float), limit, most)
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
-        before = 0
-        if model.loops:
-            q, before = _closed_start(model, acting, q, most)
-            q, more = approach(model, acting, q, water, most)
-            before += more
-        balance = Balance(model, acting, q)
-        tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
-        return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most), before)
+        return _in_water(model, acting, q, water, limit, most)
     if model.nv == 0:
         balance = Balance(model, acting, q)
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)
@@ -226,6 +221,23 @@ def settle(
         closed.force = near.closed.force
     leave = leave_saddles and has_potential(model, acting)
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
+
+
+def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
+    """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces."""
+    before = 0
+    if not model.loops:
+        balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+        try:
+            return _settled(balance, None, settle_in_water(balance, None, water, limit, min(most, SOON), False), 0)
+        except StateError:
+            before = balance.sweeps
+    else:
+        q, before = _closed_start(model, acting, q, most)
+    q, more = approach(model, acting, q, water, most)
+    balance = Balance(model, acting, q)
+    tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
+    return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most, True), before + more)
 
 
 def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:

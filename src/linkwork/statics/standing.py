@@ -105,9 +105,10 @@ class Standing:
         self.balance.mass_times(x, out)
 
     def seek(self, enough: float = SOUGHT) -> bool:
-        """Newton's method on the exact second derivative, from close by to an equilibrium of any kind; whether it got there.
+        """Newton's method on the exact second derivative, to an equilibrium of any kind close by; whether it got there.
 
-        It goes no further than a small turn: what lies beyond is another equilibrium. enough: unbalanced part of the loads.
+        It goes no further than a small turn: what lies beyond is another equilibrium.
+        enough: unbalanced part of the loads.
         """
         balance, closed = self.balance, self.closed
         x = np.zeros(self.model.nv)

@@ -50,7 +50,7 @@ from linkwork.spatial.vectors import (
 )
 from linkwork.statics.forces import row_force
 from linkwork.statics.stiffness import add_joint_stiffness
-from linkwork.statics.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH, Work
+from linkwork.statics.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH
 
 TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
 LEAST_MOVE = 1e-9  # [m]
@@ -73,8 +73,10 @@ class StreamWork(NamedTuple):
 
 def make_stream_work(model: Model) -> StreamWork:
     n, nv = model.n_bodies, model.nv
-    columns = (np.zeros((nv, 6)) for _ in range(4))
-    return StreamWork(np.zeros((n, 36)), *columns, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12)))
+    U, W, S, D = (np.zeros((nv, 6)) for _ in range(4))
+    return StreamWork(
+        np.zeros((n, 36)), U, W, S, D, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12))
+    )
 
 
 @inlined
@@ -177,7 +179,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
 
     wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
     """
-    tree, body, dof = arrays.tree, arrays.body, arrays.dof
+    tree, body = arrays.tree, arrays.body
     A = stream.A
     n = tree.shape[0]
     for i in range(n):

@@ -22,7 +22,7 @@ from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
 from linkwork.statics.constrained import CLOSED, ClosedBalance, _extent, settle_closed
-from linkwork.statics.newton import Outcome, Progress, not_settled
+from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
 from linkwork.statics.workspace import P_WORLD, R_WORLD, Acting
 
@@ -83,9 +83,12 @@ class Stream:
 
 
 def settle_in_water(
-    balance: Balance, closed: ClosedBalance | None, water: Water, tolerance: float, max_sweeps: int
+    balance: Balance, closed: ClosedBalance | None, water: Water, tolerance: float, max_sweeps: int, is_near: bool
 ) -> Outcome:
-    """Moves `balance` to an equilibrium under everything and the water; raises StateError where none is found."""
+    """Moves `balance` to an equilibrium under everything and the water; raises StateError where none is found.
+
+    is_near: `approach` has led near one, so that Newton's method may begin at once.
+    """
     stream = Stream(balance.model, water, balance)
     done = Progress()
     if closed is not None:
@@ -97,7 +100,7 @@ def settle_in_water(
         stream.act()
     scale = max(balance.scales.effort, 1e-300)
     first = FIRST * balance.scales.rate2
-    shift = first if closed is None else 0.0  # `approach` has led near where loops are closed
+    shift = 0.0 if is_near else first
     enough = 1e3 * CLOSED * max(balance.scales.length, 1e-300)
     while True:
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
@@ -150,6 +153,7 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         held = _in_world(closed)
     balance.accept()
     if closed is not None:
+        assert system is not None
         closed.system = system
         _hold_in_world(closed, held)
     stream.act()
@@ -168,15 +172,18 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
 def approach(model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int) -> tuple[FloatArray, int]:
     """Coordinates near rest in water, loops closed, and the sweeps it took: again and again an equilibrium under the
     fluid's forces as they were, fixed in the world, which have a potential."""
-    sweeps, plan = 0, loop_plan(model)
+    sweeps, plan = 0, loop_plan(model) if model.loops else None
     for _ in range(MOST_APPROACHES):
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
         stream = Stream(model, water, balance)
         stream.act()
         balance.acting = _fixed_in_world(acting, stream)
-        closed = ClosedBalance(balance, plan)
+        closed = None if plan is None else ClosedBalance(balance, plan)
         balance.scales = balance._scales()
-        settle_closed(closed, ROUGHLY, max_sweeps, False)
+        if closed is None:
+            settle_tree(balance, ROUGHLY, max_sweeps, False)
+        else:
+            settle_closed(closed, ROUGHLY, max_sweeps, False)
         sweeps += balance.sweeps
         moved = float(np.abs(model.difference(q, balance.place.q)).max(initial=0.0))
         q = balance.place.q.copy()
@@ -236,7 +243,7 @@ def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
         closed.force = np.zeros(closed.plan.count)
         closed.force[k] = 1.0
         columns[:, k] = _in_world(closed)
-    closed.force = np.linalg.lstsq(columns, held, rcond=None)[0]
+    closed.force = np.asarray(np.linalg.lstsq(columns, held, rcond=None)[0], dtype=np.float64).ravel()
     closed.write_forces()
 
 

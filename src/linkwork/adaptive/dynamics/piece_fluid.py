@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.adaptive.dynamics.piece_field import find_pieces
 from linkwork.adaptive.dynamics.reduced import WORLD
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import kernel
 from linkwork.dynamics.aba import TWIST
 from linkwork.environment.fluid import fluid_in_step
@@ -54,7 +54,7 @@ class PieceFluid:
         self._bare = fluid.wet.rows.copy()  # without added mass
         self._bare[:, WET_ADDED] = 0.0
 
-    def follow(self, tree: FloatArray) -> None:
+    def follow(self, tree: IntArray) -> None:
         """The linkage that moves was gathered anew."""
         find_pieces(tree, self._piece, self._pose)
         of_bodies, bodies = self.fluid.wet
@@ -65,7 +65,7 @@ class PieceFluid:
         rows[:, WET_MIDDLE : WET_MIDDLE + 3] += self._pose[bodies, 9:]
         pieces[:] = self._piece[bodies]
 
-    def find_metric_wrenches(self, moving: FloatArray) -> None:
+    def find_metric_wrenches(self, moving: IntArray) -> None:
         place_bodies(moving)
         self._bare[:, WET_STREAM : WET_STREAM + 3] = self.fluid.pieces.rows[:, WET_STREAM : WET_STREAM + 3]
         fluid_on_bodies(moving, self._bare, self.fluid.wet.body, self._piece, self._pose, self.metric_wrenches)

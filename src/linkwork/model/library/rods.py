@@ -18,7 +18,7 @@ from linkwork.model.rods.rod import rod as make_rod
 from linkwork.model.shapes import Sphere
 from linkwork.spatial.pose import Pose
 
-ENDS = {"clamped": Clamped, "pinned": Pinned}
+ENDS: dict[str, type[Clamped] | type[Pinned]] = {"clamped": Clamped, "pinned": Pinned}
 
 
 def rod(
@@ -53,7 +53,7 @@ def rod(
         if how not in (*ENDS, "free"):
             raise ModelError(f"rod: {name} is {shown(how)}; it is 'clamped', 'pinned' or 'free'.", about=name)
     if start != "free":
-        made.attach_world("start", ENDS[start](), at=Pose(tuple(at), rpy=(0.0, pitch, yaw)))  # type: ignore[arg-type]
+        made.attach_world("start", ENDS[start](), at=Pose(tuple(at), rpy=(0.0, pitch, yaw)))
     if end != "free":
         made.attach_world("end", ENDS[end](), at=None if end_at is None else tuple(end_at))
     if tip_mass > 0.0:
@@ -97,7 +97,7 @@ def net(
     for r in range(1, rows + 1):
         for c in range(columns - 1):
             knots = [_knot(f"c{k}_column", r * segments, rows * segments, ell) for k in (c, c + 1)]
-            poses = [Pose.raw(tuple(turn.ravel().tolist()), (x, 0.0, 0.0)) for _, x in knots]
+            poses = [Pose.raw(tuple(turn.ravel().tolist()), (x, 0.0, 0.0)) for _, x in knots]  # type: ignore[arg-type]
             across.attach_to(
                 made, f"r{r}_{c}_", start=(knots[0][0], Pinned(), poses[0]), end=(knots[1][0], Pinned(), poses[1])
             )
