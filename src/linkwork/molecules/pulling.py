@@ -8,6 +8,7 @@ thermal equilibrium, at any speed (C. Jarzynski, Phys. Rev. Lett. 78, 1997),
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,8 +91,8 @@ def pull(
     """Draws two atoms to another distance by a spring that grows (or shrinks) at a steady rate; forces and work.
 
     a, b: atoms, by label or number. to: [nm] length of the spring at the end; it begins with the distance of the atoms.
-    speed: [nm/ps]. stiffness: of the spring [kJ/mol/nm²]. h: step [ps]. settle: [ps] at the first length before the pull, so that
-    repeats begin in equilibrium; each with its own velocities and noise, from `seed` on.
+    speed: [nm/ps]. stiffness: of the spring [kJ/mol/nm²]. h: step [ps]. settle: [ps] at the first length before it, so
+    that repeats begin in equilibrium; each with its own velocities and noise, from `seed` on.
     friction: of the Langevin thermostat [1/ps]; None: no thermostat, energy is kept but for the work.
     state: where to begin; that of the molecule by default. Restraints of the field are left out.
     """
@@ -138,7 +139,7 @@ def _one_pull(
 
     r, work = distance(), 0.0
     rows = []
-    for n, (now, then) in enumerate(zip(lengths[:-1], lengths[1:], strict=True)):
+    for n, (now, then) in enumerate(pairwise(lengths.tolist())):
         if n % every == 0:
             rows.append((r, k * (now - r), work))
         # λ moves by half at either end of the step: its work there is that of the spring at rest

@@ -24,7 +24,7 @@ class Restraints:
         restraints = lw.molecules.Restraints(mol)
         restraints.distance("A:1:CA", "A:20:CA", (1.0, 2.0), stiffness=500.0)
 
-    Each is free inside its band, and costs ½ stiffness d² at the distance d outside of it. A single number is a band without
+    Each is free inside its band, and costs ½ stiffness d² at the distance d outside of it. One number is a band without
     width. Units: nm, rad, kJ/mol.
     """
 
@@ -64,11 +64,12 @@ class Restraints:
         atoms = getattr(torsion, "atoms", torsion)
         if isinstance(atoms, str) or not hasattr(atoms, "__len__") or len(atoms) != 4:
             raise ModelError(f"{shown(torsion)} is neither a torsion nor four atoms.")
-        who = [self._atom(a) for a in atoms]
+        i, j, k, last = (self._atom(a) for a in atoms)
         low, high = _band(angle, "angle")
         if high - low >= 2.0 * np.pi:
             raise ModelError(f"angle is {shown(angle)}; a band of a full turn restrains nothing.")
-        self._dihedrals.append((*who, 0.5 * (low + high), 0.5 * (high - low), positive(stiffness, "stiffness")))
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        self._dihedrals.append((i, j, k, last, middle, half, positive(stiffness, "stiffness")))
         return self
 
     def position(
@@ -126,8 +127,8 @@ class Restraints:
                 faults.append(f"line {number}: {line.strip()!r}: {error}")
         if faults:
             raise FormatError(f"{len(faults)} fault{'s' if len(faults) > 1 else ''} in the table of distances", faults)
-        for a, b, low, high in rows:
-            self.distance(a, b, (low, high), stiffness)
+        for i, j, least, most in rows:
+            self.distance(i, j, (least, most), stiffness)
         return self
 
     def _atom(self, given: Any) -> int:

@@ -149,7 +149,7 @@ def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, m
             if not memory.pairs:
                 raise StateError(
                     f"no step lowers the energy further (largest effort {history[-1]:.3g}): the field's forces are not the "
-                    "slope of its energy there. With a cutoff, give switch= too, or no cutoff at all."
+                    "slope of its energy there. Forces of molecules step at a cutoff: settle without one."
                 )
             memory = _Memory()
             continue

@@ -37,7 +37,7 @@ BRACKETS = 200  # doublings and halvings until the shift above the modes is foun
 APART = 1e-6  # part of an eigenvalue above which the next counts as another
 BELOW_ZERO = 1e-3  # shift of floating and unstable linkages, as a part of the highest mode asked for
 ALMOST = 1e-12
-ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: its differences are no better
+ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: differences see no less
 
 
 class Modes(NamedTuple):

@@ -238,7 +238,7 @@ class CompiledField(FieldQuestions):
         if self.solvent_tables is not None:
             other.solvent_tables = solvent_tables(self.solvent_tables.solvent, len(self.atom_table), self.capacity)
         if self.restraint_tables is not None:
-            other.restraint_tables = RestraintTables(*(table.copy() for table in self.restraint_tables))
+            other.restraint_tables = RestraintTables._make(table.copy() for table in self.restraint_tables)
         choose(other, other.tables, np.arange(self.model.n_bodies))
         return other
 

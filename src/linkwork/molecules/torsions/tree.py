@@ -94,12 +94,12 @@ def build_tree(
         linkage.add_body(names[g], parent_name, joint, Pose(xyz=tuple(place.tolist())), inertia)
     for a, b in closing:
         near, far = int(group[a]), int(group[b])
-        at = tuple(Pose(xyz=tuple((positions[b] - origin[g]).tolist())) for g in (near, far))
+        in_near, in_far = (Pose(xyz=tuple((positions[b] - origin[g]).tolist())) for g in (near, far))
         axis = positions[b] - positions[a]
         joint = Revolute(tuple((axis / np.linalg.norm(axis)).tolist()))
-        linkage.add_loop(joint, names[near], names[far], at, name=f"{torsion_name(atoms, a, b)} closes")
-    groups = _Groups(group, order, bond, still, names, origin)
-    return replace(_compiled(atoms, positions, linkage, groups, cut, straight), closing=tuple(closing))
+        linkage.add_loop(joint, names[near], names[far], (in_near, in_far), name=f"{torsion_name(atoms, a, b)} closes")
+    tree = _compiled(atoms, positions, linkage, _Groups(group, order, bond, still, names, origin), cut, straight)
+    return replace(tree, closing=tuple(closing))
 
 
 @dataclass(frozen=True)

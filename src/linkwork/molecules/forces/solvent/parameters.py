@@ -166,7 +166,7 @@ def _tables(values: GeneralizedBorn, pairs: Pairs) -> Solvent:
     settings = np.array([shift, float(values.engulfs), float(has_neck), NECK_CUT if has_neck else 0.0])
     kind = np.zeros(p, dtype=np.int64)
     kind[:count] = values.kind
-    neck = np.zeros(1)
+    neck: FloatArray = np.zeros(1)
     if has_neck:
         depth, place = 2.0 * NECK_SCALE * values.depth, values.place  # (1) has a factor of two over OpenMM's form
         rows = np.zeros((len(depth), 4, p))
