@@ -196,7 +196,7 @@ class Recording:
             from linkwork.record.contacts import contact_wrenches_at
 
             contact = efforts_of_wrenches(self.model, self.state(k).q, contact_wrenches_at(self, k))
-        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(IN_JOINTS), -1), contact)
+        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(IN_JOINTS), -1), contact=contact)
 
     def joint_effort(self, name: str, source: str = "total") -> FloatArray:
         """Efforts on a joint over time [N·m or N], shape (len, nv of the joint).
