@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import flag, positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
@@ -163,6 +163,7 @@ def settle(
     """
     q, _ = as_state(model, state)
     limit, most = positive(tolerance, "tolerance"), whole(max_sweeps, 1, "max_sweeps")
+    leave_saddles = flag(leave_saddles, "leave_saddles")
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
         if model.loops:

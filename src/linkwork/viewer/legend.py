@@ -21,13 +21,9 @@ def legend(cell: float, is_adaptive: bool) -> str:
         if is_adaptive
         else [("base to tips", list(DOWN))]
     )
-    others: list[tuple[str, list[Any]]] = [
-        ("selected", [CHOSEN]),
-        ("force", [FORCE]),
-        ("spring", [SPRING]),
-        ("contact", [CONTACT]),
-    ]
-    rows = [f'<span style="white-space:nowrap">{swatch(colors)}{words}</span>' for words, colors in bodies + others]
+    others = {"selected": CHOSEN, "force": FORCE, "spring": SPRING, "contact": CONTACT}
+    bodies += [(words, [color]) for words, color in others.items()]
+    rows = [f'<span style="white-space:nowrap">{swatch(colors)}{words}</span>' for words, colors in bodies]
     return f'<div style="{STYLE}">{" &ensp; ".join(rows)}<br>Grid: squares of {length(cell)}</div>'
 
 
