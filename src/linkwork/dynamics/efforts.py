@@ -42,4 +42,5 @@ IN_JOINTS = Efforts._fields[:5]  # those that act in the joints themselves
 
 def as_efforts(parts: FloatArray, contact: FloatArray) -> Efforts:
     """The columns of parts (nv, 5), each in memory of its own, and contact (nv,)."""
-    return Efforts(*(np.ascontiguousarray(parts[:, k]) for k in range(len(IN_JOINTS))), contact)
+    given, motors, springs, dampers, limits = (np.ascontiguousarray(parts[:, k]) for k in range(len(IN_JOINTS)))
+    return Efforts(given, motors, springs, dampers, limits, contact)

@@ -55,7 +55,7 @@ def find_rod(model: Model, name: str | None) -> RodOn:
             raise StateError(f"model '{model.name}' has {len(model.rods)} rods ({names}); say which, by name.")
         return model.rods[0]
     for rod in model.rods:
-        if rod.name == name:
+        if isinstance(name, str) and rod.name == name:
             return rod
     raise StateError(
         f"model '{model.name}' has no rod '{name}'{did_you_mean(str(name), [r.name for r in model.rods])}."

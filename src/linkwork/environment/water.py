@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.checks import float_or_nan, shown
+from linkwork.core.checks import float_or_nan, number, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
@@ -124,7 +124,7 @@ class Water:
         _number(self.density, "Water: density", above=True)
         _number(self.added_mass, "Water: added_mass")
         if isinstance(self.drag, int | float):
-            object.__setattr__(self, "drag", (float(self.drag), 0.0))
+            object.__setattr__(self, "drag", (number(self.drag, "Water: drag"), 0.0))
         try:
             across, along = self.drag
         except (TypeError, ValueError):
@@ -201,7 +201,7 @@ def air(density: float = 1.225, wind: Any = (0.0, 0.0, 0.0), drag: tuple[float, 
 def _profile(current: Any) -> FloatArray:
     try:
         rows = np.array(current, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rows = np.zeros((0, 0))
     if rows.shape == (3,):
         rows = np.array([[0.0, *rows]])

@@ -14,7 +14,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, shown, whole
 from linkwork.core.describe import html_table
 from linkwork.core.units import units_of
-from linkwork.dynamics.efforts import IN_JOINTS, Efforts
+from linkwork.dynamics.efforts import IN_JOINTS, Efforts, as_efforts
 from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
@@ -196,7 +196,7 @@ class Recording:
             from linkwork.record.contacts import contact_wrenches_at
 
             contact = efforts_of_wrenches(self.model, self.state(k).q, contact_wrenches_at(self, k))
-        return Efforts(*self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(IN_JOINTS), -1), contact)
+        return as_efforts(self._files.rows(EFFORTS, k + 1, k)[0].reshape(len(IN_JOINTS), -1).T, contact)
 
     def joint_effort(self, name: str, source: str = "total") -> FloatArray:
         """Efforts on a joint over time [N·m or N], shape (len, nv of the joint).

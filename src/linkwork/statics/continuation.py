@@ -114,7 +114,7 @@ class _Path:
         z = np.zeros(self.model.nv)
         at.factor(0.0)
         at.solve(self.by_load(q, p), z)
-        dp = 1.0 / math.sqrt((self.norm * self.size) ** 2 * float(z @ z) + 1.0)  # in units of size
+        dp = 1.0 / math.sqrt((self.norm * self.size) * (self.norm * self.size) * float(z @ z) + 1.0)  # in units of size
         dx = z * (dp * self.size)
         if self.norm**2 * float(dx @ before[0]) + dp * before[1] < 0.0:
             dx, dp = -dx, -dp

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import flag, positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.rod_forces import RodForces, rod_forces
@@ -197,6 +197,7 @@ def settle(
     usual = AS_PART if field is None else IN_FIELD
     limit = positive(usual if tolerance is None else tolerance, "tolerance")
     most = whole(max_sweeps, 1, "max_sweeps")
+    leave_saddles = flag(leave_saddles, "leave_saddles")
     if field is not None:
         if effort is not None or wrenches is not None or loads is not None or water is not None:
             raise StateError("settle takes a field, or efforts, wrenches, loads and water; not both.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,14 @@ MARK = "display:inline-block;width:1.6em;height:0.75em;margin-right:0.4em;border
 
 def legend(cell: float, is_adaptive: bool) -> str:
     """HTML. cell: side of a square of the ground [m]."""
-    bodies = (
+    bodies: list[tuple[str, list[Any]]] = (
         [("active joints", [ACTIVE]), ("rigid parts", [np.full(3, GREYS[0]), np.full(3, GREYS[1])])]
         if is_adaptive
         else [("base to tips", list(DOWN))]
     )
-    others = [("selected", [CHOSEN]), ("force", [FORCE]), ("spring", [SPRING]), ("contact", [CONTACT])]
-    rows = [f'<span style="white-space:nowrap">{swatch(colors)}{words}</span>' for words, colors in bodies + others]
+    others = {"selected": CHOSEN, "force": FORCE, "spring": SPRING, "contact": CONTACT}
+    bodies += [(words, [color]) for words, color in others.items()]
+    rows = [f'<span style="white-space:nowrap">{swatch(colors)}{words}</span>' for words, colors in bodies]
     return f'<div style="{STYLE}">{" &ensp; ".join(rows)}<br>Grid: squares of {length(cell)}</div>'
 
 

@@ -115,9 +115,11 @@ def rod_numbers(
             "rod: mass_per_length is not given; give it, or a material with a density.", about="mass_per_length"
         )
     middle = np.array([0.5 * L])
-    w = float(_spread(heavy, middle, "mass_per_length", 1)[0, 0]) * math.sqrt(
-        sum(float_or_nan(g) ** 2 for g in gravity)
-    )
+    try:
+        pull = math.hypot(*(float_or_nan(g) for g in gravity))
+    except TypeError:
+        raise ModelError(f"rod: gravity is {shown(gravity)}; it must be three numbers.", about="gravity") from None
+    w = float(_spread(heavy, middle, "mass_per_length", 1)[0, 0]) * pull
     scale = length_scale(L, float(_spread(bend, middle, "EI", 2)[0].min()), w, measured)
     if auto:
         wanted = above_zero(tolerance, "rod: tolerance")
@@ -208,7 +210,7 @@ def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | No
         elif not callable(value):
             rows = _per_joint(rows, m, what)
         rows = np.broadcast_to(rows.astype(float), (m, columns))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(
             f"rod: {what} is {shown(value)}, which is not numbers per joint: {error}.", about=what
         ) from None

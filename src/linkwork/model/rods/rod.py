@@ -164,7 +164,7 @@ def rod(
     "plane" (all about y).
     Results are of order 2 in the length of a segment. docs/rods.md has examples.
     """
-    if joints not in KINDS:
+    if not isinstance(joints, str) or joints not in KINDS:
         raise ModelError(f"{name}: joints must be one of {', '.join(KINDS)}, not {shown(joints)}.", about="joints")
     numbers, measured = rod_numbers(
         length, segments, EI, GJ, EA, mass_per_length, radius, section, material, curve, damping, tolerance, gravity

@@ -10,6 +10,7 @@ from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 
+LARGEST = 1e50  # [m] of a section: its fourth power is a number
 TERMS = 40  # of the series for the torsion of a rectangle; the last is below 1e-9 of the first
 
 
@@ -75,6 +76,8 @@ def round_section(radius: float, inner: float = 0.0) -> Section:
         raise ModelError(
             f"rod: inner radius is {shown(inner)}; it lies from 0 up to the radius {r:g} m.", about="inner"
         )
+    if not r <= LARGEST:
+        raise ModelError(f"rod: radius is {r:g} m; at most {LARGEST:g} m are possible.", about="radius")
     second = 0.25 * math.pi * (r**4 - i**4)
     return Section(math.pi * (r * r - i * i), second, second, 2.0 * second, 2.0 * r, 2.0 * r)
 
@@ -85,6 +88,8 @@ def rectangle(width: float, height: float) -> Section:
     Torsion by Saint-Venant's series: a b³/3 (1 − 192 b/(π⁵ a) Σ tanh(k π a / 2 b) / k⁵), k odd, a ≥ b.
     """
     w, h = above_zero(width, "rectangle: width"), above_zero(height, "rectangle: height")
+    if not max(w, h) <= LARGEST:
+        raise ModelError(f"rectangle: {max(w, h):g} m is larger than {LARGEST:g} m, the largest side.", about="width")
     a, b = max(w, h), min(w, h)
     series = sum(math.tanh(k * math.pi * a / (2.0 * b)) / k**5 for k in range(1, 2 * TERMS, 2))
     torsion = a * b**3 / 3.0 * (1.0 - 192.0 * b / (math.pi**5 * a) * series)
