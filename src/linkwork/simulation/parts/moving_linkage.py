@@ -57,8 +57,8 @@ class MovingLinkage:
         self.model, self.contact, self._is_model = model, contact, is_model
         method = INTEGRATORS.get(how.integrator, mv.SEMI_IMPLICIT_EULER)
         bases, tree_of = floating_trees(model)
-        touches = contact is not None and is_model  # and parts of its steps are Euler's
-        keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or touches)
+        # With contact, parts of the steps of any integrator are Euler's.
+        keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or contact is not None)
         self.bases = bases if keeps else bases[:0]
         self.arrays = mv.allocate(tables, self.bases.copy(), tree_of.copy(), method)
         self.constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=contact is not None)
