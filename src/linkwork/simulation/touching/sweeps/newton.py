@@ -35,15 +35,13 @@ SOFT = 1e-2  # softness in (29), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
 EASED = 3.0  # times the softness, after a step on the law itself that gained nothing
 LOOP_SOFT = 1e-6  # softness of loops, of their own response
-FINISHING = 12  # steps on the law itself
+FINISHING = 12  # steps on the law itself, of one kind
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
-KEPT = 2.0  # times the least residual: a step that leaves more is taken back
-SUFFICES = (
-    1e-5  # residual that counts as converged, see `breach`; from there on a step goes on only if it leaves less than
-)
-MUCH = 0.5  # of it, down to
-ENOUGH = 1e-7
+LOST = 10.0  # residual at which they are given up
+HARD_SOFTEST, HARD_HARDEST = 1e-4, 1e-7  # softness of steps with little of it
+SUFFICES = 1e-5  # residual that counts as converged, see `breach`
+AT_ONCE = 1e-7  # the same of steps on the law itself before anything else was tried
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 CONVEX, COULOMB = 0, 1
@@ -51,19 +49,23 @@ BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
 
 
 @routine
-def solve_laws(table, count, limits, tolerance, most):
-    """From `eta` and `u` to better ones; returns the residual of Coulomb's law."""
+def solve_laws(table, count, limits, tolerance, most, has_friction):
+    """From `eta` and `u` to better ones; returns the residual of Coulomb's law.
+
+    has_friction: False for problems of normals alone, whose convex law is the law.
+    """
     w = sweeps_of(table)
     best = breach(table, count, limits, w.eta, w.u)
     put_aside(w, count, limits, BEST)
     if not best <= tolerance:
         best = finish(table, count, limits, tolerance, best, best)
-    for _ in range(MOST_OUTER):
-        if best <= max(tolerance, SUFFICES) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
+    for outer in range(MOST_OUTER):
+        enough = SUFFICES if outer > 0 else AT_ONCE
+        if best <= max(tolerance, enough) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
-            w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
+            w.shift[c] = w.friction[c] * slip if has_friction and w.ways[c] > 0 else 0.0
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
         descend(table, count, limits, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
@@ -101,35 +103,47 @@ def take_back(w, count, limits, place):
 def finish(table, count, limits, tolerance, residual, best):
     """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
 
-    A step that loses is taken back, and the next one is made shorter by more softness (Levenberg, Marquardt).
-    Below the residual that suffices only steps that gain much go on.
+    At first each from where the last one ended. Then with little softness: contacts that are jammed answer others by far
+    less than themselves, and a soft one comes near its impulse slowly. At last a step that gains nothing is taken back, and
+    the next one is made shorter by more softness (Levenberg, Marquardt).
     best: the least residual so far; what is better is put aside.
     """
+    w = sweeps_of(table)
+    found = try_steps(table, count, limits, tolerance, residual, (SOFTEST, HARDEST), False)
+    if not found <= max(tolerance, SUFFICES):
+        found = try_steps(table, count, limits, tolerance, found, (HARD_SOFTEST, HARD_HARDEST), False)
+    if not found <= max(tolerance, SUFFICES):
+        found = try_steps(table, count, limits, tolerance, found, (SOFTEST, HARDEST), True)
+    if found < best:
+        put_aside(w, count, limits, BEST)
+    return found
+
+
+@routine
+def try_steps(table, count, limits, tolerance, residual, between, is_taken_back):
+    """One such row of steps, with softness between two bounds, of the root of the residual; (eta, u) become the best."""
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
     found, waited, softer = residual, 0, 1.0
     put_aside(w, count, limits, FOUND)
     for _ in range(FINISHING):
         copy_rows(w.center, w.eta, rows)
-        evaluate(table, count, limits, COULOMB, softer * min(max(math.sqrt(residual), HARDEST), SOFTEST))
+        evaluate(table, count, limits, COULOMB, softer * min(max(math.sqrt(residual), between[1]), between[0]))
         step_right_side(w, count, limits)
         sweep(table, count, limits)
         new = breach(table, count, limits, w.eta_new, w.u_new)
         waited = 0 if new < GAIN * found else waited + 1
-        softer = softer * EASED if waited > 0 else max(softer / EASED, 1.0)
-        goes_on = found > SUFFICES or new < MUCH * found
-        if new < KEPT * found:
+        softer = softer * EASED if waited > 0 and is_taken_back else max(softer / EASED, 1.0)
+        if new < found or not is_taken_back:
             residual = new
             copy_rows(w.u, w.u_new, rows)
             copy_rows(w.eta, w.eta_new, rows)
         if new < found:
             found = new
             put_aside(w, count, limits, FOUND)
-        if found <= max(tolerance, ENOUGH) or waited >= PATIENCE or not goes_on:
+        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
             break
     take_back(w, count, limits, FOUND)
-    if found < best:
-        put_aside(w, count, limits, BEST)
     return found
 
 

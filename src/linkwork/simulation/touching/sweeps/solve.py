@@ -17,6 +17,7 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
+from linkwork.contact.solver.pushing import PUSH_TOLERANCE
 from linkwork.contact.solver.rows import part_along
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import (
@@ -32,13 +33,12 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
 from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, descend, solve_laws
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
-PUSH_TOLERANCE = 1e-2  # of the largest: how well impulses are found that take penetration back
 RIM = 1e-9  # relative: how near its rim an impulse is on the cone
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
@@ -55,12 +55,12 @@ def solve_by_sweeps(table, h, limits):
     enough = max(tolerance, SUFFICES)
     begin_sweeps(table, h, count, limits)
     start_warm(table, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most)
+    residual = solve_laws(table, count, limits, tolerance, most, True)
     bounces = has_restitution(w, count, limits)
     if bounces and not residual <= enough:
         drop_restitution(w, count, limits)
         start_cold(w, count, limits)
-        residual = solve_laws(table, count, limits, tolerance, most)
+        residual = solve_laws(table, count, limits, tolerance, most, True)
         bounces = False
     energy = energy_change(w, count, limits)
     if bounces and not energy <= 0.0:
@@ -148,7 +148,7 @@ def blend(table, count, limits, tolerance, most):
     for r in range(rows):
         keep[r], keep_u[r] = w.eta[r], w.u[r] - w.bias[r]
     drop_restitution(w, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most)
+    residual = solve_laws(table, count, limits, tolerance, most, True)
     dull, slope, curve = energy_change(w, count, limits), 0.0, 0.0
     for r in range(rows):
         now = w.u[r] - w.bias[r]
@@ -264,7 +264,7 @@ def gather(table, count, limits, impulse, out):
 
 @routine
 def push_apart(table, h, count, limits):
-    """Pseudo impulses that take penetration back, normal only, by the convex law.   (14)"""
+    """Pseudo impulses that take penetration back, normal only, by the same method.   (14)"""
     t = touch_of(table)
     w = sweeps_of(table)
     data = contacts_of(table).data
@@ -296,9 +296,7 @@ def push_apart(table, h, count, limits):
     for r in range(3 * count + limits, all_rows(w, count, limits)):  # loops stand still
         w.free[r], w.bias[r] = 0.0, 0.0
     start_cold(w, count, limits)
-    for c in range(count):
-        w.shift[c] = 0.0
-    descend(table, count, limits, PUSH_TOLERANCE)  # of normals alone the convex law is the law, but for its softness
+    solve_laws(table, count, limits, PUSH_TOLERANCE, int(t.settings[MAX_SWEEPS]), False)
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
     gather(table, count, limits, w.eta, problem.push)
