@@ -142,6 +142,10 @@ def make_step_by(step: Any, searches: bool) -> Any:
                 status = step(table, last)
                 if status == OK:
                     note_pressing(table)
+                else:  # it took its part back; what the integrator cannot solve is made by Euler's rule
+                    by = SEMI_IMPLICIT_EULER
+                    status, count = begin_part(table, last, searches)
+                    status = end_touching(table, last, status, count)
             shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
             if shorter > 0.0:
                 span = shorter
