@@ -98,6 +98,11 @@ def winding(model: lw.Model) -> lw.State:
     return model.state(q=q)
 
 
+def settled(model: lw.Model) -> lw.State:
+    """Where it comes to rest under its weight."""
+    return lw.settle(model, model.neutral()).state
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "pendulum": lambda: Picture(lw.library.pendulum(), swung, (12, -75)),
     "double_pendulum": lambda: Picture(lw.library.double_pendulum(), swung, (12, -75)),
@@ -116,6 +121,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "humanoid": lambda: Picture(lw.library.humanoid(), walking, (12, -35)),
     "compass_biped": lambda: Picture(lw.library.compass_biped(), lambda m: m.state([-0.2187, 0.5422]), (8, -80)),
     "four_bar": lambda: Picture(lw.library.four_bar(), view=(12, -80)),
+    "rod": lambda: Picture(lw.library.rod(EI=4.0, tip_mass=0.5, tip_radius=0.04), settled, (12, -75)),
+    "net": lambda: Picture(lw.library.net(), view=(14, -30)),
 }
 
 

@@ -164,7 +164,7 @@ def test_joint_limits_act(kind, restitution):
         if last < -0.1 and now.v[0] > 0.0 and rebound is None:
             rebound = now.v[0] / -last
         last, least = now.v[0], min(least, now.q[0])
-    assert least >= -0.5 - 1e-9
+    assert least >= -0.5 - 1e-7  # parts of a step end where they meet the limit, to second order in their length
     if restitution == 0.0:
         assert abs(last) < 1e-9
         assert sim.state.q[0] == pytest.approx(-0.5, abs=1e-6)

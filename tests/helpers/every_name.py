@@ -23,6 +23,7 @@ def describe() -> lw.Model:
     ]
     joints += [lw.Universal((1, 0, 0), (0, 1, 0)), lw.Planar((0, 0, 1)), lw.Spherical(), lw.Free(), lw.Compound(())]
     shapes: list[lw.Shape] = [lw.Box((1, 1, 1)), lw.Sphere(0.1), lw.Cylinder(0.1, 0.2), lw.Mesh("part.stl"), lw.Plane()]
+    shapes.append(lw.Sphere(0.1, friction=lw.Friction(forward=0.1, backward=0.3, axis=(1, 0, 0), law="hu")))
     shapes.append(lw.HeightField(((0.0, 0.0), (0.0, 1.0)), (1.0, 1.0)))
     obstacle: lw.Obstacle = linkage.add_obstacle("floor", lw.shapes.Plane())
     frame: lw.FrameOn = linkage.add_frame("tip", body.name, lw.Pose((0.0, 0.0, 0.3)))
@@ -86,7 +87,8 @@ def derivatives(model: lw.Model, state: lw.State) -> None:
     linear: lw.Linearized = lw.linearize(sim, 1e-3)
     run: lw.GradientRun | None = None
     more: lw.RunGradients | lw.SettleGradients | None = None
-    print(matrices, linear, run, more, lw.run_with_gradients)
+    some: lw.RegionGradients | None = None
+    print(matrices, linear, run, more, some, lw.run_with_gradients)
 
 
 def reaching(model: lw.Model, state: lw.State) -> None:
@@ -94,9 +96,14 @@ def reaching(model: lw.Model, state: lw.State) -> None:
     miss: lw.Miss = reached.misses["tip"]
     followed: lw.Followed | None = None
     print(miss.way, followed, lw.follow, lw.reach_velocity)
+    slopes = lw.reach_gradients(model, reached, {"tip": (0.2, 0.0, 0.4)}, np.ones(model.nv))
+    point: Floats = slopes["tip"][0]["point"]
+    print(point)
     settled: lw.Settled = lw.settle(model, state, loads=lw.Loads(model))
     report: lw.SettleReport = settled.report
-    print(report.energy)
+    rest: lw.FieldRest | None = None
+    in_field: lw.FieldReport | None = rest.report if rest is not None else None
+    print(report.energy, in_field)
 
 
 def simulating(model: lw.Model, state: lw.State) -> None:
@@ -157,5 +164,5 @@ def rods() -> None:
     print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
     print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
     print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section)
-    sea = lw.Water(current=(0.5, 0.0, 0.0), depth=50.0, seabed=lw.Seabed(stiffness=1e4))
+    sea = lw.Water(current=(0.5, 0.0, 0.0), depth=50.0, seabed=lw.Seabed(stiffness=1e4), waves=lw.Waves(1.0, 8.0))
     print(sea, lw.air(wind=(1.0, 0.0, 0.0)))

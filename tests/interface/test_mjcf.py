@@ -167,9 +167,13 @@ NOT_KEPT = {
     "equality": ('<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>', "1 connect constraint (a–b)"),
     "tendon": ('<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "1 tendon (t)"),
     "actuator": (
-        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
-        '<actuator><motor name="m" tendon="t"/></actuator>',
+        '<actuator><motor name="m" site="a"/></actuator>',
         "actuator 'm': not kept; it does not drive a joint",
+    ),
+    "actuator of a tendon": (
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/><joint joint="k" coef="1"/></fixed></tendon>'
+        '<actuator><motor name="m" tendon="t"/></actuator>',
+        "actuator 'm': not kept; it drives a tendon whose joints move one by one",
     ),
     "sensor": ('<sensor><subtreecom name="p" body="a"/></sensor>', "sensor 'p' (subtreecom): not kept"),
     "keyframe": ('<keyframe><key name="home" qpos="0 0"/></keyframe>', "1 keyframe (home)"),
@@ -184,6 +188,13 @@ def test_what_is_not_kept_is_listed(case, load):
     extra, words = NOT_KEPT[case]
     warnings = load(*TWO_BODIES, extra=extra).warnings
     assert [warning for warning in warnings if "arm.xml: " + words in warning], warnings
+
+
+def test_an_actuator_of_a_tendon_of_one_joint_drives_that_joint(load):
+    tendon = '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
+    linkage = load(*TWO_BODIES, extra=f'{tendon}<actuator><motor name="m" tendon="t" gear="3"/></actuator>')
+    assert [(drive.name, drive.joint, drive.gear) for drive in linkage.actuators] == [("m", "j", 6.0)]
+    assert not [warning for warning in linkage.warnings if "actuator" in warning and "'m'" in warning]
 
 
 def test_geoms_that_cannot_be_kept_are_listed(load):

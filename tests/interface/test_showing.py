@@ -59,6 +59,7 @@ def of_linkages(folder):
     welded.add_body("base", joint=hinge, inertia=lw.Inertia.sphere(1.0, 0.1))
     welded.add_body("tip", "base", lw.Fixed(), inertia=lw.Inertia.sphere(1.0, 0.1))
     yield from welded.compile().frames.values()
+    yield lw.Coupling("mimic", (("a", 1.0), ("b", -2.0)), offset=0.1)
 
 
 def of_reaching_and_derivatives(folder):
@@ -77,6 +78,10 @@ def of_reaching_and_derivatives(folder):
     sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler", limits=False)
     run = lw.run_with_gradients(sim, 1e-3, 3)
     yield from [lw.linearize(sim, 1e-3), run, run.backward(q=np.ones(4), v=np.ones(4))]
+    part = lw.AdaptiveDynamics(model, state, max_active_joints=2, integrator="semi_implicit_euler", update_every=100)
+    yield lw.run_with_gradients(part, 1e-3, 3).backward(v=np.ones(4))
+    report = lw.FieldReport(1e-6, -3.0, 12, 8, np.zeros(9))
+    yield from [report, lw.FieldRest(state, report)]
 
 
 def of_shapes(folder):
@@ -89,6 +94,7 @@ def of_shapes(folder):
     report = sim.step(1e-3)
     yield from [lw.Contact(), lw.Collisions(model), lw.closest(model, model.state(), "ball", "floor"), report.contact]
     yield from [*sim.contacts, *linkage.obstacles]
+    yield lw.Friction(0.1, backward=0.3)
     yield from [lw.Plane(), lw.Box((1, 1, 1)), lw.Capsule(0.1, 1.0), lw.Cylinder(0.1, 1.0), lw.Sphere(0.1)]
     yield from [lw.Mesh("part.obj"), lw.HeightField(((0.0, 0.1), (0.0, 0.2)), (1.0, 1.0))]
 
@@ -140,6 +146,9 @@ def of_molecules(folder):
     ]
     yield from [lw.molecules.FixmanPotential(molecule.model, 300.0), lw.molecules.RandomVelocities(molecule.model)]
     yield lw.molecules.Langevin(300.0, 1.0)
+    yield lw.molecules.Restraints(molecule).distance("A:1:CA", "A:3:CA", (0.5, 0.7), stiffness=500.0)
+    curve = np.zeros((2, 5))
+    yield lw.molecules.Pulled(np.arange(5.0), curve, curve, curve, 300.0, (molecule.state, molecule.state))
 
 
 def of_devices(folder):
@@ -168,7 +177,7 @@ def of_rods(folder):
 
     yield from [lw.modes(model, state, 2), lw.buckling(model, state, pressed, 1.0, 4.0)]
     yield lw.continuation(model, state, pressed, 0.0, 0.5, step=0.5)
-    yield from [lw.Water(depth=50.0, seabed=lw.Seabed(stiffness=1e4)), lw.Seabed(stiffness=1e4)]
+    yield from [lw.Water(depth=50.0, seabed=lw.Seabed(stiffness=1e4)), lw.Seabed(stiffness=1e4), lw.Waves(1.0, 8.0)]
 
 
 def of_sensors(folder):

@@ -140,7 +140,7 @@ def test_without_touching_a_step_is_one_without_contact():
     """High above the floor contact changes no bit."""
     model, state = ball(10.0)
     state.v[:] = 1.0
-    free = lw.FullDynamics(model, state, integrator="semi_implicit_euler")
+    free = lw.FullDynamics(model, state)
     able = lw.FullDynamics(model, state, contact=lw.Contact())
     free.advance(1e-3, 50)
     able.advance(1e-3, 50)

@@ -48,7 +48,8 @@ def scene(kind):
 
 
 def simulated(model, q, v, effort):
-    sim = lw.FullDynamics(model, lw.State(q, v), contact=lw.Contact(margin=MARGIN, tolerance=1e-12))
+    contact = lw.Contact(margin=MARGIN, tolerance=1e-12)
+    sim = lw.FullDynamics(model, lw.State(q, v), integrator="semi_implicit_euler", contact=contact)
     sim.set_efforts(effort)
     return sim
 
@@ -114,3 +115,11 @@ def test_a_sliding_block_in_closed_form():
     # an effort of 1 N during all steps: h² n (n + 1) / 2 over the mass
     assert found.effort[3] == pytest.approx(0.5 * H * H * steps * (steps + 1), rel=1e-9)
     assert found.effort[5] == pytest.approx(0.4 * 0.5 * H * H * steps * (steps + 1), rel=1e-9)  # lifted: less friction
+
+
+def test_the_default_integrator_is_refused_with_what_to_do():
+    model, state = scene("sphere")
+    sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    assert sim.integrator == "variational"
+    with pytest.raises(lw.StateError, match="take integrator='semi_implicit_euler'"):
+        lw.run_with_gradients(sim, H, 1)

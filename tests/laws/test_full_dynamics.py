@@ -302,7 +302,9 @@ def test_order_on_a_four_bar():
         return np.array(seen)
 
     truth = path("dormand_prince", 4)
-    for integrator, order, steps in (("semi_implicit_euler", 1, 200), ("implicit_midpoint", 2, 40), ("rk4", 4, 40)):
+    # Euler: steps of half a millisecond and less, in which bars that turn with some 10 rad/s do not whip; those that do are
+    # made by the variational rule, and a path by two rules has no order of its own.
+    for integrator, order, steps in (("semi_implicit_euler", 1, 800), ("implicit_midpoint", 2, 40), ("rk4", 4, 40)):
         errors = [np.abs(path(integrator, n) - truth).max() for n in (steps, 2 * steps)]
         assert order - 0.3 < math.log2(errors[0] / errors[1]) < order + 0.8, integrator
 
@@ -363,7 +365,9 @@ def test_the_same_start_gives_the_same_bits(make_tree, integrator):
 def test_reports_count_what_was_done(integrator):
     model = lw.library.chain(joints=4).compile()
     sim = lw.FullDynamics(model, model.state([0.3] * 4), integrator=integrator)
-    report = sim.step(1e-2, 5)
+    # Euler: so short that no step whips, which would take more evaluations.
+    h = 1e-3 if integrator == "semi_implicit_euler" else 1e-2
+    report = sim.step(h, 5)
     if integrator == "dormand_prince":
         assert report.steps_taken >= 5
         assert report.evaluations >= 6 * report.steps_taken + 5
@@ -377,7 +381,7 @@ def test_reports_count_what_was_done(integrator):
         assert report.evaluations == 5 * each if each else report.evaluations >= least
     assert report.energy == sim.scalars()["energy"] == lw.energy(model, sim.state).total
     assert set(sim.scalars()) == {"kinetic_energy", "potential_energy", "energy"}
-    assert sim.time == pytest.approx(0.05)
+    assert sim.time == pytest.approx(5 * h)
 
 
 def test_run_takes_all_steps_and_stops_when_told(integrator):

@@ -1,83 +1,399 @@
-"""Regions that move while the rest is one rigid body: shape, closure, energy, and forces of the whole field."""
+"""The active region hides what its metrics say it hides, keeps what it was asked for, and leaves the rest alone."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from tests.helpers import proteins
+from tests.helpers.loads import efforts_of, wrenches_of
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.errors import ModelError, StateError
+from linkwork.adaptive.dynamics.reduced import PIECES
+from linkwork.adaptive.measures import MEASURES
+from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
+from linkwork.assembly.node_table import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
+from linkwork.core.views import ENTRIES, ROWS
+from linkwork.model.layout import INERTIA, PARENT
 
-proteins.need_packages()
-
-REGION = (8, 12)
-
-
-def test_a_closed_region_moves_and_nothing_else_does():
-    molecule = proteins.strand()
-    part = molecule.flexible(REGION)
-    field = molecule.field().on(part)
-    inside = molecule.select(residues=REGION)
-    rest = np.setdiff1d(np.arange(len(molecule.atoms)), inside)
-    assert len(part.model.loops) == len(part.tree.closing) == 1
-    before = part.positions(part.state)
-    assert np.abs(before - molecule.positions(molecule.state)).max() <= 1e-14
-    v = np.zeros(part.model.nv)
-    sim = lw.FullDynamics(part.model, lw.State(part.state.q, v), field=field)
-    start = sim.energy.total
-    sim.advance(2e-3, 200)
-    after = part.positions(sim.state)
-    assert np.abs(after[inside] - before[inside]).max() > 1e-3
-    # the rest keeps its shape, and bonds into the region keep their length: loops are closed to 1e-9 and better
-    for atoms in (rest, *np.array([bond for bond in molecule.atoms.bonds if bond not in part.tree.cut])):
-        apart = [np.linalg.norm(x[atoms][:, None] - x[atoms][None], axis=2) for x in (before, after)]
-        assert np.abs(apart[1] - apart[0]).max() <= 1e-8
-    assert abs(sim.energy.total - start) <= 0.05 * sim.energy.kinetic + 0.05
+SHAPES = {
+    "chain": {"branching": 0.0, "bodies": 24, "seed": 1},
+    "tree": {"bodies": 30, "seed": 2, "base": lw.Free()},
+    "bush": {"branching": 1.0, "bodies": 30, "seed": 3},
+    "forest": {
+        "branching": 0.6,
+        "bodies": 30,
+        "roots": 5,
+        "seed": 4,
+        "kinds": ("free", "revolute", "spherical", "screw"),
+    },
+}
 
 
-def test_fields_go_over_to_parts():
-    """Energy and forces as if the force field were read again, in vacuum and in solvent, open and closed."""
-    molecule = proteins.strand()
-    for solvent in (None, "obc2"):
-        whole = molecule.field(cutoff=0.9, solvent=solvent)
-        for closed in (True, False):
-            part = molecule.flexible(REGION, closed=closed)
-            assert len(part.model.loops) == closed
-            field, anew = whole.on(part), part.field(cutoff=0.9, solvent=solvent)
-            assert field.energy(part.state) == pytest.approx(whole.energy(molecule.state), abs=1e-8)
-            u = 0.02 * np.random.default_rng(1).normal(size=part.model.nv)
-            state = lw.State(part.model.integrate(part.state.q, u), np.zeros(part.model.nv))
-            assert field.energy(state) == pytest.approx(anew.energy(state), abs=1e-8)
-            a, b = field.generalized_forces(state), anew.generalized_forces(state)
-            assert np.abs(a - b).max() <= 1e-9 * np.abs(b).max()
+@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+def model(request, make_tree):
+    return make_tree(damping=True, stiffness=True, armature=True, **request.param)
 
 
-def test_ends_need_no_loop_and_open_regions_carry_what_is_behind():
-    molecule = proteins.strand()
-    assert not molecule.flexible((1, 4)).model.loops
-    part = molecule.flexible(REGION, closed=False)
-    names = {t.name for t in part.torsions}
-    assert names == {t.name for t in molecule.torsions if 8 <= int(t.name.split(":")[1]) <= 12}
-    assert part.model.parent.tolist().count(-1) == 1
+def loaded(model, state, rng, **options):
+    """A simulation with efforts, wrenches fixed in bodies and in the world, and a spring."""
+    sim = lw.AdaptiveDynamics(model, state, **options)
+    for i, joint in enumerate(model.joints):
+        if joint.nv:
+            sim.set_effort(model.joint_names[i], rng.normal(size=joint.nv))
+    for frame in ("body", "world"):
+        force, torque, at = rng.normal(size=(3, 3))
+        sim.apply_wrench(int(rng.integers(model.n_bodies)), force=force, torque=torque, frame=frame, at=at)
+    sim.apply_spring(int(rng.integers(model.n_bodies)), target=rng.normal(size=3), stiffness=3.0, at=rng.normal(size=3))
+    return sim
 
 
-def test_closed_regions_in_adaptive_dynamics():
-    molecule = proteins.strand()
-    part = molecule.flexible((5, 14))
-    sim = lw.AdaptiveDynamics(part.model, part.state, field=molecule.field().on(part), max_active_joints=12)
-    sim.advance(1e-3, 40)
-    x, before = part.positions(sim.state), part.positions(part.state)
-    bonds = np.array(molecule.atoms.bonds)
-    lengths = [np.linalg.norm(y[bonds[:, 0]] - y[bonds[:, 1]], axis=1) for y in (x, before)]
-    assert np.abs(lengths[0] - lengths[1]).max() <= 1e-6
-    assert np.abs(x - before).max() > 1e-4
+def true_accelerations(sim):
+    """Of the fully articulated linkage at the present state, shape (nv,), by `forward_dynamics`."""
+    return lw.forward_dynamics(sim.model, sim.state, efforts_of(sim), wrenches_of(sim))
 
 
-def test_what_is_refused():
-    molecule = proteins.strand()
-    with pytest.raises(ModelError, match="have no torsion"):
-        molecule.flexible((100, 120))
-    other = lw.molecules.peptide("AAA")
-    with pytest.raises(StateError, match="same molecule"):
-        molecule.field().on(other)
+def joint_parts(sim, qdd):
+    """Weighted squared acceleration of each joint, shape (n,)."""
+    weighted = sim.view.tree.mechanism.weight * qdd**2
+    return np.array([weighted[sim.model.v_slice(i)].sum() for i in range(sim.model.n_bodies)])
+
+
+def frontier_parts(sim, parts):
+    """The same summed over each rigid cluster right below the active region."""
+    nodes, flag = sim.view.tree.plan.nodes, sim.view.tree.run.flag
+    sums = []
+    for node in range(len(nodes)):
+        up = nodes[node, 4]
+        if flag[node] & ACTIVE or (up >= 0 and not flag[up] & ACTIVE):
+            continue
+        inside = nodes[nodes[node, FIRST] : node + 1]
+        joints = inside[np.isin(inside[:, NODE_KIND], (JOIN, HANG)), INDEX]
+        sums.append(parts[joints].sum())
+    return np.array(sums)
+
+
+# ----------------------------------------------------------------------------------------------------------------- metrics
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_error_bound_is_what_inactive_joints_hide(model, rng, measure):
+    """For every measure, at many sizes of the region, with moving joints, weights and loads."""
+    weights = 10.0 ** rng.uniform(-1, 1, model.nv)
+    seen = set()
+    for most in (0, 1, 3, 6, 10, 15):
+        state = model.random_state(rng, speed=0.5)
+        for i in rng.choice(model.n_bodies, 15, replace=False):
+            state.v[model.v_slice(int(i))] = 0.0
+        sim = loaded(model, state, rng, max_active_joints=most, measure=measure, weights=weights)
+        report = sim.update_region(1e-2)
+        parts = joint_parts(sim, true_accelerations(sim))  # once inactive joints have stopped
+        frontier = frontier_parts(sim, parts)
+        inactive = np.ones(model.n_bodies, dtype=bool)
+        inactive[sim.active_bodies] = False
+        assert frontier.sum() == pytest.approx(parts[inactive].sum(), rel=1e-12)
+        if measure == "absolute_linkage":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.sum()), rel=1e-9)
+        elif measure == "relative_linkage":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.sum() / parts.sum()), rel=1e-9)
+        elif measure == "absolute_joint":
+            assert report.error_bound == pytest.approx(math.sqrt(frontier.max()), rel=1e-9)
+            assert report.error_bound >= math.sqrt(parts[inactive].max(initial=0.0)) * (1.0 - 1e-9)
+        else:  # against the largest joint that was looked at
+            assert report.error_bound >= math.sqrt(frontier.max() / parts.max()) * (1.0 - 1e-9)
+            assert report.error_bound <= math.sqrt(frontier.max() / parts[~inactive].max(initial=1e-300)) * (1.0 + 1e-9)
+        seen.add(report.n_active)
+    assert len(seen) > 3
+
+
+def test_a_rigid_cluster_that_turns_hides_the_sum_over_its_joints(model, rng):
+    """Nothing but bases moves; the whole figure answers through its root, as it does joint by joint the long way."""
+    for _ in range(5):
+        state = model.random_state(rng, speed=3.0)
+        bases = [i for i in range(model.n_bodies) if model.parent[i] < 0 and isinstance(model.joints[i], lw.Free)]
+        keep = np.concatenate([np.arange(model.nv)[model.v_slice(i)] for i in bases] or [[]]).astype(int)
+        state.v[np.setdiff1d(np.arange(model.nv), keep)] = 0.0
+        sim = lw.AdaptiveDynamics(model, state, tolerance=math.inf, measure="absolute_linkage")
+        parts = joint_parts(sim, lw.forward_dynamics(model, state))
+        assert sim.update_region(1e-2).error_bound == pytest.approx(math.sqrt(np.delete(parts, bases).sum()), rel=1e-10)
+        assert sim.report.n_computed <= len(bases) + 1  # no joint was looked at but bases and the root of the tree
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_tolerance_is_kept(model, rng, measure):
+    """At any tolerance, whichever joints moved before."""
+    counts = set()
+    for tolerance in (0.0, 1e-3, 0.03, 0.3, 1.0, 3.0, 10.0, 100.0, math.inf):
+        state = model.random_state(rng, speed=0.1)
+        sim = loaded(model, state, rng, tolerance=tolerance, measure=measure)
+        report = sim.update_region(1e-2)
+        assert report.reached
+        assert report.error_bound <= tolerance
+        counts.add(report.n_active)
+        report = sim.step(1e-3, 25)
+        assert report.reached
+    assert len(counts) > 1
+
+
+@pytest.mark.parametrize("measure", ["absolute_linkage", "relative_linkage"])
+def test_many_small_parts_stay_within_a_tolerance_together(measure):
+    """A hundred equal pendulums, all moving slowly: none may stop for being small alone, since together they are not."""
+    linkage = lw.Linkage("pendulums", gravity=(0, 0, -9.81))
+    box = lw.Inertia.box(1.0, (0.1, 0.1, 0.5)).at(lw.Pose((0, 0, -0.3)))
+    for k in range(100):
+        linkage.add_body(f"p{k}", "world", lw.Revolute((0, 1, 0)), lw.Pose((k, 0, 0)), box)
+    model = linkage.compile()
+    state = model.state(np.full(100, 0.1), np.full(100, 1e-6))
+    each = abs(lw.forward_dynamics(model, state)[0])
+    for part in (0.1, 0.3, 0.5, 0.9):
+        tolerance = part if measure == "relative_linkage" else part * 10.0 * each
+        sim = lw.AdaptiveDynamics(model, state, tolerance=tolerance, measure=measure)
+        report = sim.update_region(1e-3)
+        assert report.reached
+        assert report.error_bound <= tolerance
+
+
+def test_a_number_of_joints_is_kept(model, rng):
+    """Never more than asked for; and as many, since all of them would move."""
+    can = sum(joint.nv > 0 for joint in model.joints) - sum(
+        isinstance(joint, lw.Free) and model.parent[i] < 0 for i, joint in enumerate(model.joints)
+    )
+    for most, loads in ((0, True), (1, True), (2, False), (5, True), (9, False), (14, True)):
+        state = model.random_state(rng, speed=0.0)
+        sim = (
+            loaded(model, state, rng, max_active_joints=most)
+            if loads
+            else lw.AdaptiveDynamics(model, state, None, most)
+        )
+        assert sim.update_region(1e-2).n_active == min(most, can)
+        for _ in range(10):
+            assert sim.step(1e-3, 10).n_active == min(most, can)
+
+
+def test_velocity_weights_decide_what_keeps_moving():
+    """Balanced wheels that turn without acceleration: only the one that counts more is worth going on with."""
+    linkage = lw.Linkage("wheels", gravity=(0, 0, -9.81))
+    for k in range(9):
+        linkage.add_body(
+            f"wheel_{k}", "world", lw.Revolute((0, 1, 0)), lw.Pose((k, 0, 0)), lw.Inertia.box(1.0, (0.5,) * 3)
+        )
+    model = linkage.compile()
+    state = model.state(None, np.full(9, 0.1))
+    weights = np.where(np.arange(9) == 4, 100.0, 1.0)
+    sim = lw.AdaptiveDynamics(
+        model, state, tolerance=100.0, measure="absolute_joint", velocity_weights=weights, horizon=1e-2
+    )
+    sim.update_region()
+    assert sim.active_joints == [model.joint_names[4]]
+    plain = lw.AdaptiveDynamics(model, state, tolerance=100.0, measure="absolute_joint", horizon=1e-2)
+    plain.update_region()
+    assert plain.active_joints == []
+    assert (plain.state.v == 0.0).all()
+
+
+def test_weights_decide_what_begins_to_move(make_tree, rng):
+    model = make_tree(3, 12, branching=1.0, roots=12, kinds=("revolute", "prismatic"))  # independent of each other
+    state = model.random_state(rng, speed=0.0)
+    truth = np.abs(lw.forward_dynamics(model, state))
+    weights = np.full(12, 1e-12)
+    weights[[2, 7]] = 1.0
+    sim = lw.AdaptiveDynamics(
+        model,
+        state,
+        tolerance=0.5 * truth[[2, 7]].min(),
+        measure="absolute_joint",
+        weights=weights,
+        velocity_weights=weights,
+    )
+    sim.update_region(1e-2)
+    assert sim.active_bodies.tolist() == [2, 7]
+
+
+# ------------------------------------------------------------------------------------------------------------ what is asked
+
+
+def rest(base, links=120):
+    """A chain at rest in no gravity: no joint would move."""
+    linkage = lw.Linkage("rest", gravity=(0, 0, 0))
+    box = lw.Inertia.box(1.0, (0.2, 0.3, 0.4)).at(lw.Pose((0.1, 0.0, 0.2)))
+    joints = (lw.Revolute((1, 0, 0)), lw.Revolute((0, 1, 0.5)), lw.Universal())
+    for k in range(links):
+        joint = base if k == 0 else joints[k % 3]
+        linkage.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, lw.Pose((0, 0, 0.4)), box, joint_name=f"j{k}")
+    model = linkage.compile()
+    return model, lw.AdaptiveDynamics(
+        model, model.neutral(), tolerance=0.1, update_every=5, measure="absolute_joint", horizon=1e-2
+    )
+
+
+@pytest.mark.parametrize("base", [lw.Free(), lw.Revolute((0, 1, 0))], ids=["floating", "fixed"])
+@pytest.mark.parametrize("how", ["wrench", "world", "spring", "effort", "motor"])
+def test_what_a_strong_load_would_move_is_active_after_the_next_update(base, how):
+    model, sim = rest(base)
+    assert sim.step(1e-3, 10).n_active == 0
+    if how == "spring":
+        sim.apply_spring("b77", target=(5.0, 3.0, 2.0), stiffness=100.0)
+    elif how == "effort":
+        sim.set_effort("j77", [30.0, -20.0])
+    elif how == "motor":
+        sim.set_motor("j77", position=1.0, stiffness=300.0)
+    else:
+        sim.apply_wrench(
+            "b77", force=(50.0, 20.0, 10.0), torque=(10, 20, 5), frame="world" if how == "world" else "body"
+        )
+    truth = sim.checkpoint()
+    report = sim.update_region()
+    assert "j77" in sim.active_joints
+    assert 0 < report.n_active < 119
+    assert report.reached
+    sim.restore(truth)  # and without being asked, at the next regular update
+    sim.step(1e-3, 6)
+    assert "j77" in sim.active_joints
+    assert np.abs(sim.state.v[model.v_slice("j77")]).max() > 0.0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_loads_taken_away_leave_nothing_behind(model, rng, order):
+    """Three loads of the world, on any bodies, all cleared between two steps."""
+    sim = lw.AdaptiveDynamics(
+        model, model.random_state(rng, speed=0.3), max_active_joints=3, keep_momentum=False, implicit_joints=False
+    )
+    for _ in range(8):
+        bodies = rng.integers(model.n_bodies, size=3).tolist()
+        loads = [sim.apply_wrench(body, force=(20.0, 10.0, 5.0), frame="world") for body in bodies[:2]]
+        loads.append(sim.apply_spring(bodies[2], target=(1.0, 2.0, 3.0), stiffness=10.0))
+        sim.step(1e-3, 12)
+        for k in order:
+            sim.clear(loads[k])
+        active = set(sim.active_joints)
+        still = {
+            n: np.zeros(j.nv) for n, j in zip(model.joint_names, model.joints, strict=True) if j.nv and n not in active
+        }
+        truth, _ = lw.hybrid_dynamics(model, sim.state, still)
+        sim.update_every = 10**6
+        sim.step(1e-10)  # so short that its accelerations are those of the state before it
+        sim.update_every = 10
+        assert sim.acceleration == pytest.approx(truth, rel=0, abs=1e-8 * (1.0 + np.abs(truth).max()))
+
+
+def test_a_joint_pinned_active_stays_active_until_unpinned():
+    _, sim = rest(lw.Free())
+    assert "j60" not in sim.active_joints
+    sim.pin_active("j60")
+    for _ in range(5):
+        sim.step(1e-3, 7)
+        assert "j60" in sim.active_joints
+    sim.tolerance = math.inf
+    sim.update_region()
+    assert "j60" in sim.active_joints
+    sim.unpin("j60")
+    sim.update_region()
+    assert "j60" not in sim.active_joints
+    assert sim.report.n_active == 0
+
+
+# -------------------------------------------------------------------------------------------------------------------- cost
+
+
+def big(rng, active):
+    model = lw.library.random_tree(4000, seed=5).compile()
+    sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.0), max_active_joints=active, update_every=10)
+    sim.apply_wrench(2000, force=(1.0, 2.0, 3.0), frame="world", at=(0.1, 0.2, 0.3))
+    sim.step(1e-4, 30)
+    return sim
+
+
+def test_a_step_reads_nothing_outside_the_region(rng):
+    """Everything but the linkage that moves is poisoned, the assembly tree included; a hundred steps do not notice."""
+    sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
+    sim.update_every = twin.update_every = 10**6
+    run, c = sim.view.tree.run, sim.view.tree.coefficients
+    used = {k: int(sim.view.table[ENTRIES * k + ROWS]) for k in range(len(sim.view.moving))}
+    assert used[sim.view.moving._fields.index("body")] == 20 < 0.1 * sim.model.n_bodies
+    for k, array in enumerate(sim.view.moving):
+        if array.dtype == float and array.flags.writeable:  # not the model's own
+            array[used[k] :] = math.nan
+    ours = {name: getattr(c, name) for name in c._fields} | {
+        name: getattr(run, name) for name in run._fields if name != "metric_sums"
+    }
+    ours |= {"pose": sim.view.region.reduced.pose, "last_pose": sim.view.region.reduced.last_pose}
+    for array in ours.values():
+        if array.dtype == float:
+            array[...] = math.nan
+    assert twin.step(1e-4, 100) == sim.step(1e-4, 100)
+    moving_q, moving_v = np.zeros(sim.model.nq, dtype=bool), np.zeros(sim.model.nv, dtype=bool)
+    for i in sim.active_bodies.tolist():
+        moving_q[sim.model.q_slice(i)] = moving_v[sim.model.v_slice(i)] = True
+    assert (sim.state.v[moving_v] == twin.state.v[moving_v]).all()
+    assert (sim.state.q[moving_q] == twin.state.q[moving_q]).all()
+    assert np.isnan(sim.state.q[~moving_q]).all()  # nor does it write there
+    assert np.abs(twin.state.v[moving_v]).max() > 0.0
+
+
+def test_many_updates_and_steps_write_nothing_far_away(rng):
+    """Ten updates with a load that stays: what they touch is the neighbourhood of the region, however large the rest."""
+    sim = big(rng, 20)
+    run, c, plan = sim.view.tree.run, sim.view.tree.coefficients, sim.view.tree.plan
+    rows = (c.composite, run.twist, run.relative, run.world, run.value, run.speed, sim.view.region.reduced.pose)
+    before = [array.copy() for array in rows]
+    flat = (c.columns, c.factor, c.kept, c.handed_up)
+    flat_before = [array.copy() for array in flat]
+    report = sim.step(1e-4, 100)
+    assert report.n_active == 20
+    changed = np.zeros(len(plan.nodes), dtype=bool)
+    for array, old in zip(rows, before, strict=True):
+        changed |= (array != old).reshape(len(plan.nodes), -1).any(axis=1)
+    starts = (plan.columns_at, plan.factor_at, plan.block, plan.slot)
+    for array, old, start in zip(flat, flat_before, starts, strict=True):
+        where = np.flatnonzero(array != old)
+        order = np.argsort(start, kind="stable")
+        changed[order[np.searchsorted(start[order], where, side="right") - 1]] = True
+    assert 0 < changed.sum() < 0.08 * len(plan.nodes)
+
+
+def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
+    """Each piece hangs from an active joint, from the piece of the nearest active joint above, with all bodies between."""
+    sim = loaded(model, model.random_state(rng, speed=0.3), rng, max_active_joints=6, update_every=3)
+    kinds = set()
+    for _ in range(30):
+        sim.max_active_joints = int(rng.integers(0, 12))
+        sim.step(1e-3, 4)
+        nodes, run = sim.view.tree.plan.nodes, sim.view.tree.run
+        active = set(run.active[: run.counts[ACTIVE_COUNT]].tolist())
+        assert all(nodes[n, 4] < 0 or nodes[n, 4] in active for n in active)
+        children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
+        kinds |= {int(nodes[n, NODE_KIND]) for n in active | children}
+        bodies = sim.active_bodies.tolist()
+        assert sim.view.region.reduced.joint[: sim.view.region.reduced.counts[PIECES]].tolist() == bodies
+        piece = np.full(model.n_bodies + 1, -1)  # of each body; the world's at the end
+        for i in range(model.n_bodies):
+            piece[i] = bodies.index(i) if i in bodies else piece[model.parent[i]]
+        masses = np.zeros(len(bodies) + 1)
+        np.add.at(masses, piece[:-1], model.mass)
+        for r, i in enumerate(bodies):
+            assert sim.view.moving.tree[r, PARENT] == piece[model.parent[i]]
+            assert sim.view.moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
+    assert kinds >= {BODY, JOIN, HANG}
+    assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 30.0])
+@pytest.mark.parametrize("factor", [0.97, 1.03])
+def test_dampers_and_springs_are_weighed_as_a_step_moves_them(factor, stiffness):
+    """A joint with a damper and a spring, and a free one that is a little slower or faster after T by (4)."""
+    inertia, damping, effort, horizon = 2e-3, 0.5, 1.0, 0.02
+    linkage = lw.Linkage("two", gravity=(0, 0, 0))
+    for name, joint in (
+        ("held", lw.Revolute((0, 0, 1), damping=damping, stiffness=stiffness)),
+        ("free", lw.Revolute((0, 0, 1))),
+    ):
+        linkage.add_body(name, "world", joint, lw.Pose(), lw.Inertia(1.0, (0, 0, 0), np.diag([inertia] * 3)))
+    model = linkage.compile()
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=1, horizon=horizon, measure="absolute_joint")
+    response = 1.0 / inertia
+    slowed = response * effort / (1.0 + response * (horizon * damping + horizon**2 * stiffness))
+    sim.set_efforts([effort, factor * slowed / response])
+    report = sim.update_region()
+    assert sim.active_joints == (["free"] if factor > 1.0 else ["held"])
+    assert report.error_bound == pytest.approx(effort / inertia if factor > 1.0 else factor * slowed, rel=1e-9)

@@ -187,13 +187,40 @@ def test_a_step_of_a_turning_body(rng, derivative):
 
     def loss(q, v):
         sim = simulation(model, lw.State(q, v), loaded=False)
-        sim.advance(0.3)
+        with sim.view.by_one_rule():  # as runs with gradients are made: it turns fast enough to whip
+            sim.advance(0.3)
         return linear_loss(model, end, sim.state, by_q, by_v)
 
     turned = derivative(lambda d: loss(model.integrate(first.q, direction, d), first.v))
     faster = derivative(lambda d: loss(first.q, first.v + d * direction))
     assert found.q @ direction == pytest.approx(turned, rel=CLOSE, abs=CLOSE)
     assert found.v @ direction == pytest.approx(faster, rel=CLOSE, abs=CLOSE)
+
+
+def test_a_linkage_that_whips(rng, derivative):
+    """Runs with gradients are made by Euler's rule; steps after them, or after one that fails, whip as before."""
+    model = lw.library.chain(3, joint=lw.Revolute((0, 1, 0))).compile()
+    first, direction = lw.State(0.3 * rng.normal(size=3), np.array([9.0, 12.0, 15.0])), rng.normal(size=3)
+    sim = simulation(model, first, loaded=False)
+    by_q, by_v = rng.normal(size=(2, 3))
+    run = lw.run_with_gradients(sim, H, 8)
+    end, found = run.state, run.backward(q=by_q, v=by_v)
+
+    def loss(d):
+        other = simulation(model, lw.State(first.q, first.v + d * direction), loaded=False)
+        return linear_loss(model, end, lw.run_with_gradients(other, H, 8).state, by_q, by_v)
+
+    assert found.v @ direction == pytest.approx(derivative(loss), rel=CLOSE, abs=CLOSE)
+    lw.linearize(sim, H)
+    assert sim.step(H).evaluations > 1
+    plain = simulation(model, first, loaded=False)
+    assert plain.step(H, 8).evaluations > 8
+    assert not np.array_equal(plain.state.q, end.q)
+    with pytest.raises(lw.StateError):
+        lw.run_with_gradients(plain, H, 2, np.array([[0.0, 0.0, 0.0], [1e308, -1e308, 1e308]]))
+    plain.set_state(first)
+    plain.set_efforts(np.zeros(3))
+    assert plain.step(H).evaluations > 1
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["by its spin", "by its velocity"])

@@ -156,12 +156,13 @@ class GradientRun:
         return self._given if self._efforts is None else self._efforts[k]
 
     def _forward(self, first: int, count: int) -> None:
-        if self._efforts is None:
-            self._sim.advance(self.h, count)
-            return
-        for k in range(first, first + count):
-            self._sim.set_efforts(self._efforts[k])
-            self._sim.advance(self.h, 1)
+        with self._sim.view.by_one_rule():  # the way back is that of Euler's rule, also where it whips
+            if self._efforts is None:
+                self._sim.advance(self.h, count)
+                return
+            for k in range(first, first + count):
+                self._sim.set_efforts(self._efforts[k])
+                self._sim.advance(self.h, 1)
 
     def _restore_efforts(self) -> None:
         if self._efforts is not None:
@@ -230,7 +231,8 @@ def run_with_gradients(
     progress: None shows a bar on a terminal and in a notebook.
     For all integrators but "implicit_euler", with springs, dampers, motors, dry friction of drives and loads; for
     "semi_implicit_euler" also with contact and limits of joints. What is limited, sticks, slides or is open in a step
-    stays so: gradients are one-sided where that changes. Steps that were made in parts are refused on the way back. The
+    stays so: gradients are one-sided where that changes. All steps by "semi_implicit_euler" are made by Euler's rule, also
+    those of linkages that whip. Steps that were made in parts are refused on the way back. The
     simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")

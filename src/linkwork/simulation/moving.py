@@ -43,7 +43,8 @@ BY_INERTIA, POSES_READY = (
     18,
 )  # of variational steps: corrected by M; poses and wrenches at q are those of the last end
 RULE = 19  # by which a step of semi-implicit Euler is made: `integrators.euler`
-COUNTS = 20
+NEVER_WHIPS = 20  # whether such steps are made by Euler's rule, however fast joints turn: while runs have gradients
+COUNTS = 21
 
 # Entries of `numbers`.
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from linkwork.simulation.moving import NEVER_WHIPS
 
 if TYPE_CHECKING:
     from linkwork.core.arrays import IntArray
@@ -41,3 +44,14 @@ class View:
     region: Any = None
     parts: tuple[Part, ...] = ()
     refresh: Callable[[], None] = lambda: None
+
+    @contextmanager
+    def by_one_rule(self) -> Iterator[None]:
+        """Within it all steps of semi-implicit Euler are made by Euler's rule, however fast the linkage whips."""
+        counts = self.moving.counts
+        before = int(counts[NEVER_WHIPS])
+        counts[NEVER_WHIPS] = 1
+        try:
+            yield
+        finally:
+            counts[NEVER_WHIPS] = before

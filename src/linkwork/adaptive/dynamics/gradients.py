@@ -126,7 +126,8 @@ class RegionRun(GradientRun):
             for k in range(steps):
                 if efforts is not None:
                     sim.set_efforts(efforts[k])
-                sim.advance(h, 1)
+                with sim.view.by_one_rule():
+                    sim.advance(h, 1)
                 self._since += 1
                 if k + 1 < steps:
                     self._make_current(h)

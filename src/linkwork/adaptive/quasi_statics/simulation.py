@@ -373,7 +373,8 @@ class QuasiStatics(LinkageSimulation):
         """
         if self._joints.driven:
             raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
-        rest = settle(self.model, self.state, loads=self, tolerance=tolerance, max_sweeps=max_sweeps)
+        limit = positive(tolerance, "tolerance")
+        rest = settle(self.model, self.state, loads=self, tolerance=limit, max_sweeps=max_sweeps)
         self._go_to(rest.state.q)
         return rest.report
 

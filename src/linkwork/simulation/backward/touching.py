@@ -26,7 +26,6 @@ from linkwork.derivatives.step_gradients import Seen
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.touching import arrays as ta
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -85,6 +84,8 @@ class TouchingStep(EulerStep):
 
 
 def _pressed(state: Any) -> Found:
+    from linkwork.simulation.touching import arrays as ta  # not before there is contact
+
     rows = state.rows()
     press = rows.ids[:, cp.STATE] > 0
     ids, data = state.contacts.ids[: press.size][press], state.contacts.data[: press.size][press]

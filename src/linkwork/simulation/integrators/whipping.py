@@ -12,7 +12,7 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, TWIST
 from linkwork.model.layout import ARMATURE, DOF, FIXED, FREE, HELICAL, KIND, PARENT, V
-from linkwork.simulation.moving import IMPLICIT, MOTORS, moving_of
+from linkwork.simulation.moving import IMPLICIT, MOTORS, NEVER_WHIPS, moving_of
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
@@ -24,6 +24,8 @@ SOFT = 0.95  # of the inertia that a joint meets: what springs and dampers are o
 def whips(table, h):
     """After an evaluation at the start of a step of h [s]: whether it is one for the variational integrator."""
     s = moving_of(table)
+    if s.counts[NEVER_WHIPS] != 0:
+        return False
     if s.counts[MOTORS] > 0 or s.counts[IMPLICIT] == 0 or s.wet.shape[0] > 0:
         return False  # laws of motors within limits, and of water, are taken at the end of the step
     return turns_fast(s, h) and is_soft(s)
