@@ -86,7 +86,9 @@ def test_the_way_of_a_body_that_turns_often_in_a_step_is_followed():
     model = linkage.compile()
     q, v = model.neutral().q, np.zeros(6)
     q[0], v[2], v[3] = -0.02, 1e4, 5.0
-    sim = simulate("full", model, lw.State(q, v), contact=lw.Contact(friction=0.0))
+    # by Euler's steps: variational ones cannot be solved at ten radians per step
+    contact = lw.Contact(friction=0.0)
+    sim = lw.FullDynamics(model, lw.State(q, v), contact=contact, integrator="semi_implicit_euler")
     for _ in range(20):
         sim.step(H)
         assert sim.state.q[0] < -0.5 * walls.THICKNESS - 0.002 + 1e-5

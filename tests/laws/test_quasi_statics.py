@@ -35,7 +35,7 @@ SMALL = {
     "molecule": {"joints": 70},
 }
 POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
-WITH_LOOPS = {"four_bar"}  # refused too
+WITH_LOOPS = {"four_bar", "net"}  # refused too
 NAMES = [name for name in MODELS if name not in POINT_MASSES | WITH_LOOPS]
 
 
