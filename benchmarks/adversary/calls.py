@@ -265,6 +265,7 @@ add_method("remove_frame", linkage, name="eye")
 add_method("to_urdf", linkage, path="never/out.urdf")
 add_method("to_mjcf", linkage, path="never/out.xml")
 add_method("add_loop", linkage, joint=lw.Fixed(), body_a="a", body_b="b")
+add_method("add_coupling", linkage, name="tied", joints={"a": 1.0, "b": -1.0})
 add_method("add_obstacle", linkage, name="wall", shape=lw.Box((1, 1, 1)))
 add_method("merge", linkage, other=linkage, prefix="p_")
 add_method("edit_body", linkage, placement=lw.Pose())
@@ -396,6 +397,8 @@ add("Material", given(E=1e9, nu=0.3, density=1000.0))
 add("RodDamping", given(ratio=0.01, frequency=10.0))
 add("BSpline", given(points=((0, 0, 0), (1, 0, 0), (2, 0, 1), (3, 0, 1)), degree=3))
 add("Water", given(density=1000.0, current=(0.1, 0.0, 0.0), drag=(1.2, 0.02), added_mass=1.0))
+add("Waves", given(amplitude=1.0, period=8.0))
+add("Friction", given(forward=0.1, backward=0.2, sideways=0.3))
 add("Seabed", given(stiffness=1e4, friction=0.5, damping=1.0))
 add("air", given(density=1.2, wind=(1.0, 0.0, 0.0)))
 add("modes", with_state(state_of_column, count=2))
@@ -409,6 +412,9 @@ add("Sensors", given(sim=full, seed=1))
 
 NO_BORDER = {
     "Settled",
+    "FieldRest",
+    "Coupling",
+    "reach_gradients",  # of what `reach` returns
     "Rod",
     "RodOn",
     "Clamped",

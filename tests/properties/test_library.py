@@ -29,6 +29,8 @@ SMALL = {
     "humanoid": ({}, 16, 41),
     "compass_biped": ({}, 2, 2),
     "four_bar": ({}, 3, 3),
+    "rod": ({"segments": 12}, 12, 36),
+    "net": ({}, 165, 495),
 }
 
 # aba and the judge differ by rounding times the condition of the mass matrix (up to some 1e6 for these chains), relative to
