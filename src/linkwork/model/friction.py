@@ -50,10 +50,11 @@ class Friction:
             object.__setattr__(self, name, float(value))
         try:
             axis = np.asarray(self.axis, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             axis = np.zeros(0)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
             raise ModelError(f"friction: axis is {shown(self.axis)}; it must be three finite numbers, not all zero.")
+        axis = axis / np.abs(axis).max()  # squares of large and small numbers would not be numbers
         object.__setattr__(self, "axis", tuple((axis / np.linalg.norm(axis)).tolist()))
         if not isinstance(self.law, str) or self.law not in FRICTION_LAWS:
             known = ", ".join(map(repr, FRICTION_LAWS))
