@@ -37,7 +37,12 @@ def bush(seed, floating):
 def test_responses_are_those_of_the_dense_form(seed, floating):
     model = bush(seed, floating)
     state = model.neutral()
-    sim = lw.FullDynamics(model, state, contact=lw.Contact(margin=0.5, self_contact=False, continuous=False), integrator="semi_implicit_euler")
+    sim = lw.FullDynamics(
+        model,
+        state,
+        contact=lw.Contact(margin=0.5, self_contact=False, continuous=False),
+        integrator="semi_implicit_euler",
+    )
     sim.advance(1e-9)
     touching = sim.view.contact
     m, limits = int(touching.touch.counts[ta.SLOTS]), int(touching.touch.counts[ta.LIMITS])

@@ -80,7 +80,9 @@ def test_rigid_parts_find_all_that_touches(active, seed):
     """A contact may be left out where both sides stand still, or where one of the same rigid part is at the same place."""
     contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
     model, start = field_of_obstacles(24, seed)
-    sim = lw.AdaptiveDynamics(model, start, max_active_joints=active, update_every=4, contact=contact, integrator="semi_implicit_euler")
+    sim = lw.AdaptiveDynamics(
+        model, start, max_active_joints=active, update_every=4, contact=contact, integrator="semi_implicit_euler"
+    )
     everywhere = LookEverywhere(model, contact)
     touched = 0
     for k in range(STEPS):
