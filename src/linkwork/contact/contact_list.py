@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.memory import load3, store3
-from linkwork.spatial.rotations import dot3, sub3
+from linkwork.spatial.memory import add_to6, load3, load6, store3, store6
+from linkwork.spatial.rotations import ZERO3, dot3, sub3
+from linkwork.spatial.vectors import ZERO6, dot6, join
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -36,9 +37,12 @@ class Contacts(NamedTuple):
     # tangents along and across it are scaled by in this step; law
     data: Float2
     impulse: Float2  # (c, 3)  on body a, world axes [N·s]
+    # (c, 6) impulses of all parts of this step: of those that stand, and since then [N·s]
+    summed: Float2
     old_ids: Int2  # (c, 4)  of the step before
     old_local: Float2  # (c, 3)
     old_impulse: Float2  # (c, 3)
+    old_summed: Float2  # (c, 6)
     table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
 
 
@@ -49,9 +53,11 @@ def make_contacts(capacity: int) -> Contacts:
         np.zeros((capacity, IDS), dtype=np.int64),
         np.zeros((capacity, DATA)),
         np.zeros((capacity, 3)),
+        np.zeros((capacity, 6)),
         np.zeros((capacity, IDS), dtype=np.int64),
         np.zeros((capacity, 3)),
         np.zeros((capacity, 3)),
+        np.zeros((capacity, 6)),
         np.zeros(size, dtype=np.int64),
     )
 
@@ -65,6 +71,7 @@ def begin_list(contacts):
             contacts.old_ids[i, c] = contacts.ids[i, c]
         store3(contacts.old_local, i, 0, load3(contacts.data, i, LOCAL))
         store3(contacts.old_impulse, i, 0, load3(contacts.impulse, i, 0))
+        store6(contacts.old_summed, i, 0, load6(contacts.summed, i, 0))
     contacts.number[OLD] = count
     contacts.number[COUNT] = 0
     contacts.number[NEEDED] = 0
@@ -93,6 +100,11 @@ def same_pair(a, i, b, j):
 
 
 @inlined
+def same_bodies(a, i, b, j):
+    return a[i, BODY_A] == b[j, BODY_A] and a[i, BODY_B] == b[j, BODY_B]
+
+
+@inlined
 def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
     """Adds a contact, whose friction has no direction; one too many is only counted. material: friction, restitution."""
     number = contacts.number
@@ -106,7 +118,8 @@ def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
         data[i, GAP], data[i, FRICTION], data[i, RESTITUTION] = gap, material[0], material[1]
         store3(data, i, LOCAL, local)
         data[i, SIZE], data[i, DIRECTED] = size, ISOTROPIC
-        store3(contacts.impulse, i, 0, (0.0, 0.0, 0.0))
+        store3(contacts.impulse, i, 0, ZERO3)
+        store6(contacts.summed, i, 0, ZERO6)
         number[COUNT] = i + 1
 
 
@@ -144,4 +157,52 @@ def take_back_contacts(contacts):
             contacts.ids[i, c] = contacts.old_ids[i, c]
         store3(contacts.data, i, LOCAL, load3(contacts.old_local, i, 0))
         store3(contacts.impulse, i, 0, load3(contacts.old_impulse, i, 0))
+        store6(contacts.summed, i, 0, load6(contacts.old_summed, i, 0))
     contacts.number[COUNT] = contacts.number[OLD]
+
+
+# ------------------------------------------------------------------------------------- impulses over the parts of a step
+
+
+@inlined
+def forget_sums(contacts):
+    """At the start of a step."""
+    for i in range(contacts.number[COUNT]):
+        store6(contacts.summed, i, 0, ZERO6)
+
+
+@routine
+def carry_sums(contacts):
+    """After a new list was made within a step: what the old contacts gave so far goes to the nearest contact of the same
+    shapes, or else of the same bodies; what has left all of these is forgotten."""
+    for k in range(contacts.number[OLD]):
+        summed = load6(contacts.old_summed, k, 0)
+        if dot6(summed, summed) == 0.0:
+            continue
+        best, least, is_same = -1, math.inf, False
+        for i in range(contacts.number[COUNT]):
+            if not same_bodies(contacts.ids, i, contacts.old_ids, k):
+                continue
+            same = same_pair(contacts.ids, i, contacts.old_ids, k)
+            d = sub3(load3(contacts.data, i, LOCAL), load3(contacts.old_local, k, 0))
+            if (same and not is_same) or (same == is_same and dot3(d, d) < least):
+                best, least, is_same = i, dot3(d, d), same
+        if best >= 0:
+            add_to6(contacts.summed, best, 0, summed)
+
+
+@inlined
+def sum_part(contacts):
+    """A part of the step was made."""
+    for i in range(contacts.number[COUNT]):
+        add_to6(contacts.summed, i, 0, join(ZERO3, load3(contacts.impulse, i, 0)))
+
+
+@inlined
+def settle_sums(contacts, stands):
+    """The parts since the last call stand, or were taken back."""
+    for i in range(contacts.number[COUNT]):
+        s = load6(contacts.summed, i, 0)
+        if stands:
+            store3(contacts.summed, i, 0, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))
+        store3(contacts.summed, i, 3, ZERO3)

@@ -6,6 +6,7 @@ up once; everything that touches all bodies works on lists or arrays, so a milli
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -19,7 +20,7 @@ from linkwork.model.couplings import coupling_faults
 from linkwork.model.faults import label, name_faults, obstacle_faults, parent_faults, placement_table, value_faults
 from linkwork.model.frames import frame_faults, placed_frames
 from linkwork.model.inertia import Inertia
-from linkwork.model.joints import MAX_DOF, Compound, Fixed, Joint
+from linkwork.model.joints import MAX_DOF, Compound, Fixed, Free, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.loops import loop_faults, placed_loops
 from linkwork.model.model import Frame, Model, ModelArrays
@@ -243,9 +244,21 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
         merged_into=draft.merged_into,
         joint_parts=_joint_parts(draft, kept),
         obstacles=tuple((one.name, _placed(one.shape, one.pose, "")) for one in linkage.obstacles),
-        ignore_contact=tuple((str(a), str(b)) for a, b in linkage.ignore_contact),
+        ignore_contact=(
+            *((str(a), str(b)) for a, b in linkage.ignore_contact),
+            *((draft.bodies[i].name, WORLD) for i in _joined_to_ground(draft, kept, shapes)),
+        ),
         sensors=tuple(linkage.sensors),
     )
+
+
+def _joined_to_ground(draft: _Draft, kept: list[int], shapes: Sequence[tuple[int, Shape]]) -> list[int]:
+    """Bodies on a joint of a body that is fixed to the world and brings shapes there, a robot's base: as all bodies that
+    a joint joins, the two do not touch."""
+    if all(body >= 0 for body, _ in shapes):
+        return []
+    fixed = {draft.bodies[i].name for i, host in enumerate(draft.host) if host == -1}
+    return [i for i in kept if draft.bodies[i].parent in fixed and not isinstance(draft.joint[i], Free)]
 
 
 def _joint_freedoms(bodies: list[Body]) -> dict[str, int]:

@@ -216,7 +216,7 @@ def express_contact_forces(table, moving, first):
     if h <= 0.0:
         return
     for k in range((run.loop_body.shape[0] - first) // 2):
-        impulse = load3(contacts.impulse, k, 0)
+        impulse = load3(contacts.summed, k, 0)
         for side in range(2):
             body = contacts.ids[k, side]
             if body < 0 or dot3(impulse, impulse) == 0.0:

@@ -8,7 +8,7 @@ however far it is when the step begins.
 
 import math
 
-from linkwork.contact.geometry.features import feature
+from linkwork.contact.geometry.features import FLAT, feature
 from linkwork.contact.geometry.manifold import ROOM, orientation, set_point
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, HULL, PLANE
 from linkwork.core.jit import inlined, routine
@@ -87,7 +87,8 @@ def corners_towards(vertices, solid, direction, out):
         count = 2
     elif kind == CYLINDER:
         across = math.sqrt(d[0] * d[0] + d[1] * d[1])
-        x, y = (size[0] * d[0] / across, size[0] * d[1] / across) if across > 0.0 else (size[0], 0.0)
+        # seen along the axis no point of the rim lies farther than the others, and rounding must not choose one
+        x, y = (size[0] * d[0] / across, size[0] * d[1] / across) if across > FLAT else (size[0], 0.0)
         for k in range(2):
             store3(out, k, 0, add3(matvec3(R, (x, y, size[1] if k == 0 else -size[1])), p))
         count = 2

@@ -60,7 +60,7 @@ def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
 
     contacts = touching.contacts
     count = int(contacts.number[cl.COUNT])
-    ids, data, impulse = contacts.ids[:count], contacts.data[:count], contacts.impulse[:count]
+    ids, data, impulse = contacts.ids[:count], contacts.data[:count], contacts.summed[:count, :3]
     normals = data[:, cl.NORMAL : cl.NORMAL + 3]
     pressed = np.flatnonzero((impulse * normals).sum(axis=1) > 0.0)
     if not pressed.size:
@@ -109,7 +109,7 @@ def _tangents(normal: FloatArray) -> FloatArray:
 
 def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
-    held = touching.touch.held
+    held = touching.touch.summed[:, :2]
     places, sides = np.nonzero(held > 0.0)
     if not places.size:
         return no_rows()

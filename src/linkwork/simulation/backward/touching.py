@@ -112,7 +112,7 @@ def _pressed(state: Any) -> Found:
         np.where(side == 0, 1.0, -1.0),
         held[freedom, side],
         NONE * slack,
-        float(rows.numbers[0, cp.STEP]) if press.size else float(state.touch.totals[ta.STEP]),
+        float(state.touch.balance[ta.LAST_PART]),
     )
 
 

@@ -50,8 +50,8 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END, GAINED, TOP_KINETIC = range(6, 13)
 # CORRECTION of whole steps; two of Moving.numbers before a part; 1: the last part was one in which something touched.
-# Energy of springs where the step began [J].
-CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, BALANCE = range(13, 19)
+# Energy of springs where the step began [J]; length of the last part of the last step [s].
+CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, LAST_PART, BALANCE = range(13, 20)
 WHOLE_TOTALS, PART_TOTALS, WAY_TOTALS = range(3)  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
@@ -76,6 +76,7 @@ class Touch(NamedTuple):
     upper: Float1  # (nv of the model,)
     bound: Int2  # (l, 3) near limits: body on the joint, place of its velocity, side (0 lower, 1 upper)
     held: Float2  # (nv of the model, 2) impulse of each limit in the last step, for a warm start [N·s or N·m·s]
+    summed: Float2  # (nv of the model, 4) of all parts of this step: of those that stand, and since then
     drive: Float1  # (nv,) impulses of limits
     known: Int2  # (512, 3) pairs that pressed not long ago, of `changes`
     known_at: Float2  # (512, 4) where each last pressed, in the world, and how far from there it is the same [m]
@@ -199,6 +200,7 @@ def allocate_touch(
         upper=np.full(freedoms, np.inf),
         bound=np.zeros((limits, 3), dtype=np.int64),
         held=np.zeros((freedoms, 2)),
+        summed=np.zeros((freedoms, 4)),
         drive=np.zeros(freedoms),
         known=np.zeros((MOST_KNOWN, KNOWN_COLUMNS), dtype=np.int64),
         known_at=np.zeros((MOST_KNOWN, 4)),

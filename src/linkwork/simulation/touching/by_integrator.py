@@ -36,6 +36,7 @@ from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
     LIMITS,
     REST_SPEED,
+    SLACK,
     SLOTS,
     contacts_of,
     touch_of,
@@ -49,13 +50,21 @@ from linkwork.simulation.touching.shortening import (
     end_part,
     take_back_part,
 )
-from linkwork.simulation.touching.step import begin_touching, end_touching, find, note_all_efforts, note_limits
+from linkwork.simulation.touching.step import (
+    begin_touching,
+    end_touching,
+    find,
+    note_all_efforts,
+    note_limits,
+    sum_impulses,
+)
 from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now; and the part in which they bounce
 MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often comes to rest
+RESTS_BELOW = 2.0  # of the slack in which bodies come to rest: nearer ones meet now
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
@@ -78,10 +87,10 @@ def make_advance_touching(step: Any, note_efforts: Any, searches: bool) -> Any:
                 status = CONTACTS_CHANGED
         if status == OK or status == CONTACTS_CHANGED:
             if by == SEMI_IMPLICIT_EULER:
-                note_all_efforts(table, last)
+                note_all_efforts(table, h, last)
             else:
                 note_efforts(table, last)
-                note_limits(table, last)
+                note_limits(table, h, last)
         restore_mode(mode)
         return status, made
 
@@ -151,6 +160,8 @@ def make_step_by(step: Any, searches: bool) -> Any:
                 span = shorter
                 s.numbers[ENERGY_DEBT] = debt_before
             else:
+                if status == OK:
+                    sum_impulses(table, last)
                 left = left - last if last < left else 0.0
                 span = left
         s.counts[METHOD], s.counts[KEEPS_MOMENTUM] = method, 0
@@ -193,12 +204,13 @@ def first_meeting(table, h, count, soon):
     t = touch_of(table)
     contacts = contacts_of(table)
     soonest, bounces, slow = math.inf, False, t.settings[REST_SPEED]
+    rest = RESTS_BELOW * t.settings[SLACK]
     for c in range(count):
         normal, point = load3(contacts.data, c, NORMAL), load3(contacts.data, c, POINT)
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
-        until = time_to_meet(contacts.data[c, GAP], before, after, h)
+        until = time_to_meet(contacts.data[c, GAP] - rest, before, after, h)
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
     limits = near_limits(table, h)

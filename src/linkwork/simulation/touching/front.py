@@ -189,6 +189,7 @@ class ContactState:
             "contact_ids": self.contacts.ids[:count].copy(),
             "contact_data": self.contacts.data[:count].copy(),
             "contact_impulses": self.contacts.impulse[:count].copy(),
+            "contact_sums": self.contacts.summed[:count].copy(),
         }
 
     def schema(self) -> tuple[Entry, ...]:
@@ -198,8 +199,10 @@ class ContactState:
             Entry("contact_ids", ("contacts", cl.IDS), "i", most=max(self.model.n_bodies, shapes) - 1),
             Entry("contact_data", ("contacts", cl.DATA)),
             Entry("contact_impulses", ("contacts", 3)),
+            Entry("contact_sums", ("contacts", 6)),
             Entry("contact_states", ("contacts",), self.system.state.dtype.kind),
             Entry("limit_impulses", touch.held.shape),
+            Entry("limit_sums", touch.summed.shape),
             Entry("loop_impulses", self.problem.loop_impulse.shape),
             Entry("contact_counts", touch.counts.shape, "i"),
             Entry("known_contacts", ("known", ta.KNOWN_COLUMNS), "i"),
@@ -213,6 +216,7 @@ class ContactState:
             **self.saved_contacts(),
             "contact_states": self.system.state[: int(self.contacts.number[cl.COUNT])].copy(),
             "limit_impulses": self.touch.held.copy(),
+            "limit_sums": self.touch.summed.copy(),
             "loop_impulses": self.problem.loop_impulse.copy(),
             "contact_counts": self.touch.counts.copy(),
             "known_contacts": self.touch.known[: self.touch.counts[ta.KNOWN]].copy(),
@@ -237,12 +241,14 @@ class ContactState:
         count = len(saved["contact_ids"])
         room = max(self.contacts.ids.shape[0], count)
         keep = {name: self.touch.counts[name] for name in (ta.SLOT_CAPACITY, ta.FEWEST_BY_SWEEPS)}
-        self._replace_contacts(room, saved["contact_ids"], saved["contact_data"], saved["contact_impulses"])
+        ids, data = saved["contact_ids"], saved["contact_data"]
+        self._replace_contacts(room, ids, data, saved["contact_impulses"], saved["contact_sums"])
         if self.touch.carrier.shape[0] < room:
             self.touch = self.touch._replace(carrier=np.zeros((room, 4), dtype=np.int64))
         self._make_solver()
         self.system.state[:count] = saved["contact_states"]
         self.touch.held[:], self.problem.loop_impulse[:] = saved["limit_impulses"], saved["loop_impulses"]
+        self.touch.summed[:] = saved["limit_sums"]
         self.touch.counts[:], self.touch.totals[:] = saved["contact_counts"], saved["contact_totals"]
         self.touch.balance[:] = saved["contact_balance"]
         for name, value in keep.items():
@@ -250,10 +256,11 @@ class ContactState:
         known = len(saved["known_contacts"])
         self.touch.known[:known], self.touch.known_at[:known] = saved["known_contacts"], saved["known_places"]
 
-    def _replace_contacts(self, room: int, ids: Any, data: Any, impulses: Any) -> None:
+    def _replace_contacts(self, room: int, ids: Any, data: Any, impulses: Any, sums: Any) -> None:
         count = len(ids)
         self.contacts = cl.make_contacts(room)
         self.contacts.ids[:count], self.contacts.data[:count], self.contacts.impulse[:count] = ids, data, impulses
+        self.contacts.summed[:count] = sums
         self.contacts.number[cl.COUNT] = count
         if self.finder is not None:
             self.finder = self.finder._replace(contacts=self.contacts)
@@ -261,14 +268,14 @@ class ContactState:
     # ------------------------------------------------------------------------------------------------------------ results
 
     def points(self) -> tuple[ContactPoint, ...]:
-        """The contacts of the last step."""
+        """The contacts of the last step; of one made in parts those of the last part, with the impulses of all."""
         return points_of(self.model, self.rows())
 
     def rows(self) -> ContactRows:
         """The same as arrays, such as recordings keep them."""
         count = int(self.contacts.number[cl.COUNT])
         ids, numbers = np.zeros((count, cp.IDS), dtype=np.int32), np.zeros((count, cp.NUMBERS))
-        data, impulse = self.contacts.data[:count], self.contacts.impulse[:count]
+        data, impulse = self.contacts.data[:count], self.contacts.summed[:count, :3]
         ids[:, cp.BODY] = self.contacts.ids[:count, cl.BODY_A]
         if count and self.finder is not None:
             ids[:, cp.OTHER] = self.finder.table.entity[self.contacts.ids[:count, cl.SHAPE_B]]
@@ -303,7 +310,8 @@ class ContactState:
         """No contact was found and no limit was reached before: as in the beginning, with the room there is now."""
         self.contacts.number[:] = 0
         self.contacts.impulse[...] = 0.0
-        self.touch.held[...] = 0.0
+        self.contacts.summed[...] = 0.0
+        self.touch.held[...], self.touch.summed[...] = 0.0, 0.0
         self.touch.totals[:], self.touch.balance[:] = 0.0, 0.0
         self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.KNOWN]] = 0
         self.problem.loop_impulse[:] = 0.0

@@ -51,7 +51,6 @@ from linkwork.simulation.touching.arrays import (
     NOT_CONVERGED,
     SLOT_CAPACITY,
     SLOTS,
-    STEP,
     WORST_RESIDUAL,
     contacts_of,
     problem_of,
@@ -373,7 +372,7 @@ def move_on(table, h, limits):
         note_push(s, t, x.answer, share * h, deepest <= t.settings[MARGIN])
     note_momentum(table, h)
     go_straight(s, s.u, h)
-    note_report(t, system_of(table).report, h)
+    note_report(t, system_of(table).report)
 
 
 @inlined
@@ -438,7 +437,7 @@ def note_momentum(table, h):
 
 
 @inlined
-def note_report(t, report, h):
+def note_report(t, report):
     totals = t.totals
     totals[WORST_RESIDUAL] = max(totals[WORST_RESIDUAL], report[RESIDUAL])
     totals[ALL_SWEEPS] += report[SWEEPS]
@@ -446,4 +445,3 @@ def note_report(t, report, h):
     totals[ENERGY_LOST] -= report[ENERGY]
     totals[ALL_ENERGY_LOST] -= report[ENERGY]
     totals[NOT_CONVERGED] += 1.0 - report[CONVERGED]
-    totals[STEP] = h

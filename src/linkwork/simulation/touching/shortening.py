@@ -6,7 +6,7 @@ One that gains energy is kept from SHORTEST_FOR_GAINS of it on, and what it gain
 The next step begins with parts of twice the length of the last ones. So every step ends: its parts are bounded in number.
 """
 
-from linkwork.contact.contact_list import take_back_contacts
+from linkwork.contact.contact_list import forget_sums, settle_sums, take_back_contacts
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
@@ -27,6 +27,7 @@ from linkwork.simulation.touching.arrays import (
     PART_TOTALS,
     PART_WISH,
     SHORTENED,
+    STEP,
     WAS_TOUCHING,
     WHOLE_TOTALS,
     contacts_of,
@@ -47,6 +48,10 @@ def begin_parts(table, h):
     t = touch_of(table)
     remember_whole(s, t)
     t.balance[CORRECTED] = t.settings[CORRECTION]
+    forget_sums(contacts_of(table))
+    for j in range(s.v.shape[0]):
+        for side in range(4):
+            t.summed[t.whole[j], side] = 0.0
     return first_length(t, h)
 
 
@@ -87,6 +92,7 @@ def end_part(table, h, left, length, status):
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
             s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
+    settle_impulses(table, status == OK)
     if status == OK:
         if has_touched:
             settle_balance(table)
@@ -102,10 +108,25 @@ def end_part(table, h, left, length, status):
 
 
 @inlined
+def settle_impulses(table, stands):
+    """What contacts and limits gave since the last part that stands, stands too, or was taken back."""
+    s = moving_of(table)
+    t = touch_of(table)
+    settle_sums(contacts_of(table), stands)
+    for j in range(s.v.shape[0]):
+        place = t.whole[j]
+        for side in range(2):
+            if stands:
+                t.summed[place, side] += t.summed[place, 2 + side]
+            t.summed[place, 2 + side] = 0.0
+
+
+@inlined
 def end_parts(s, t, h, length, status):
     """The end of a step, in parts or not."""
     t.settings[CORRECTION] = t.balance[CORRECTED]
     t.balance[LENGTH_WISH] = 0.0
+    t.totals[STEP] = h
     if status != OK:
         take_back_whole(s, t)
     elif length < h:

@@ -3,7 +3,7 @@
 import math
 
 from linkwork.contact.broad_phase import begin_search, search_itself
-from linkwork.contact.contact_list import NEEDED, take_back_contacts, warm_start
+from linkwork.contact.contact_list import NEEDED, carry_sums, sum_part, take_back_contacts, warm_start
 from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
@@ -32,6 +32,7 @@ from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
 from linkwork.simulation.touching.arrays import (
     CONTINUOUS,
+    LAST_PART,
     LIMITS,
     MARGIN,
     SELF_CONTACT,
@@ -86,7 +87,7 @@ def advance_touching(table, h, n):
         if status == OK and end_watch(table):
             status = CONTACTS_CHANGED
     if status == OK or status == CONTACTS_CHANGED:
-        note_all_efforts(table, last)
+        note_all_efforts(table, h, last)
     restore_mode(mode)
     return status, made
 
@@ -100,26 +101,38 @@ def advance_limited(table, h, n):
         status, _, last = one_limited_step(table, h)
         made += status == OK
     if status == OK:
-        note_all_efforts(table, last)
+        note_all_efforts(table, h, last)
     restore_mode(mode)
     return status, made
 
 
 @routine
-def note_all_efforts(table, h):
-    """What acted on the joints in the last step, an Euler step, limits included; and whether bodies went around."""
-    note_efforts(table, h)
-    note_limits(table, h)
+def note_all_efforts(table, h, last):
+    """What acted on the joints in the last step of h [s], limits included; and whether bodies went around. Its last part,
+    an Euler step, had a length of `last` [s]."""
+    note_efforts(table, last)
+    note_limits(table, h, last)
 
 
 @routine
-def note_limits(table, h):
-    """What limits did in the last step of h [s]: their impulses over h; and whether bodies went around."""
+def note_limits(table, h, last):
+    """What limits did in the last step of h [s]: their impulses over h; and whether bodies went around in its last part."""
     s = moving_of(table)
     t = touch_of(table)
-    note_turns(s, t, h)
+    note_turns(s, t, last)
     for j in range(s.v.shape[0]):
-        s.acted[j, BY_LIMIT] = (t.held[t.whole[j], 0] - t.held[t.whole[j], 1]) / h
+        s.acted[j, BY_LIMIT] = (t.summed[t.whole[j], 0] - t.summed[t.whole[j], 1]) / h
+
+
+@routine
+def sum_impulses(table, h):
+    """A part of h [s] was made: what contacts and limits gave in it."""
+    t = touch_of(table)
+    sum_part(contacts_of(table))
+    t.balance[LAST_PART] = h
+    for k in range(t.counts[LIMITS]):
+        place, side = t.whole[t.bound[k, 1]], t.bound[k, 2]
+        t.summed[place, 2 + side] += t.held[place, side]
 
 
 @inlined
@@ -171,6 +184,8 @@ def try_touching(table, h):
         if shorter > 0.0:
             last = shorter
         else:
+            if status == OK:
+                sum_impulses(table, last)
             left -= last
             if status != OK or not left > 0.0:
                 break
@@ -200,7 +215,10 @@ def try_limited(table, h):
     status = begin_touching(table, h)
     if status == OK:
         open_balance(table)
-    return end_touching(table, h, status, 0), SEMI_IMPLICIT_EULER, h
+    status = end_touching(table, h, status, 0)
+    if status == OK:
+        sum_impulses(table, h)
+    return status, SEMI_IMPLICIT_EULER, h
 
 
 @routine
@@ -252,7 +270,9 @@ def find(table, h):
         return CONTACTS_GROW
     sort_contacts(finder.contacts)
     warm_start(finder.contacts)
-    return find_carriers(moving_of(table), t, finder.volumes, finder.contacts)
+    count = find_carriers(moving_of(table), t, finder.volumes, finder.contacts)
+    carry_sums(finder.contacts)
+    return count
 
 
 @routine

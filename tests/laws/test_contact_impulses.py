@@ -1,0 +1,35 @@
+"""Forces that a simulation reports for a step are all that acted in it, also where the step was made in parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.contact.campaign import place, tree_of
+
+import linkwork as lw
+
+H, STEPS = 1e-3, 700
+ROUNDING = 1e-9  # of the momentum that weight gives in a step, and of what bodies had
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive"])
+@pytest.mark.parametrize("seed", [0, 1, 4, 7])  # all of them fall and stay
+def test_contact_forces_change_the_momentum_of_a_falling_tree(kind, seed):
+    """m Δv = (Σ F + m g) h in every step, with steps cut where bodies meet, from flight through impact to rest."""
+    rng = np.random.default_rng([20, seed])
+    model, state = place(tree_of(rng, 3 + 3 * seed, floating=True), "floor", rng)
+    make = lw.FullDynamics if kind == "full" else lw.AdaptiveDynamics
+    sim = make(model, state, contact=lw.Contact(friction=0.5, restitution=0.3 * (seed % 2)), integrator="variational")
+    mass = model.mass.sum()
+    before, touched = lw.momentum(model, sim.state).linear, 0
+    for _ in range(STEPS):
+        sim.step(H)
+        after = lw.momentum(model, sim.state).linear
+        outer = [np.array(contact.force) for contact in sim.contacts if contact.other not in model.body_names]
+        force = sum(outer, np.zeros(3))
+        touched += len(outer) > 0
+        given = (force + mass * np.array(model.gravity)) * H
+        scale = np.linalg.norm(before) + np.linalg.norm(given)
+        assert after - before == pytest.approx(given, abs=ROUNDING * scale)
+        before = after
+    assert touched > 100
