@@ -10,7 +10,8 @@ T₀: kinetic energy at the start; T_f: that of the change of velocities which f
 loads and motors no more than that of a fall and what springs hold; W: the most that
 loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
 not grow with what a failing solve does. A step that breaks (32) is made in shorter parts. Small gains add up whatever the
-length: what is beyond (33), a sum that losses pay for, is taken back from the velocities.
+length: what is beyond (33), a sum that losses pay for, is taken back from the velocities. So is what a long push lifts:
+a linkage that is jammed would climb by it, step by step.
 Theory: docs/theory/contact.md.
 """
 
@@ -118,7 +119,7 @@ def judge_balance(table, h):
         return OVERFLOW
     if not is_driven(s):  # forces of inertia change velocities and bring no energy
         b[BY_FORCES] = min(b[BY_FORCES], energy_of_fall(s, h) + b[SPRINGS_START])
-    allowed = GROSS * (b[KINETIC_START] + b[BY_FORCES])
+    allowed, lifted = GROSS * (b[KINETIC_START] + b[BY_FORCES]), -math.inf
     if b[PUSH_WORK] < math.inf:
         gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
         allowed += PUSH_KNOWN * max(b[PUSH_WORK], 0.0)
@@ -129,9 +130,9 @@ def judge_balance(table, h):
     else:  # a long push changes no velocities; what it lifts may hide what has fallen
         gain = kinetic - b[KINETIC_START] - given_on_the_way(s, b[SPRINGS_START], h)
         allowed += PUSH_KNOWN * b[KINETIC_START]  # the inertia is that of another shape afterwards
-    gain -= ROUNDING * size
-    b[GAIN], b[KINETIC_END] = gain, kinetic
-    return OK if gain <= allowed else CONTACT_GAINS
+        lifted = kinetic + potential - b[ENERGY_START]
+    b[GAIN], b[KINETIC_END] = max(gain, lifted) - ROUNDING * size, kinetic
+    return OK if gain - ROUNDING * size <= allowed else CONTACT_GAINS
 
 
 @inlined
