@@ -72,8 +72,8 @@ def make(linkage: lw.Linkage, seed: int) -> Any:
     rng = np.random.default_rng([28, seed])
     alone = linkage.compile()
     q, v = alone.neutral().q.copy(), np.zeros(alone.nv)
-    floating = alone.q_slice(alone.body_names[0])
-    for i, name in enumerate(alone.body_names):
+    floating = alone.q_slice(alone.joint_names[0])
+    for i, name in enumerate(alone.joint_names):
         at, along = alone.q_slice(name), alone.v_slice(name)
         if i > 0 and at.stop - at.start == along.stop - along.start:
             low, high = alone.lower[along], alone.upper[along]

@@ -131,9 +131,14 @@ def scattered(order, walls):
 STEPS = 150
 
 
+@pytest.mark.parametrize(("integrator", "margin"), [("semi_implicit_euler", 1e3), ("auto", 1e6)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_do_not_depend_on_numbering(kind):
-    """Bodies and obstacles in another order: the same motion to the residual of the solves, grown over the steps."""
+def test_results_do_not_depend_on_numbering(kind, integrator, margin):
+    """Bodies and obstacles in another order: the same motion to the residual of the solves, grown over the steps.
+
+    By the default integrator the coin comes down on the can turned by 1e-13 rad, and what friction does to its spin then
+    depends on which of four points press how much: rigid bodies leave that open.
+    """
     names = ["ball", "brick", "can", "pill", "lid", "coin"]
     contact = lw.Contact(friction=0.4, tolerance=1e-12, max_sweeps=5000)
     ends = []
@@ -143,7 +148,7 @@ def test_results_do_not_depend_on_numbering(kind):
         (names[3:] + names[:3], ("floor", "wall")),
     ):
         model, state = scattered(order, walls)
-        sim = simulate(kind, model, state, contact)
+        sim = simulate(kind, model, state, contact, integrator=integrator)
         sim.advance(1e-3, STEPS)
         assert len(sim.contacts) > 4
         ends.append(
@@ -152,7 +157,7 @@ def test_results_do_not_depend_on_numbering(kind):
                 for name in names
             }
         )
-    tolerance, speed, margin = 1e-12, 1.0, 1e3
+    tolerance, speed = 1e-12, 1.0
     for name in names:
         for other in ends[1:]:
             assert other[name] == pytest.approx(ends[0][name], abs=margin * tolerance * speed * STEPS)

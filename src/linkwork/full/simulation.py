@@ -49,9 +49,9 @@ class FullDynamics(Dynamics):
     "implicit_midpoint" (order 2, keeps energy over long runs), "kick_drift_kick" (order 2, asks a field once per step),
     "variational" (order 2, for long runs of linkages that whip: momentum kept, energy without drift); or
     "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
-    momentum is not kept). "auto", the default, takes the variational integrator where nothing takes energy out,
-    semi-implicit Euler with dampers, limits of motors, loops or explicit joints, kick, drift, kick with a field or
-    thermostat; contact and limits of joints have no say. `sim.integrator` says which.
+    momentum is not kept). "auto", the default, takes the variational integrator,
+    semi-implicit Euler with limits of motors, loops or explicit joints, kick, drift, kick with a thermostat or with a
+    field and dampers; contact and limits of joints have no say. `sim.integrator` says which.
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
