@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4
 # columns of data
 POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE = 0, 3, 6, 7, 8, 9, 12
-ALONG, PARTS, AIMED, DIRECTED, DATA = 13, 16, 19, 21, 22
+ALONG, PARTS, AIMED, DIRECTED, PATCH, DATA = 13, 16, 19, 21, 22, 23
 ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
 COUNT, NEEDED, OLD = 0, 1, 2
@@ -32,9 +32,9 @@ class Contacts(NamedTuple):
 
     number: Int1  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
     ids: Int2  # (c, 4)  body a, body b (-1: the world), shape a, shape b
-    # (c, 22) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size; of friction with a
+    # (c, 23) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size; of friction with a
     # direction: that direction (world), its coefficients forward, backward and sideways, of the largest one each; what
-    # tangents along and across it are scaled by in this step; law
+    # tangents along and across it are scaled by in this step; law; radius of the patch that the point stands for [m]
     data: Float2
     impulse: Float2  # (c, 3)  on body a, world axes [N·s]
     # (c, 6) impulses of all parts of this step: of those that stand, and since then [N·s]
@@ -106,7 +106,10 @@ def same_bodies(a, i, b, j):
 
 @inlined
 def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
-    """Adds a contact, whose friction has no direction; one too many is only counted. material: friction, restitution."""
+    """Adds a contact, whose friction has no direction; one too many is only counted.
+
+    material: friction, restitution, radius of the patch.
+    """
     number = contacts.number
     number[NEEDED] += 1
     i = number[COUNT]
@@ -117,7 +120,7 @@ def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
         store3(data, i, NORMAL, normal)
         data[i, GAP], data[i, FRICTION], data[i, RESTITUTION] = gap, material[0], material[1]
         store3(data, i, LOCAL, local)
-        data[i, SIZE], data[i, DIRECTED] = size, ISOTROPIC
+        data[i, SIZE], data[i, DIRECTED], data[i, PATCH] = size, ISOTROPIC, material[2]
         store3(contacts.impulse, i, 0, ZERO3)
         store6(contacts.summed, i, 0, ZERO6)
         number[COUNT] = i + 1

@@ -19,8 +19,8 @@ from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.corners import with_coming_corners
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
-from linkwork.contact.geometry.solids import MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
-from linkwork.contact.shape_table import M_AXIS, M_LAW, M_PARTS
+from linkwork.contact.geometry.solids import CAPSULE, CYLINDER, MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
+from linkwork.contact.shape_table import M_AXIS, M_LAW, M_PARTS, M_PATCH
 from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3
@@ -197,7 +197,7 @@ def size_of(table, s):
 
 @inlined
 def add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, gap):
-    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution.
+    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution and patch.
 
     Friction with a direction counts as it is; A, B: the solids, by which it is turned.
     """
@@ -205,11 +205,18 @@ def add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, gap):
     is_directed = table.material[s, M_LAW] + table.material[t, M_LAW] != ISOTROPIC
     if is_directed:
         friction = table.material[s if table.material[s, M_LAW] != ISOTROPIC else t, 0]
-    material = (friction, max(table.material[s, 1], table.material[t, 1]))
+    patch = max(table.material[s, M_PATCH], table.material[t, M_PATCH]) if is_round(A[0]) or is_round(B[0]) else 0.0
+    material = (friction, max(table.material[s, 1], table.material[t, 1]), patch)
     local = tmatvec3(Ra, sub3(point, pa))
     append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size_of(table, s))
     if is_directed:
         note_direction(table, contacts, s, t, A, B)
+
+
+@inlined
+def is_round(kind):
+    """Whether a solid can roll."""
+    return kind == SPHERE or kind == CAPSULE or kind == CYLINDER
 
 
 @routine

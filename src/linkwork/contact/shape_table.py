@@ -28,7 +28,7 @@ IntArray = NDArray[np.int64]
 
 # columns of material beside friction and restitution, of friction with a direction: law, coefficients forward, backward and
 # sideways, of the largest one each, and the axis, in the frame of the shape
-M_LAW, M_PARTS, M_AXIS, MATERIAL = 2, 3, 6, 9
+M_LAW, M_PARTS, M_AXIS, M_PATCH, MATERIAL = 2, 3, 6, 9, 10
 
 
 class ShapeTable(NamedTuple):
@@ -41,7 +41,7 @@ class ShapeTable(NamedTuple):
     size: Float2  # (s, 3)  lengths by kind [m]
     span: Int2  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
     box: Float2  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
-    material: Float2  # (s, 9)  friction, restitution; see M_LAW
+    material: Float2  # (s, 10)  friction, restitution; see M_LAW
     filter: Int2  # (s, 2)  group, mask
     vertices: Float2  # (v, 3)  of hulls; of triangles three by three [m]
     mesh_boxes: Float2  # (k, 6)  trees over the triangles of meshes, in the shape's frame
@@ -217,11 +217,11 @@ class _Builder:
 def _material(body: int, friction: float | Friction, restitution: float, R: FloatArray) -> list[float]:
     """A row of `material`. R: axes of the shape in the frame of its body."""
     if not isinstance(friction, Friction):
-        return [float(friction), restitution, ISOTROPIC, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        return [float(friction), restitution, ISOTROPIC, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     largest = friction.largest
     parts = [mu / largest if largest > 0.0 else 1.0 for mu in friction.coefficients]
     axis = R.T @ np.asarray(friction.axis) if body >= 0 else np.asarray(friction.axis)
-    return [largest, restitution, HU if friction.law == "hu" else ELLIPSE, *parts, *axis.tolist()]
+    return [largest, restitution, HU if friction.law == "hu" else ELLIPSE, *parts, *axis.tolist(), friction.patch]
 
 
 def _ignored(model: Model, settings: Contact) -> IntArray:

@@ -1,4 +1,4 @@
-"""Friction that knows a direction: scales, wheels, runners. Pure description."""
+"""Friction that knows a direction, rolling and spinning: scales, wheels, runners, balls. Pure description."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ FRICTION_LAWS = ("ellipse", "hu")
 
 @dataclass(frozen=True, slots=True)
 class Friction:
-    """Coulomb's coefficients of a surface whose friction depends on the direction in which it slides.
+    """Coulomb's coefficients of a surface whose friction depends on the direction in which it slides, and its patch.
 
     forward, backward: along `axis` and against it; sideways: across. None takes `forward`.
     axis: direction of `forward`, in the frame of the body; of an obstacle in its own.
     law: "ellipse": forces lie in the ellipse of the coefficients, and take out as much energy as any of them can.
         "hu": each part of the direction of sliding times its own coefficient (Hu, Nirody, Scott and Shelley 2009).
+    patch: radius of the patch on which balls, capsules and cylinders touch [m]. They resist rolling with a moment of up to
+        patch times the normal force, and spinning with friction times that. Of two surfaces the larger patch counts.
 
     The coefficients count as they are, whatever the surface touches: no mean is taken with the friction of the other. Where
     both surfaces have a direction, that of the first body counts.
@@ -38,12 +40,13 @@ class Friction:
     sideways: float | None = None
     axis: Vector3 = (1.0, 0.0, 0.0)
     law: str = "ellipse"
+    patch: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("backward", "sideways"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, self.forward)
-        for name in ("forward", "backward", "sideways"):
+        for name in ("forward", "backward", "sideways", "patch"):
             value = getattr(self, name)
             if not 0.0 <= float_or_nan(value) < math.inf:
                 raise ModelError(f"friction: {name} is {shown(value)}; it must be a finite number ≥ 0.")

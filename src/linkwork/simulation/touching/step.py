@@ -48,6 +48,7 @@ from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
+from linkwork.simulation.touching.patches import spread_patches
 from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
     find_impulses,
@@ -270,7 +271,10 @@ def find(table, h):
         return CONTACTS_GROW
     sort_contacts(finder.contacts)
     warm_start(finder.contacts)
-    count = find_carriers(moving_of(table), t, finder.volumes, finder.contacts)
+    count = spread_patches(table, find_carriers(moving_of(table), t, finder.volumes, finder.contacts))
+    if count < 0:
+        take_back_contacts(finder.contacts)
+        return count
     carry_sums(finder.contacts)
     return count
 
