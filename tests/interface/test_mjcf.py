@@ -232,6 +232,15 @@ def test_planes_and_height_fields_become_obstacles(load):
     assert lw.clearance(model, model.neutral()) is not None
 
 
+def test_rolling_friction_is_that_of_a_patch(load, tmp_path):
+    """Read with condim 6, and written again."""
+    linkage = load('<body name="a"><joint/><geom size="0.1" condim="6" friction="0.7 0.01 0.002"/></body>')
+    assert linkage["a"].shapes[0].friction == lw.Friction(0.7, patch=0.002)
+    assert any("condim 6" in warning for warning in linkage.warnings)
+    linkage.to_mjcf(tmp_path / "again.xml")
+    assert lw.load(tmp_path / "again.xml")["a"].shapes[0].friction == lw.Friction(0.7, patch=0.002)
+
+
 def test_height_fields_lie_as_in_mujoco(load):
     """Rays from above meet the ground at the same heights."""
     mujoco = pytest.importorskip("mujoco")

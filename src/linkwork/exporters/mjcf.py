@@ -170,8 +170,12 @@ def _geom(element: ET.Element, assets: ET.Element, shape: Shape, pose: Pose, nam
     if (group, mask) != (1, 1):
         made.attrib |= {"contype": str(group), "conaffinity": str(mask)}
     if isinstance(shape.friction, Friction):
-        made.set("friction", written([shape.friction.largest]))
-        lost.append(f"direction of the friction of a shape of '{name}'")
+        sliding, patch = shape.friction.largest, shape.friction.patch
+        made.set("friction", written([sliding, sliding * patch, patch] if patch else [sliding]))
+        if patch:
+            made.set("condim", "6")
+        if len(set(shape.friction.coefficients)) > 1:
+            lost.append(f"direction of the friction of a shape of '{name}'")
     elif shape.friction is not None:
         made.set("friction", written([shape.friction]))
     if shape.restitution is not None:

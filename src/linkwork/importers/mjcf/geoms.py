@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.importers.mjcf.assets import MissingMeshes, mesh_file
 from linkwork.importers.report import Report
+from linkwork.model.friction import Friction
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.spatial.pose import Pose
 
@@ -47,8 +48,7 @@ def geom_shapes(
         surface: dict[str, Any] = {"visual_only": True}
         if collides:
             surface = {
-                # sliding; spinning and rolling have no place here; one dimension of contact is the normal alone
-                "friction": float(model.geom_friction[g][0]) if model.geom_condim[g] > 1 else 0.0,
+                "friction": _friction(int(model.geom_condim[g]), *model.geom_friction[g].tolist()),
                 "group": int(model.geom_contype[g]),
                 "mask": int(model.geom_conaffinity[g]),
             }
@@ -77,9 +77,18 @@ def _note_materials(model: Any, shapes: dict[int, list[Shape]], obstacles: Obsta
     frictions = {shape.friction for shape in (*touching, *(shape for _, shape in obstacles))}
     if len(frictions) > 1:
         report.note(0, "frictions", "a pair has their geometric mean here, the larger one in MuJoCo", group="friction")
-    if (model.geom_condim > 3).any():
-        what = "spinning and rolling friction (condim 4 and 6)"
-        report.note(0, what, "not kept; sliding friction is", group="condim")
+    if (model.geom_condim == 4).any():
+        report.note(0, "spinning friction (condim 4)", "not kept; sliding friction is", group="condim")
+    if (model.geom_condim == 6).any():
+        what = "spinning friction beside rolling friction (condim 6)"
+        report.note(0, what, "taken as that of a patch which rolls so: sliding times rolling friction", group="condim")
+
+
+def _friction(condim: int, sliding: float, _spinning: float, rolling: float) -> float | Friction:
+    """One dimension of contact is the normal alone; six are those of a patch."""
+    if condim == 1:
+        return 0.0
+    return Friction(sliding, patch=rolling) if condim == 6 and rolling > 0.0 else sliding
 
 
 def obstacle_names(obstacles: Obstacles, taken: set[str]) -> list[str]:
