@@ -1,4 +1,4 @@
-"""Compiles every kernel before the tests begin, by several processes at a time. As a script: `compile_kernels.py [WORKERS]`.
+"""Compiles every kernel before the tests begin, by several processes. As a script: `compile_kernels.py [WORKERS]`.
 
 Left to the tests, a kernel is compiled by whoever calls it first, often by two at the same time, and by programs that tests
 start without what their parent has compiled. The processes here go through the parts of `every_kernel` from both ends and
@@ -31,9 +31,9 @@ def take(folder: Path, part: str) -> bool:
 def compile_parts(folder: Path, backwards: bool) -> list[str]:
     """Runs the parts that no other process has begun; says what each took, and gives what failed."""
     import numpy as np
-    from tests.helpers import every_kernel
 
     from linkwork.gpu.host import compiler
+    from tests.helpers import every_kernel
 
     if compiler() is None:
         del every_kernel.ALGORITHMS["gpu"]  # as tests/conftest.py does
