@@ -3,15 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+DEMO_READY := $(VENV)/demo_ready
 WORKERS ?= 2
 
-.PHONY: demo test bench docs lint clean
+.PHONY: demo test bench docs lint kernels clean
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/linkwork demo
 
-test: $(READY) lint
+# Linters use one core, so kernels are compiled beside them. CONTRIBUTING.md says where the time goes.
+test: $(READY)
+	$(MAKE) --no-print-directory --jobs=2 lint kernels
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Every kernel, once and before the tests: else each worker compiles what it needs, often the same at the same time.
+kernels: $(READY)
+	@echo "compiling kernels, once ..."
+	$(BIN)/python tests/helpers/compile_kernels.py $(WORKERS)
 
 bench: $(READY)
 	$(BIN)/linkwork bench dynamics
@@ -30,10 +38,14 @@ lint: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("linkwork needs Python 3.11 or later; set PYTHON=/path/to/python3") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	touch $(READY)
+
+# Not before the tests: they compile all kernels, these among them.
+$(DEMO_READY): $(READY)
 	@echo "compiling kernels, once ..."
 	$(BIN)/linkwork demo --quick --no-picture > /dev/null
-	touch $(READY)
+	touch $(DEMO_READY)
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -27,7 +27,8 @@ PART = re.compile(
 )
 SIGNS = "=+-−≤≥→"
 LONG = 14  # characters that are not cut
-WORD = re.compile(r"[A-Za-z]{3,}(?:_[A-Za-z]+)*")
+# A word, and what follows it where that is prose: its spaces stay.
+WORD = re.compile(r"[A-Za-z]{3,}(?:_[A-Za-z]+)*(?: (?:of|a|the|to|in|and|per|by|at|its|that|is|[a-z]{3,})(?![\w(]))*")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

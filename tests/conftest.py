@@ -38,12 +38,13 @@ if NO_GPU:  # algorithm "gpu" then runs the same kernels on the CPU, as plain C+
         del ALGORITHMS["gpu"]
 
 
-@pytest.fixture(params=["host", "cuda"])
+@pytest.fixture(params=["host"] if NO_GPU else ["host", "cuda"])
 def device_backend(request):
-    """Where kernels of the device run: compiled as plain C++ for the CPU, and on a GPU where there is one."""
+    """Where kernels of the device run: compiled as plain C++ for the CPU, and on a GPU where there is one.
+
+    Where there is none, `tests/laws/test_gpu.py::test_there_is_a_gpu` says so, once for all.
+    """
     if request.param == "cuda":
-        if NO_GPU:
-            pytest.skip(reason=f"no GPU: {NO_GPU}")
         return CudaBackend
     if compiler() is None:
         pytest.skip(reason="no C++ compiler on this machine")

@@ -1,7 +1,7 @@
 """What benchmarks share: fair timing, reports with verdicts, the environment, pages that a run fills in, other engines."""
 
 from .environment import cpu_model, environment, resident_bytes
-from .page import fill_in
+from .page import fill_in, fill_in_judged
 from .report import BUSY, Report, Requirement, TableReport
 from .timing import SAMPLE_TIME, Timing, duration, progress, take_turns
 
@@ -16,6 +16,7 @@ __all__ = [
     "duration",
     "environment",
     "fill_in",
+    "fill_in_judged",
     "progress",
     "resident_bytes",
     "take_turns",

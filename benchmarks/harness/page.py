@@ -1,7 +1,8 @@
 """Fills the tables of a Markdown page in, so that a page never shows other numbers than a run gave.
 
 A part of the page between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced by the tables of that name; the names
-`requirements` and `environment` take those. Parts a run has no tables for stay as they are.
+`requirements`, `timings` and `environment` take those. Parts a run has no tables for stay as they are. A page without any
+marks gets a section at its end.
 """
 
 from __future__ import annotations
@@ -9,18 +10,31 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from .report import Requirement, TableReport
+from linkwork.errors import LinkworkError
+
+from .report import Report, Requirement, TableReport
 from .stored import store
+from .timing import duration
+
+SECTION = "\n## As the last run gave it\n"
 
 
-def fill_in(path: Path, report: TableReport) -> None:
+def fill_in(path: Path, report: Report) -> None:
+    """Writes what a run measured into a page, and stores the tables of the page beside it (`stored`)."""
     parts: dict[str, list[str]] = {"environment": [environment_text(report)]}
-    for made in report.tables:
+    for made in report.tables if isinstance(report, TableReport) else ():
         parts.setdefault(made["case"], []).append(f"**{made['title']}**\n\n{markdown(made['columns'], made['rows'])}")
     if report.requirements:
         parts["requirements"] = [requirements_text(report)]
+    timings = [result for result in report.results if "median_s" in result]
+    if timings:
+        parts["timings"] = [markdown(*timings_table(timings))]
     text = path.read_text(encoding="utf-8")
+    if "<!-- begin " not in text:
+        names = [name for name in ("environment", "requirements", "timings") if name in parts]
+        text += SECTION + "".join(f"\n<!-- begin {name} -->\n<!-- end {name} -->\n" for name in names)
     for name, blocks in parts.items():
         marks = re.compile(f"(<!-- begin {re.escape(name)} -->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
         body = "\n\n".join(blocks) + "\n"
@@ -39,7 +53,25 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def requirements_text(report: TableReport) -> str:
+def fill_in_judged(path: Path, report: Report) -> None:
+    """`fill_in`, unless the run was a quick one: its sizes say nothing."""
+    if not report.is_judged:
+        raise LinkworkError("--page keeps what was measured; a run with --quick is too small for that.")
+    fill_in(path, report)
+
+
+def timings_table(timings: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Columns, and one row per case and contestant."""
+    rows = []
+    for one in timings:
+        low, high = (duration(x) for x in one["quartiles_s"])
+        rows.append(
+            [one["case"], f"{one['joints']:,}", one["contestant"], duration(one["median_s"]), f"{low} to {high}"]
+        )
+    return ["case", "joints", "contestant", "median", "quartiles"], rows
+
+
+def requirements_text(report: Report) -> str:
     return markdown(*requirements_table(report.requirements))
 
 
@@ -53,7 +85,7 @@ def requirements_table(requirements: list[Requirement]) -> tuple[list[str], list
     return ["case", "reached", "at", "must reach", "verdict", "goal"], rows
 
 
-def environment_text(report: TableReport) -> str:
+def environment_text(report: Report) -> str:
     where = report.environment
     versions = ", ".join(
         f"{name} {where['packages'][name]}" for name in ("numpy", "numba") if name in where["packages"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.helpers import captures
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.importers.mocap.body_segments import FRACTIONS, bone_masses, segment_of, side_of
 from linkwork.scenarios.motion import analyse_motion, find_feet, smooth_motion
-
-MOCAP = Path(__file__).parents[3] / "shared" / "data" / "mocap"
 
 SMALL = """HIERARCHY
 ROOT Hips
@@ -171,32 +168,38 @@ def test_options_are_checked(tmp_path):
 # ------------------------------------------------------------------------------------------------------------- recordings
 
 
-def recording(name):
-    path = MOCAP / name
-    if not path.exists():
-        pytest.skip(reason="the recordings are kept beside the repository, not in it")
-    return path
+MADE = "by rule"
+WALKS = [MADE, *(name for name in ("02_01.bvh", "16_55.bvh") if (captures.BESIDE / name).exists())]
+ACCLAIM = [MADE, *(["pirouette"] if (captures.BESIDE / "pirouette.asf").exists() else [])]
 
 
-@pytest.mark.parametrize("name", ["02_01.bvh", "16_55.bvh"])
-def test_recorded_files(name):
-    figure = lw.load(recording(name))
+def walk_file(name, tmp_path):
+    return write(tmp_path, captures.walk()) if name == MADE else captures.BESIDE / name
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_people_on_their_feet(name, tmp_path):
+    figure = lw.load(walk_file(name, tmp_path))
     model = figure.compile()
-    assert model.n_bodies == 31
+    assert model.n_bodies == (19 if name == MADE else 31)
     assert model.mass.sum() == pytest.approx(75.0)
     q = figure.motion.coordinates(model)[1:]
     heads = np.array([lw.body_poses(model, model.state(row))[model.body("Head"), 2, 3] for row in q[::20]])
     assert ((heads > 1.0) & (heads < 1.9)).all()  # a person on their feet
 
 
-def test_acclaim_files_stand_as_the_usual_recipe_says():
+@pytest.mark.parametrize("name", ACCLAIM)
+def test_acclaim_files_stand_as_the_usual_recipe_says(name, tmp_path, rng):
     """Positions by the recipe every reader of these files uses: R = R_parent C M C⁻¹, bones end to end."""
     from scipy.spatial.transform import Rotation
 
     from linkwork.importers.mocap.asf_text import read_amc, read_asf
     from linkwork.importers.report import Report
 
-    skeleton, moves = recording("pirouette.asf"), recording("pirouette.amc")
+    skeleton, moves = captures.BESIDE / "pirouette.asf", captures.BESIDE / "pirouette.amc"
+    if name == MADE:
+        text = captures.acclaim(rng)
+        skeleton, moves = write(tmp_path, text[0], "a.asf"), write(tmp_path, text[1], "a.amc")
     figure = lw.load(skeleton, motion=moves)
     model = figure.compile()
     text = read_asf(skeleton, Report("asf"))
@@ -321,10 +324,11 @@ def test_nothing_is_left_on_the_hips():
     assert (standing > 0.5 * 75.0 * 9.81).all()
 
 
-def test_recorded_walk_carries_the_weight():
+@pytest.mark.parametrize("name", WALKS[:2])
+def test_a_walk_carries_the_weight(name, tmp_path):
     """Smoothing joints and smoothing the centre of mass are two filters: they agree to a tenth of the weight, and the mean
     vertical reaction of a walk is the weight."""
-    figure = lw.load(recording("02_01.bvh"))
+    figure = lw.load(walk_file(name, tmp_path))
     model = figure.compile()
     motion = smooth_motion(model, figure.motion.cut(1, 200).coordinates(model), figure.motion.frame_time)
     analysis = analyse_motion(model, motion)

@@ -23,6 +23,11 @@ def test_tagged_block_is_typeset():
     assert "\nmore" in made
 
 
+def test_words_keep_their_spaces():
+    assert "<mtext>own terms of a body</mtext>" in equations.row("own terms of a body")
+    assert "<mtext>max</mtext>" in equations.row("max E1")
+
+
 def test_long_equations_can_go_on_in_another_line():
     assert equations.stretches("b1 = b1ᴬ - YᵀD⁻¹ G_Y - kᵀN⁻¹Q") == ["b1 = b1ᴬ - YᵀD⁻¹ G_Y", "- kᵀN⁻¹Q"]
     assert equations.stretches("a = (first + second + third)") == [
@@ -55,3 +60,26 @@ def test_an_equation_has_a_number_of_its_own(page):
     rows = [row for row in page.read_text(encoding="utf-8").split("\n") if row.startswith("    ")]
     tags = [found[1] for row in rows if (found := equations.TAG.search(row))]
     assert not [tag for tag in tags if tags.count(tag) > 1]
+
+
+def untagged(text: str) -> list[str]:
+    """Blocks of equations, indented and outside of code, that have no number."""
+    blocks = re.findall(
+        r"(?:(?<=\n\n)|^)(?:    \S.*\n|     +\S.*\n)+", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    )
+    return [
+        block
+        for block in blocks
+        if re.search(r"[=←]", block) and not any(equations.TAG.search(row) for row in block.split("\n"))
+    ]
+
+
+def test_the_check_sees_an_equation_without_a_number():
+    assert untagged("Text\n\n    a = b + c\n\nmore\n") == ["    a = b + c\n"]
+    assert untagged("Text\n\n    a = b + c      (1)\n\nmore\n") == []
+    assert untagged("Text\n\n```\n\n    a = b\n```\n") == []
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("theory/*.md")), ids=lambda page: page.stem)
+def test_every_equation_of_the_theory_has_a_number(page):
+    assert not untagged(page.read_text(encoding="utf-8"))

@@ -184,13 +184,29 @@ def test_torsion_counts():
     assert lw.molecules.peptide("AA", hydrogens=True).n_torsions == 4 + 2 + 2  # methyls of alanines and of the caps
 
 
+def crambin(suffix, folder):
+    """Its three disulfides are cut."""
+    return lw.molecules.load(proteins.DATA / f"1CRN{suffix}"), (139, 3)
+
+
+def integrase(suffix, folder):
+    """One of the two pieces that X-rays saw."""
+    file = proteins.integrase()
+    if suffix == ".cif":
+        gemmi = pytest.importorskip("gemmi")
+        gemmi.read_structure(str(file)).make_mmcif_document().write_file(str(folder / "1bhl.cif"))
+        file = folder / "1bhl.cif"
+    return lw.molecules.load(file, chains="A", residues=(154, 207)), (counted(CORE), 0)
+
+
+REAL = [integrase, *([crambin] if (proteins.DATA / "1CRN.pdb").is_file() else [])]
+
+
 @pytest.mark.parametrize("suffix", [".pdb", ".cif"])
-def test_crambin(suffix):
-    file = proteins.DATA / f"1CRN{suffix}"
-    if not file.is_file():
-        pytest.skip(reason=f"{file.name} is not in the shared data")
-    molecule = lw.molecules.load(file)
-    assert (molecule.n_torsions, len(molecule.tree.cut), molecule.model.nv) == (139, 3, 145)
+@pytest.mark.parametrize("protein", REAL)
+def test_real_proteins(protein, suffix, tmp_path):
+    molecule, (torsions, cut) = protein(suffix, tmp_path)
+    assert (molecule.n_torsions, len(molecule.tree.cut), molecule.model.nv) == (torsions, cut, torsions + 6)
     field = molecule.field(cutoff=1.0)
     system = molecule._system("amber14", 1.0, None)
     import openmm as mm
@@ -213,18 +229,34 @@ def test_all_residues_have_the_torsions_of_the_textbook():
     assert proteins.strand().n_torsions == counted(proteins.ALL_RESIDUES)
 
 
-def test_bacteriorhodopsin():
-    """By residue range from the file; and the whole sequence: 852, which is the paper's 857 with the six of the base
-    and without the last ψ, which turns two oxygens that cannot be told apart."""
-    gemmi = pytest.importorskip("gemmi")
-    file = proteins.DATA / "1PY6_bcl.pdb"
-    if not file.is_file():
-        pytest.skip(reason=f"{file.name} is not in the shared data")
-    whole = gemmi.one_letter_code(gemmi.read_structure(str(file)).entities[0].full_sequence)
+# Residues 154 to 207 of 1BHL, and all of bacteriorhodopsin (PDB 1PY6).
+CORE = "MNKELKKIIGQVRDQAEHLKTAVQMAVFIHNHKRKGGIGGYSAGERIVDIIATD"
+BACTERIORHODOPSIN = (
+    "QAQITGRPEWIWLALGTALMGLGTLYFLVKGMGVSDPDAKKFYAITTLVPAIAFTMYLSMLLGYGLTMVPFGGEQNPIYWARYADWLFTTPLLLLDLALLVDADQGT"
+    "ILALVGADGIMIGTGLVGALTKVYSYRFVWWAISTAAMLYILYVLFFGFTSKAESMRPEVASTFKVLRNVTVVLWSAYPVVWLIGSEGAGIVPLNIETLLFMVLDVS"
+    "AKVGFGLILLRSRAIFGEAEAPEPSAGDGAAATSD"
+)
+
+
+def test_torsions_of_bacteriorhodopsin():
+    """852 by its sequence, the paper's 857 with the six of the base and without the last ψ, which turns two oxygens
+    that cannot be told apart; and what lies in its first helices, built from that sequence."""
+    whole = BACTERIORHODOPSIN
     assert (len(whole), counted(whole), counted(whole) - 1 + 6) == (249, 852, 857)
-    molecule = lw.molecules.load(file, chains="A", residues=(5, 60))
-    assert molecule.n_torsions == counted(whole[4:60])
-    assert molecule.model.frame("A:60:CA").body == molecule.tree.body[molecule.atom("60:CA")]
+    assert lw.molecules.peptide(whole[4:60], caps=False, helix=True).n_torsions == counted(whole[4:60])
+
+
+def test_a_range_of_residues():
+    molecule = lw.molecules.load(proteins.integrase(), chains="A", residues=(160, 190))
+    assert molecule.n_torsions == counted(CORE[6:37])
+    assert molecule.model.frame("A:190:CA").body == molecule.tree.body[molecule.atom("190:CA")]
+
+
+def test_a_protein_in_a_box_of_water():
+    """The water goes, and is named."""
+    molecule = lw.molecules.load(proteins.villin())
+    assert molecule.n_torsions == counted("LSDEDFKAVFGMTRSAFANLPLWKQQHLKKEKGLF")
+    assert "water" in kinds(molecule)
 
 
 # ---------------------------------------------------------------------------------------------------------------- names

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers.robots import NEEDED, packaged_robots
 
 import linkwork as lw
 from linkwork.importers.repair import nearest_physical
@@ -49,3 +50,42 @@ def test_physical_inertias_stay(tmp_path):
     assert lw.load(file, repair=True)["arm"].inertia == lw.load(file)["arm"].inertia
     inertia = lw.Inertia.box(2.0, (0.1, 0.2, 0.3))
     assert np.abs(nearest_physical(inertia).matrix - inertia.matrix).max() <= 1e-16
+
+
+# ------------------------------------------------------------------------------------------------ files that others wrote
+
+ROBOTS = packaged_robots()
+MENDED = {"LElbowYaw_link", "body", "LHipPitch_link", "RHipPitch_link"}
+
+
+@pytest.mark.skipif(ROBOTS is None, reason=NEEDED)
+def test_a_real_robot_with_negative_moments_is_refused_or_mended():
+    file = ROBOTS / "romeo_description" / "urdf" / "romeo_laas_small.urdf"
+    with pytest.raises(lw.ModelError, match=r"romeo_laas_small\.urdf:358: body 'LHipPitch_link'.*must not be negative"):
+        lw.load(file, missing_meshes="skip").compile()
+    linkage = lw.load(file, missing_meshes="skip", repair=True)
+    told = [line for line in linkage.warnings if "mended" in line]
+    assert {name for line in told for name in MENDED if f"'{name}'" in line} == MENDED
+    assert len(told) == len(MENDED)
+    model = linkage.compile()
+    assert model.nv == 31
+    assert np.linalg.eigvalsh(lw.mass_matrix(model, model.neutral())).min() > 0.0
+    assert np.isfinite(lw.forward_dynamics(model, model.random_state(1))).all()
+
+
+FILES = sorted(ROBOTS.rglob("*.urdf")) if ROBOTS is not None else []
+NOT_URDF = {"ur3.urdf"}  # has no <link>
+
+
+@pytest.mark.skipif(ROBOTS is None, reason=NEEDED)
+def test_every_robot_of_the_package_is_read():
+    assert len(FILES) > 60
+    refused = set()
+    for file in FILES:
+        try:
+            model = lw.load(file, missing_meshes="skip", repair=True).compile()
+        except lw.FormatError:
+            refused.add(file.name)
+        else:
+            assert np.isfinite(model.mass).all(), file.name
+    assert refused <= NOT_URDF

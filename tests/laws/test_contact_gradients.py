@@ -68,11 +68,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("kind", "speed"), CASES.values(), ids=CASES)
-@pytest.mark.parametrize("steps", [1, 5])
-def test_against_differences(kind, speed, steps, rng):
-    if kind == "limit" and steps > 1:
-        pytest.skip(reason="a joint that rests at its limit has no gradient from both sides")
+# After the first step a joint rests at its limit, where there is no gradient from both sides.
+RUNS = [(case, steps) for case, (kind, _) in CASES.items() for steps in (1, 5) if kind != "limit" or steps == 1]
+
+
+@pytest.mark.parametrize(("case", "steps"), RUNS)
+def test_against_differences(case, steps, rng):
+    kind, speed = CASES[case]
     model, state = scene(kind)
     v = np.array(speed)
     effort = np.zeros(model.nv)

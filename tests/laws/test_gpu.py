@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import NO_GPU
 
 import linkwork as lw
 from linkwork.gpu import DeviceModel
+from linkwork.gpu.cuda import CudaBackend
 
 EPS = np.finfo(float).eps
 # Rounding grows with the condition of a linkage's mass matrix (1e3 to 1e5 for these trees): eps * 1e5 * 100 operations for
@@ -32,6 +34,12 @@ class Samples:
 
     def each(self, ask) -> np.ndarray:
         return np.array([ask(*row) for row in zip(self.states, self.effort, self.wrenches, strict=True)])
+
+
+@pytest.mark.skipif(NO_GPU is not None, reason=f"no GPU; the kernels are tried as plain C++ only: {NO_GPU}")
+def test_there_is_a_gpu():
+    """What `device_backend` gives then includes it."""
+    assert CudaBackend("float64").name == "cuda"
 
 
 @pytest.fixture(params=["levels", "bodies"])

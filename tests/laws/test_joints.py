@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import JOINTS
 
 import linkwork as lw
 from linkwork.reference.joint_calculus import (
@@ -102,9 +103,9 @@ def test_integrate_undoes_difference(joint, rng, distance):
         assert joint_pose(joint, moved).matrix == pytest.approx(joint_pose(joint, q1).matrix, abs=100 * EPS)
 
 
-def test_difference_takes_the_short_way(joint, rng):
-    if not isinstance(joint, lw.Spherical | lw.Free):
-        pytest.skip(reason="angles of hinges count their turns")
+@pytest.mark.parametrize("kind", ["spherical", "free"])  # angles of hinges count their turns
+def test_difference_takes_the_short_way(kind, rng):
+    joint = JOINTS[kind]
     for _ in range(50):
         v = joint_difference(joint, joint.random(rng), joint.random(rng))
         assert np.linalg.norm(v[:3]) <= math.pi + 10 * EPS
@@ -234,10 +235,13 @@ def test_reversed_joint_stores_the_same_energy(joint, rng):
         assert mirrored == pytest.approx(stored, rel=100 * EPS, abs=100 * EPS)  # sums of a few squares
 
 
-def test_reversed_limits_hold_at_the_same_poses(joint, rng):
-    joint = with_every_option(joint)
-    if joint.limits is None:
-        pytest.skip(reason="balls, free motions and welds have no coordinate to limit")
+LIMITED = [kind for kind in JOINTS if kind not in ("spherical", "free", "fixed")]  # those have no coordinate to limit
+
+
+@pytest.mark.parametrize("kind", LIMITED)
+def test_reversed_limits_hold_at_the_same_poses(kind, rng):
+    joint = with_every_option(JOINTS[kind])
+    assert joint.limits is not None
 
     def holds(j, q):
         low, high = j.limit_pairs().T
@@ -251,10 +255,10 @@ def test_reversed_limits_hold_at_the_same_poses(joint, rng):
     assert verdicts == {True, False}
 
 
-def test_reversed_damping_takes_the_same_power(joint, rng):
-    joint = with_every_option(joint)
-    if isinstance(joint, lw.Free):
-        pytest.skip(reason="seen from the other side a free joint's velocity is that of another point")
+# Seen from the other side a free joint's velocity is that of another point.
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind != "free"])
+def test_reversed_damping_takes_the_same_power(kind, rng):
+    joint = with_every_option(JOINTS[kind])
     q, v = joint.random(rng), rng.normal(size=joint.nv)
     mirrored = joint.reversed().per_dof("damping") @ joint.reverse_velocity(q, v) ** 2
     assert mirrored == pytest.approx(joint.per_dof("damping") @ v**2, rel=20 * EPS)

@@ -17,19 +17,25 @@ SAME = 1e3 * 1e3 * EPS  # 2e-10; seen: 1e-13 to 1e-12. The requirement is 1e-10,
 REQUIRED = 1e-10
 
 
+CUTOFFS = {"all_pairs": (None, None), "cutoff": (0.7, None), "switch": (0.8, 0.5)}
+# The hairpin comes with a System of its own, all pairs.
+PAIRS = [(name, cut) for name in proteins.MOLECULES for cut in CUTOFFS if name != "hairpin" or cut == "all_pairs"]
+
+
+@pytest.fixture(params=PAIRS, ids="-".join)
+def both(request):
+    """A molecule and a System for it."""
+    name, cut = request.param
+    molecule = proteins.MOLECULES[name]()
+    if molecule.system is not None:
+        return molecule, molecule.system
+    cutoff, switch = CUTOFFS[cut]
+    return molecule, molecule._system("amber14", cutoff, None, switch)
+
+
 @pytest.fixture(params=proteins.MOLECULES.values(), ids=proteins.MOLECULES.keys())
 def molecule(request):
     return request.param()
-
-
-@pytest.fixture(params=[(None, None), (0.7, None), (0.8, 0.5)], ids=["all_pairs", "cutoff", "switch"])
-def system(request, molecule):
-    if molecule.system is not None:
-        if request.param[0] is not None:
-            pytest.skip(reason="this molecule came with a System of its own")
-        return molecule.system
-    cutoff, switch = request.param
-    return molecule._system("amber14", cutoff, None, switch)
 
 
 def reference(system, positions):
@@ -42,7 +48,8 @@ def reference(system, positions):
     return state.getPotentialEnergy()._value, state.getForces(asNumpy=True)._value
 
 
-def test_every_term_agrees_with_openmm(molecule, system):
+def test_every_term_agrees_with_openmm(both):
+    molecule, system = both
     field = CompiledField(molecule.atoms, molecule.tree, system)
     for seed in range(2):
         x = molecule.positions(proteins.displaced(molecule, 0.02, seed))
@@ -52,8 +59,9 @@ def test_every_term_agrees_with_openmm(molecule, system):
         assert np.abs(forces - expected_forces).max() <= REQUIRED * np.abs(expected_forces).max()
 
 
-def test_energy_is_that_of_the_whole_system(molecule, system):
+def test_energy_is_that_of_the_whole_system(both):
     """Also the part of rigid bodies, which is counted once and never evaluated."""
+    molecule, system = both
     field = CompiledField(molecule.atoms, molecule.tree, system)
     for seed in range(2):
         state = proteins.displaced(molecule, 0.05, seed)
@@ -61,9 +69,10 @@ def test_energy_is_that_of_the_whole_system(molecule, system):
         assert abs(field.energy(state) - expected) <= REQUIRED * max(abs(expected), abs(field.constant))
 
 
-def test_both_engines_agree(molecule, system):
+def test_both_engines_agree(both):
     from linkwork.molecules.forces.openmm_field import OpenMMField
 
+    molecule, system = both
     own = CompiledField(molecule.atoms, molecule.tree, system)
     theirs = OpenMMField(molecule.atoms, molecule.tree, system, platform="Reference")
     state = proteins.displaced(molecule, 0.05, 3)

@@ -43,9 +43,10 @@ SMALLER = {
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
     "bacteriorhodopsin": {
-        "model.file": str(proteins.DATA / "1PY6_bcl.pdb"),
-        "model.parameters.residues": [190, 231],
+        "model.parameters.residues": [154, 195],  # of another protein, whose file a package brings
         "model.parameters.ends": False,
+        "spring.0.body": "A:195:CA",
+        "record.points": [{"body": "A:195:CA"}],
         "model.parameters.relax": False,
         "run.h": 0.0005,
         "run.duration": 0.01,
@@ -79,16 +80,15 @@ def test_every_ready_scene_runs(name, tmp_path):
     """Short or small: to its end, with frames, finite numbers and something that moves."""
     if name in ("polyalanine_pull", "bacteriorhodopsin"):
         proteins.need_packages()
-    if name == "bacteriorhodopsin":
-        proteins.need_file("1PY6_bcl.pdb")
-    recording = run_short(name, tmp_path)
+    more = {"model.file": str(proteins.integrase())} if name == "bacteriorhodopsin" else {}
+    recording = run_short(name, tmp_path, **more)
     assert recording.status == "finished"
     assert len(recording) >= 3
     first, last = recording.state(0), recording.state(-1)
     assert np.isfinite(np.concatenate([*first, *last])).all()
     assert np.abs(recording.model.difference(first.q, last.q)).max() > 0.0
     assert recording.times[-1] == pytest.approx(
-        Scene.read(name, SMALLER[name]).steps * Scene.read(name, SMALLER[name]).h
+        Scene.read(name, {**SMALLER[name], **more}).steps * Scene.read(name, {**SMALLER[name], **more}).h
     )
     for point in recording.metadata["linkwork_scene"]["points"]:
         assert np.isfinite(recording.path_of(point["body"], point["at"])).all()

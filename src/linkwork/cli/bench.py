@@ -3,12 +3,14 @@
 linkwork bench --list
 linkwork bench dynamics --quick
 linkwork bench dynamics --json results.json
+linkwork bench dynamics --page docs/benchmarks_dynamics.md
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -51,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         return int(stop.code or 0)
     report = module.run(options)
     report.show(console())
+    if getattr(options, "any_page", None) is not None:
+        importlib.import_module(f"{PACKAGE}.harness").fill_in_judged(options.any_page, report)
     if options.json is not None:
         report.save(options.json)
         print(f"results written to {options.json}", file=sys.stderr)
@@ -67,6 +71,9 @@ def _option_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
     configure_module: Any = getattr(module, "configure", None)
     if configure_module is not None:
         configure_module(parser)
+    with contextlib.suppress(argparse.ArgumentError):  # some benchmarks fill their page in themselves, with pictures
+        help_page = "write what was measured into a Markdown page, and its tables beside it as JSON"
+        parser.add_argument("--page", dest="any_page", metavar="FILE", type=Path, help=help_page)
     return parser
 
 
