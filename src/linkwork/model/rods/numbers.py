@@ -226,6 +226,8 @@ def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | No
 
 def _per_joint(rows: FloatArray, m: int, what: str) -> FloatArray:
     """Rows for m places from rows at even places along the rod."""
+    if rows.shape[0] == 0:
+        raise ValueError("it is empty")
     if rows.shape[0] == m:
         return rows
     if m == 1:
