@@ -121,6 +121,11 @@ def rod_numbers(
         raise ModelError(f"rod: gravity is {shown(gravity)}; it must be three numbers.", about="gravity") from None
     w = float(_spread(heavy, middle, "mass_per_length", 1)[0, 0]) * pull
     scale = length_scale(L, float(_spread(bend, middle, "EI", 2)[0].min()), w, measured)
+    if not scale > 0.0:
+        raise ModelError(
+            f"rod: mass_per_length times gravity is {w:g} N/m, too much for it to bend over any length.",
+            about="mass_per_length",
+        )
     if auto:
         wanted = above_zero(tolerance, "rod: tolerance")
         segments = max(FEWEST_AUTO, math.ceil(math.sqrt(TIP_ERROR / wanted) * L / scale))
