@@ -37,7 +37,7 @@ SHARES = {
     "contact": 0.01,
     "devices": 0.05,
 }
-BORDERS = tuple(SHARES)
+BORDERS = (*SHARES, "arguments")  # the last one, every argument with every odd value, is tried where it is asked for
 COUNT, QUICK_COUNT, BATCH = 100_000, 60, 4000
 # [s of the processor, without compiling] that a case may take; longer is a hang. A step with contact may be cut into
 # 1,024 parts with a solve each, of up to 20 ms where tens of contacts do not converge: 20 s; three times that is too long.
@@ -59,15 +59,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> TableReport:
     count = QUICK_COUNT if options.quick else options.count
-    borders = tuple(options.border or BORDERS)
+    borders = tuple(options.border or SHARES)
+    shares = SHARES | {"arguments": 1.0}
     report = TableReport("adversary", {"count": count, "seed": options.seed}, is_judged=True)
     until = None if options.seconds is None else time.monotonic() + options.seconds
     rows, totals = [], collections.Counter[str]()
     faults: dict[str, tuple[int, str]] = {}  # kind of fault → how often, first case
     for k, border in enumerate(borders):
-        weight = SHARES[border] / sum(SHARES[other] for other in borders[k:])
+        weight = shares[border] / sum(shares[other] for other in borders[k:])
         share = None if until is None else time.monotonic() + (until - time.monotonic()) * weight
-        part = max(1, round(count * SHARES[border] / sum(SHARES[other] for other in borders)))
+        part = max(1, round(count * shares[border] / sum(shares[other] for other in borders)))
+        if border == "arguments":
+            from .every_argument import places
+
+            part = min(part, len(places(options.seed)))
         found, slowest, all_seconds = collections.Counter[str](), 0.0, 0.0
         for number, what, seconds in cases(border, options.seed, part, share):
             kind = what.partition(" ")[0]

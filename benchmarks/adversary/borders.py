@@ -113,21 +113,35 @@ def api(rng: random.Random) -> str:
     from .calls import CALLS
 
     with in_folder():
-        return try_call(CALLS[rng.choice(sorted(CALLS))], rng)
+        call = CALLS[rng.choice(sorted(CALLS))]
+        parameter = rng.choice(call.parameters() or ["none"])
+        right = call.arguments().get(parameter)
+        is_state = isinstance(right, lw.State) and rng.random() < 0.5
+        return try_call(call, parameter, spoiled(right, rng) if is_state else odd_argument(parameter, rng))
 
 
-def try_call(call: Call, rng: random.Random) -> str:
-    parameter = rng.choice(call.parameters() or ["none"])
+def every_argument(seed: int, number: int) -> str:
+    """Case `number` of all public arguments with all odd values."""
+    from .calls import CALLS
+    from .every_argument import VALUES, places
+
+    place = places(seed)[number]
+    value = VALUES[place.value]
+    with in_folder():
+        return try_call(CALLS[place.call], place.parameter, object() if place.parameter in CALLED else value)
+
+
+def try_call(call: Call, parameter: str, value: Any) -> str:
+    """What a call does with one argument exchanged."""
     arguments = call.arguments()
-    is_state = isinstance(arguments.get(parameter), lw.State) and rng.random() < 0.5
     if call.subject is None:
-        arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
+        arguments[parameter] = value
         return judged(lambda: call.function(**arguments))
     subject = call.subject()
     if "load" in arguments:
         arguments["load"] = subject.loads[0]
     positional = [arguments.pop("name", "b")] if call.function == "edit_body" else []
-    arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
+    arguments[parameter] = value
     if call.function in (
         "advance",
         "step",
@@ -397,7 +411,7 @@ def try_case(border: str, seed: int, number: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return BORDERS[border](rng)
+            return every_argument(seed, number) if border == "arguments" else BORDERS[border](rng)
         except Exception as error:
             trace = error.__traceback__
             while trace is not None and trace.tb_next is not None:
