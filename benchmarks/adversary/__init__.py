@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import queue
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..harness import Requirement, TableReport, progress
@@ -54,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, default=COUNT, help=f"cases over all borders ({COUNT:,})")
     parser.add_argument("--seed", type=int, default=1, help="of all cases (1)")
     parser.add_argument("--seconds", type=float, default=None, help="stop after this time, whatever is left")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at the same time (1)")
     parser.add_argument("--border", choices=BORDERS, action="append", help="these borders only; may be given again")
 
 
@@ -74,7 +77,7 @@ def run(options: argparse.Namespace) -> TableReport:
 
             part = min(part, len(places(options.seed)))
         found, slowest, all_seconds = collections.Counter[str](), 0.0, 0.0
-        for number, what, seconds in cases(border, options.seed, part, share):
+        for number, what, seconds in in_parts(border, options.seed, part, share, max(1, options.jobs)):
             kind = what.partition(" ")[0]
             found[kind] += 1
             slowest, all_seconds = max(slowest, seconds), all_seconds + seconds
@@ -103,9 +106,20 @@ def run(options: argparse.Namespace) -> TableReport:
     return report
 
 
-def cases(border: str, seed: int, count: int, until: float | None) -> Iterator[Tried]:
-    """Number, what happened, and seconds of the processor, of all cases of a border."""
-    number = 0
+def in_parts(border: str, seed: int, count: int, until: float | None, jobs: int) -> Iterator[Tried]:
+    """All cases of a border, shared by so many processes."""
+    if jobs == 1:
+        yield from cases(border, seed, 0, count, until)
+        return
+    edges = [count * k // jobs for k in range(jobs + 1)]
+    with ThreadPoolExecutor(jobs) as pool:
+        parts = pool.map(lambda a, b: list(cases(border, seed, a, b, until)), edges, edges[1:])
+        yield from itertools.chain.from_iterable(parts)
+
+
+def cases(border: str, seed: int, first: int, count: int, until: float | None) -> Iterator[Tried]:
+    """Number, what happened, and seconds of the processor, of the cases of a border from `first` up to `count`."""
+    number = first
     while number < count and (until is None or time.monotonic() < until):
         last = number - 1
         for case, what, seconds in batch(border, seed, number, min(BATCH, count - number), until):

@@ -288,27 +288,10 @@ def recordings(rng: random.Random) -> str:
 def commands(rng: random.Random) -> str:
     """Command lines; nothing is run that takes long by right."""
     words = [
-        *WORDS,
-        *map(str, NUMBERS[:12]),
-        "catheter",
-        "chain",
-        "joints=3",
-        "joints=-1",
-        "--list",
-        "--json",
-        "--quick",
-        "-h",
-    ]
-    words += [
-        "run.steps=1",
-        "run.steps=nan",
-        "method.kind=[x]",
-        "model.joints=3",
-        "--out",
-        str(folder() / "out"),
-        "--force",
-    ]
-    words += [str(folder() / "none"), "--resume", "--every", "--help", "[red]x[/red].urdf", str(folder())]
+        *WORDS, *map(str, NUMBERS[:12]), "catheter", "chain", "joints=3", "joints=-1", "--list", "--json", "--quick", "-h",
+        "run.steps=1", "run.steps=nan", "method.kind=[x]", "model.joints=3", "--out", str(folder() / "out"), "--force",
+        str(folder() / "none"), "--resume", "--every", "--help", "[red]x[/red].urdf", str(folder()),
+    ]  # fmt: skip
     command = rng.choice(("info", "info", "plot", "export", "mocap", "walk", "sweep", "run", "bench"))
     line = [command] + [rng.choice(words) for _ in range(rng.randrange(1, 4))]
     if command in ("run", "bench", "walk", "sweep"):  # what would work takes its time: spoil it for sure
