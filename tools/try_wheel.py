@@ -10,9 +10,9 @@ Prints a line per thing tried, and how long a warm import takes. Exit status 1 a
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
-import site
 import subprocess
 import sys
 import tempfile
@@ -28,6 +28,9 @@ assert lw.forward_dynamics(model, model.neutral()).shape == (model.nv,)
 """
 
 
+DEPENDENCIES = ("numpy", "numba", "llvmlite", "rich")
+
+
 class Trial:
     def __init__(self, folder: Path, borrow: bool):
         self.home = folder / "home"
@@ -37,8 +40,9 @@ class Trial:
         self.python = self.bin / ("python.exe" if os.name == "nt" else "python")
         self.packages = Path(self.out("-c", "import site; print(site.getsitepackages()[0])").strip())
         if borrow:  # at the end of the path: the wheel's own package comes first
-            borrowed = [path for path in (*site.getsitepackages(), site.getusersitepackages()) if Path(path).is_dir()]
-            (self.packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n", encoding="utf-8")
+            found = [importlib.util.find_spec(name) for name in DEPENDENCIES]
+            borrowed = {str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin}
+            (self.packages / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n", encoding="utf-8")
         self.options = ["--no-deps", "--no-index"] if borrow else []
 
     def out(self, *arguments: str, program: Path | None = None) -> str:
@@ -52,6 +56,9 @@ class Trial:
             raise SystemExit(f"failed: {' '.join(arguments)}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+    def pip(self, command: str, *arguments: str) -> None:
+        self.out("-m", "pip", command, "--quiet", "--disable-pip-version-check", *arguments)
+
     def left_over(self) -> list[Path]:
         """Files of Linkwork in the environment and in the user's folders."""
         places = (self.packages.rglob("*linkwork*"), self.home.rglob("*linkwork*"), self.bin.glob("linkwork*"))
@@ -64,7 +71,7 @@ def said(what: str, text: str) -> None:
 
 def try_wheel(wheel: Path, folder: Path, borrow: bool, demo: bool) -> None:
     trial = Trial(folder, borrow)
-    trial.out("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *trial.options, str(wheel))
+    trial.pip("install", *trial.options, str(wheel))
     where = trial.out("-c", "import linkwork; print(linkwork.__file__)").strip()
     assert Path(where).is_relative_to(trial.packages), where
     said("installs", wheel.name)
@@ -90,8 +97,15 @@ def try_wheel(wheel: Path, folder: Path, borrow: bool, demo: bool) -> None:
         text = trial.out("demo", "--quick", "--no-picture", program=command)
         said("linkwork demo", re.sub(r"\s+", " ", text.strip().splitlines()[-1]))
     assert any(path.suffix == ".nbc" for path in trial.home.rglob("*")), "kernels are not kept in the user's folder"
+    trial.pip("uninstall", "--yes", "linkwork")  # without clearing: kernels stay in the user's folder and nowhere else
+    left = [path for path in trial.left_over() if not path.is_relative_to(trial.home / "cache")]
+    assert not left, f"left behind: {left[:5]}"
+    found = trial.out("-c", "import importlib.util as i; print(i.find_spec('linkwork'))")
+    assert str(trial.packages) not in found, found
+    said("uninstalls", "no package is left to import")
+    trial.pip("install", *trial.options, str(wheel))
     trial.out("warm", "--clear", program=command)
-    trial.out("-m", "pip", "uninstall", "--yes", "--quiet", "--disable-pip-version-check", "linkwork")
+    trial.pip("uninstall", "--yes", "linkwork")
     left = trial.left_over()
     assert not left, f"left behind: {left[:5]}"
     said("leaves nothing behind", "after `linkwork warm --clear` and `pip uninstall linkwork`")

@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import io
 import random
-import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -32,9 +31,15 @@ if TYPE_CHECKING:
     from .calls import Call
 
 TAKEN, REFUSED, NAN, CHANGED, DIFFERENT = "taken", "refused", "nan", "changed", "different"
-SCENES = ("catheter", "four_bar", "ball_chain", "pendulum_pegs", "millipede", "elastica", "compass_walker", "crowd")
+SCENES = (
+    "catheter", "four_bar", "ball_chain", "pendulum_pegs", "millipede", "elastica", "compass_walker", "crowd", "tether",
+    "stiff_robot",
+)  # fmt: skip
+# Numbers of large scenes, and smaller ones: building thousands of bodies takes seconds, rightly, and shows nothing more.
+SMALLER = {"segments = 1000, leg_links = 10, spine = 3000": "segments = 20, leg_links = 4, spine = 60",
+           "leg_*_9": "leg_*_3", "copies = 200": "copies = 4"}  # fmt: skip
 CALLED = ("callback", "on_step")  # parameters that are functions of the caller
-LARGEST_SCENE = 2000  # joints; larger ones take seconds to build, rightly
+LARGEST_SCENE = 2000  # joints; a changed number may make a scene larger
 
 
 @cache
@@ -85,7 +90,10 @@ def files(rng: random.Random) -> str:
 
 def scenes(rng: random.Random) -> str:
     """Scene files, read and built, and one step."""
-    text = changed_text(find_scene(rng.choice(SCENES)).read_text(encoding="utf-8"), rng)
+    text = find_scene(rng.choice(SCENES)).read_text(encoding="utf-8")
+    for large, small in SMALLER.items():
+        text = text.replace(large, small)
+    text = changed_text(text, rng)
     path = folder() / "case.toml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
@@ -105,21 +113,35 @@ def api(rng: random.Random) -> str:
     from .calls import CALLS
 
     with in_folder():
-        return try_call(CALLS[rng.choice(sorted(CALLS))], rng)
+        call = CALLS[rng.choice(sorted(CALLS))]
+        parameter = rng.choice(call.parameters() or ["none"])
+        right = call.arguments().get(parameter)
+        is_state = isinstance(right, lw.State) and rng.random() < 0.5
+        return try_call(call, parameter, spoiled(right, rng) if is_state else odd_argument(parameter, rng))
 
 
-def try_call(call: Call, rng: random.Random) -> str:
-    parameter = rng.choice(call.parameters() or ["none"])
+def every_argument(seed: int, number: int) -> str:
+    """Case `number` of all public arguments with all odd values."""
+    from .calls import CALLS
+    from .every_argument import VALUES, places
+
+    place = places(seed)[number]
+    value = VALUES[place.value]
+    with in_folder():
+        return try_call(CALLS[place.call], place.parameter, object() if place.parameter in CALLED else value)
+
+
+def try_call(call: Call, parameter: str, value: Any) -> str:
+    """What a call does with one argument exchanged."""
     arguments = call.arguments()
-    is_state = isinstance(arguments.get(parameter), lw.State) and rng.random() < 0.5
     if call.subject is None:
-        arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
+        arguments[parameter] = value
         return judged(lambda: call.function(**arguments))
     subject = call.subject()
     if "load" in arguments:
         arguments["load"] = subject.loads[0]
     positional = [arguments.pop("name", "b")] if call.function == "edit_body" else []
-    arguments[parameter] = spoiled(arguments[parameter], rng) if is_state else odd_argument(parameter, rng)
+    arguments[parameter] = value
     if call.function in (
         "advance",
         "step",
@@ -245,49 +267,31 @@ def contents(path: Path) -> list[bytes]:
 
 def recordings(rng: random.Random) -> str:
     """A recording with one file changed: an error, or the same contents."""
-    sound, names, meant = recorded()
-    path = folder() / "damaged"
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(sound, path)
+    path, names, meant = recorded()
     file = path / rng.choice(names)
+    kept = file.read_bytes()
     kind = rng.randrange(8)
     if kind == 0:
         file.unlink()
     elif kind == 1:
-        other = rng.choice(names)
-        file.write_bytes((path / other).read_bytes())
+        file.write_bytes((path / rng.choice(names)).read_bytes())
     else:
-        file.write_bytes(changed_bytes(file.read_bytes(), rng))
+        file.write_bytes(changed_bytes(kept, rng))
     try:
         return TAKEN if contents(path) == meant else DIFFERENT
     except lw.LinkworkError:
         return REFUSED
+    finally:
+        file.write_bytes(kept)
 
 
 def commands(rng: random.Random) -> str:
     """Command lines; nothing is run that takes long by right."""
     words = [
-        *WORDS,
-        *map(str, NUMBERS[:12]),
-        "catheter",
-        "chain",
-        "joints=3",
-        "joints=-1",
-        "--list",
-        "--json",
-        "--quick",
-        "-h",
-    ]
-    words += [
-        "run.steps=1",
-        "run.steps=nan",
-        "method.kind=[x]",
-        "model.joints=3",
-        "--out",
-        str(folder() / "out"),
-        "--force",
-    ]
-    words += [str(folder() / "none"), "--resume", "--every", "--help", "[red]x[/red].urdf", str(folder())]
+        *WORDS, *map(str, NUMBERS[:12]), "catheter", "chain", "joints=3", "joints=-1", "--list", "--json", "--quick", "-h",
+        "run.steps=1", "run.steps=nan", "method.kind=[x]", "model.joints=3", "--out", str(folder() / "out"), "--force",
+        str(folder() / "none"), "--resume", "--every", "--help", "[red]x[/red].urdf", str(folder()),
+    ]  # fmt: skip
     command = rng.choice(("info", "info", "plot", "export", "mocap", "walk", "sweep", "run", "bench"))
     line = [command] + [rng.choice(words) for _ in range(rng.randrange(1, 4))]
     if command in ("run", "bench", "walk", "sweep"):  # what would work takes its time: spoil it for sure
@@ -390,7 +394,7 @@ def try_case(border: str, seed: int, number: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return BORDERS[border](rng)
+            return every_argument(seed, number) if border == "arguments" else BORDERS[border](rng)
         except Exception as error:
             trace = error.__traceback__
             while trace is not None and trace.tb_next is not None:

@@ -199,6 +199,20 @@ def test_a_buckled_column_is_eulers_elastica(joint, over):
     assert errors[0] / errors[1] > 3.5  # 4 for the second order
 
 
+def test_a_long_column_leaves_the_straight_line_at_every_load_above_its_buckling_load():
+    """1,000 links, from exactly straight: rounding hides the unstable direction, and it is left all the same."""
+    links = 1000
+    model, kept = elastic_rod(links), []
+    for over in np.linspace(1.02, 4.0, 51):
+        loads = lw.Loads(model)
+        loads.apply_wrench(links - 1, force=(0, 0, -over * np.pi**2 / 4), frame="world", at=(0, 0, 1.0 / links))
+        rest = lw.settle(model, model.neutral(), loads=loads)
+        side = np.hypot(*tip(model, rest.state)[:2])
+        if not rest.report.stable or abs(side - elastica(over * np.pi**2 / 4)[0]) > 1e-3:
+            kept.append(over)
+    assert kept == []
+
+
 def test_a_straight_column_stays_straight_below_its_buckling_load_and_is_told_unstable_above():
     model = elastic_rod(50)
     for over, stable in ((0.9, True), (1.1, False)):

@@ -165,3 +165,34 @@ def test_modes_need_rest_and_balance():
         lw.modes(model, model.state(q=[1.0, 0.0, 0.0, 0.0]))
     few = lw.modes(model, model.neutral(), below=1.0)
     assert few.below == few.frequencies.size == int((lw.modes(model, model.neutral(), 4).frequencies < 1.0).sum())
+
+
+BEYOND = 10**400
+EMPTY = np.zeros(0)
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (lw.rod, {"EI": EMPTY}),
+        (lw.rod, {"mass_per_length": EMPTY}),
+        (lw.rod, {"mass_per_length": 1e308}),
+        (lw.rod, {"length": 1e308}),
+        (lw.rod, {"radius": 1e-320}),
+        (lw.rod, {"length": None, "curve": [[BEYOND] * 3] * 2}),
+        (lw.library.rod, {"start": np.zeros(2)}),
+        (lw.library.rod, {"at": 1.0}),
+        (lw.library.rod, {"pitch": "up"}),
+        (lw.library.rod, {"end": "pinned", "end_at": None, "at": "x"}),
+        (lw.library.rod, {"tip_mass": None}),
+        (lw.library.net, {"cell": None}),
+        (lw.library.net, {"columns": 2**63}),
+        (lw.library.net, {"columns": BEYOND}),
+        (lw.BSpline, {"points": [[BEYOND] * 3] * 4}),
+    ],
+)
+def test_numbers_that_overflow_or_are_none_are_refused(make, options):
+    """At once: a net of 2⁶³ columns was built until memory ended."""
+    given = {"length": 1.0, "segments": 4, **NUMBERS, **options} if make is lw.rod else options
+    with pytest.raises(lw.LinkworkError):
+        make(**given)

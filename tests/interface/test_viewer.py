@@ -16,6 +16,7 @@ from linkwork.cli import main
 pytest.importorskip("viser", reason="the extra `viewer` is not installed")
 
 from linkwork.viewer import animation
+from linkwork.viewer.controls.hand import LONGEST, SHORTEST, arrow
 from linkwork.viewer.controls.pointing import sight
 from linkwork.viewer.playback import events_of
 from linkwork.viewer.server import address, is_foreign, open_server
@@ -147,6 +148,14 @@ def test_a_hand_survives_loads_that_are_cleared(page):
     live.drag("end", 5, None, None)
     assert not live.hand.is_holding
     page.step(2)
+
+
+def test_the_arrow_of_a_small_force_is_seen_and_that_of_a_large_one_ends():
+    lengths = [float(np.linalg.norm(arrow(np.array([0.0, f, 0.0]), 10.0))) for f in (0.0, 0.01, 5.0, 10.0, 1e6)]
+    assert lengths[0] == 0.0
+    assert SHORTEST <= lengths[1] < lengths[2] < lengths[3] == pytest.approx(LONGEST)
+    assert lengths[4] == lengths[3]
+    np.testing.assert_allclose(np.cross(arrow(np.array([1.0, 2.0, 3.0]), 10.0), (1.0, 2.0, 3.0)), 0.0, atol=1e-15)
 
 
 def test_contacts_are_points_and_arrows():

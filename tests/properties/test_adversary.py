@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import queue
+import sys
 
 import pytest
+from benchmarks import adversary
 from benchmarks.adversary.borders import REFUSED, TAKEN, try_case
 from benchmarks.adversary.calls import CALLS, NO_BORDER
 from tests.helpers import proteins
@@ -12,18 +15,40 @@ from tests.helpers import proteins
 import linkwork as lw
 
 SEED = 1
-CASES = {"files": 150, "api": 1200, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120,
+CASES = {"files": 150, "api": 800, "arguments": 800, "checkpoints": 200, "recordings": 8, "commands": 60, "molecules": 120,
          "sweeps": 150, "shapes": 250, "threads": 40, "contact": 12, "devices": 120}  # fmt: skip
 
 
 @pytest.mark.parametrize("border", CASES)
 def test_nothing_hostile_gets_through(border):
-    if border in ("recordings", "api"):
+    if border in ("recordings", "api", "arguments"):
         pytest.importorskip("zarr", reason="recordings need the extra record")
     if border == "molecules":
         proteins.need_packages()
     found = {number: try_case(border, SEED, number) for number in range(CASES[border])}
     assert {number: what for number, what in found.items() if what not in (TAKEN, REFUSED)} == {}
+
+
+COMPUTING = "print(1, flush=True)\nwhile True: pass"
+WAITING = "import time\nprint(1, flush=True)\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize("program", [COMPUTING, WAITING])
+def test_what_does_not_come_back_is_found_by_its_processor_time_or_its_silence(program, monkeypatch):
+    monkeypatch.setattr(adversary, "WAITING", 1.0)
+    watched = adversary.Watched([sys.executable, "-c", program])
+    try:
+        assert watched.next_line(30.0) == "1\n"
+        with pytest.raises(queue.Empty):
+            watched.next_line(0.2)
+    finally:
+        watched.end()
+
+
+def test_what_ends_is_told_from_what_hangs():
+    watched = adversary.Watched([sys.executable, "-c", "print(1)"])
+    assert [watched.next_line(30.0), watched.next_line(30.0)] == ["1\n", None]
+    watched.end()
 
 
 def is_result(kind: type) -> bool:

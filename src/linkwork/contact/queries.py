@@ -48,7 +48,7 @@ STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of L
 
 
 class Closest(NamedTuple):
-    """Where two things come nearest."""
+    """The nearest points of two bodies or obstacles."""
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
@@ -61,7 +61,7 @@ class Closest(NamedTuple):
 
 
 class Collisions(TakesTurns):
-    """Answers for many states of one model: memory and tables are made once. Threads that share one wait for each other.
+    """Distances for many states of one model: memory and tables are made once. Threads that share one wait for each other.
 
     settings: which pairs count (`self_contact`, `ignore`); friction and the like do not matter here.
     """

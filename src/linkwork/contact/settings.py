@@ -24,7 +24,8 @@ class Contact:
         larger of its restitutions. A lw.Friction, whose direction is that of each body, counts as it is.
     law: "coupled" solves all contacts, limits and loops together (Signorini, Coulomb); "impacts" treats them one after the
         other, fastest approach first (Mirtich's impulses, Stronge's restitution).
-    tolerance: residual of the coupled solve, relative to the largest impulse; max_sweeps: where it gives up and says so.
+    tolerance: residual of the coupled solve, relative to the largest impulse;
+    max_sweeps: after these it ends, and the report counts it as not converged.
         Solves of many contacts, by sweeps over the tree, count as converged from 1e-5 on.
     margin: distance below which bodies count as touching [m]; None takes 1e-3 of the mean size of the moving shapes.
     correction: part of a penetration that one step takes back, 0 to 1.

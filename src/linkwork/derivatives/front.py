@@ -41,7 +41,7 @@ def vjp(
     wrt: Sequence[str] | None = None,
     **options: Any,
 ) -> tuple[Any, Callable[[Any], Gradients]]:
-    """The value of a function, and the way back: gradients of any weighted sum of its result, in O(n).
+    """The value of a function, and a function for gradients of any weighted sum of its result, in O(n).
 
     function: `lw.forward_dynamics` (by "aba"), `lw.inverse_dynamics`, `lw.body_poses`, `lw.body_twists`, `lw.energy`,
     `lw.momentum` or `lw.center_of_mass`; arguments and options are those of the function.

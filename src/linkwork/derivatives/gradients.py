@@ -14,8 +14,8 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Gradients of a number with respect to what a function was given; None where it does not depend on it, or where
-    nobody asked.
+    """Gradients of a number with respect to what a function was given; None where it does not depend on it, or where it was
+    not asked for.
 
     q: along the tangent of `Model.integrate`: the change for q ⊕ δ is `gradients.q @ δ`, shape (nv,).
     v, effort, acceleration: shape (nv,). wrenches: shape (n, 6), in the bodies' frames.

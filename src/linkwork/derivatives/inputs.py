@@ -32,7 +32,7 @@ def as_names(wrt: Sequence[str] | None, known: tuple[str, ...], function: str) -
     except TypeError:
         raise StateError(f"wrt must be names of gradients, not {shown(wrt)}.") from None
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             hint = did_you_mean(name, known) if isinstance(name, str) else ""
             raise StateError(
                 f"wrt has {shown(name)}, on which {function} does not depend{hint}; choose from {', '.join(known)}."

@@ -52,7 +52,7 @@ class RunGradients(NamedTuple):
 
 
 class GradientRun:
-    """A run that was made, and the way back through it: `backward`.
+    """A run with what its backward pass needs: `backward`.
 
     state: the last one. steps, h: how many, and how long [s].
     """
@@ -222,7 +222,7 @@ def run_with_gradients(
     memory: float = MEMORY,
     progress: bool | None = None,
 ) -> GradientRun:
-    """Makes steps of a `FullDynamics`, or of an `AdaptiveDynamics` whose region stays, that can be gone back through.
+    """Makes steps of a `FullDynamics`, or of an `AdaptiveDynamics` whose region stays, with gradients.
 
     `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
 
@@ -232,7 +232,7 @@ def run_with_gradients(
     For all integrators but "implicit_euler", with springs, dampers, motors, dry friction of drives and loads; for
     "semi_implicit_euler" also with contact and limits of joints. What is limited, sticks, slides or is open in a step
     stays so: gradients are one-sided where that changes. All steps by "semi_implicit_euler" are made by Euler's rule, also
-    those of linkages that whip. Steps that were made in parts are refused on the way back. The
+    those of linkages that whip. Steps that were made in parts are refused in the backward pass. The
     simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")

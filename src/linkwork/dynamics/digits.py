@@ -4,7 +4,7 @@
 `dca` and `virtual_work` begin with inverse inertias, which are large numbers for points and needles and differences of
 large numbers along stretches that hardly move. Models with such parts are delicate: there the accelerations are put back
 into inverse dynamics, O(n), and what they miss of the efforts, relative to what the joints carry, must be small.
-Theory: docs/theory/forward_dynamics.md, "What survives".
+Theory: docs/theory/forward_dynamics.md, "Digits that are kept".
 """
 
 from __future__ import annotations

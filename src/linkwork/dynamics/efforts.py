@@ -13,10 +13,10 @@ FloatArray = NDArray[np.float64]
 
 
 class Efforts(NamedTuple):
-    """Efforts on joints by what makes them, each of shape (nv,) [N·m or N].
+    """Efforts on joints by source, each of shape (nv,) [N·m or N].
 
     given: by `set_effort` and `set_efforts`. motors: within their limits. springs, dampers: of the joints.
-    limits: that stop joints, means over the step. contact: what contact forces on bodies come to along the joints, Jᵀf,
+    limits: that stop joints, means over the step. contact: efforts of contact forces along the joints, Jᵀf,
     means over the step at the pose of its end; not part of `total`, which is what acts in the joints themselves.
     """
 

@@ -242,8 +242,8 @@ def forward_dynamics(
     effort: joint efforts [N·m or N], shape (nv,); none by default. Springs and dampers of the model act besides.
     wrenches: external wrenches [n; f] [N·m, N], each in its body's frame at its origin, shape (n, 6).
     algorithm: "aba" (O(n), fastest), "dca" (divide and conquer: O(n) work, O(log n) depth, several cores), "dense" (O(n³),
-    the judge), "gpu" (on an NVIDIA GPU, extra `gpu`; `lw.gpu` for arrays that stay there), "unit_vector" (Walker and Orin
-    1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the way), "virtual_work_unsplit" (the same
+    the reference), "gpu" (on an NVIDIA GPU, extra `gpu`; `lw.gpu` for arrays that stay there), "unit_vector" (Walker and
+    Orin 1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the way), "virtual_work_unsplit" (the same
     without link splitting: O(k³) for k joints on one body).
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """

@@ -111,7 +111,7 @@ def body_accelerations(model: Model, state: State, acceleration: ArrayLike, *, f
 
 @batches.takes_batches()
 def operational_inertia(model: Model, state: State, frames: str | Sequence[str], *, axes: str = "frame") -> FloatArray:
-    """Λ = (J M⁻¹ Jᵀ)⁻¹: what frames resist wrenches with, shape (6 k, 6 k) for k names (6x6 for one).
+    """Λ = (J M⁻¹ Jᵀ)⁻¹: the inertia of frames against wrenches, shape (6 k, 6 k) for k names (6x6 for one).
 
     axes: of twists and wrenches, those of each "frame" or of the "world", at the origins of the frames.
     Raises StateError where the frames cannot move in all directions. Cost: O(n + k² log n), by path queries.

@@ -32,7 +32,7 @@ FARTHEST = 1e-6  # of a metre and of where the body stands, that a far joint may
 
 
 class ImpactLoss(NamedTuple):
-    """What the new joint on the world could not carry over."""
+    """Velocity, momentum and energy that the new joint on the world could not carry over."""
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)

@@ -34,12 +34,12 @@ FloatArray = NDArray[np.float64]
 
 
 class Response(Uncopied, TakesTurns):
-    """A linkage at one state, assembled once in O(n), that answers questions about single bodies and joints in O(log n).
+    """A linkage at one state, assembled once in O(n), for queries about single bodies and joints in O(log n).
 
     Bodies are given by name (or index), joints by name. Twists, accelerations and wrenches refer to the body's own frame at
     its origin. The name of a frame that is fixed in a body may stand wherever a body's may: they then refer to that frame,
     at its own origin. `set_wrench` and `set_effort` change one load and update its path only.
-    Threads that share one wait for each other; for answers at the same time give each thread its own.
+    Threads that share one wait for each other; to compute at the same time, give each thread its own.
     """
 
     def __repr__(self) -> str:

@@ -63,7 +63,7 @@ def find_rod(model: Model, name: str | None) -> RodOn:
 
 
 def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | None = None) -> RodForces:
-    """What flows along a rod at a state, from the wrenches that joints pass to the bodies they carry.
+    """Internal forces of a rod at a state, from the wrenches that joints pass to the bodies they carry.
 
     reactions: [n; f] in each body's frame at its origin, shape (n, 6), as `lw.joint_reactions` gives them.
     name: of the rod; the only one by default.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import shown
+from linkwork.core.checks import as_path, shown
 from linkwork.core.files import checked_file
 from linkwork.core.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
@@ -41,7 +41,7 @@ def make_points(vary: Vary, sample: int | None, sampler: str, seed: int, repeat:
     """vary: axes by key, words "key=axis", a list of points, or a CSV or Parquet file of them."""
     axes = _axes(vary)
     if axes is None:
-        points = read_points(Path(vary)) if isinstance(vary, str | Path) else _listed_points(vary)  # type: ignore[arg-type]
+        points = read_points(as_path(vary, "vary")) if isinstance(vary, str | Path) else _listed_points(vary)  # type: ignore[arg-type]
         if sample is not None:
             raise LinkworkError(
                 "the points are listed already; samples are drawn from lists, ranges and distributions."
@@ -150,8 +150,11 @@ def read_points(path: Path) -> Points:
     checked_file(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path)
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.reader(file))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path}: this is not a table of points: {error}.") from None
     if len(rows) < 2 or not all(name.strip() for name in rows[0]):
         raise FormatError(f"{path}: a table of points has a header with keys, and at least one row.")
     names = tuple(name.strip() for name in rows[0])

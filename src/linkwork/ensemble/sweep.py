@@ -30,7 +30,7 @@ MOST_WARMED = 16  # kinds of runs whose kernels are compiled before the workers 
 class SweepInterrupted(KeyboardInterrupt):
     """Ctrl-C stopped a sweep; every finished run is kept, and runs under way are as far as their last checkpoint.
 
-    table: what the sweep has come to.
+    table: the results so far.
     """
 
     def __init__(self, table: SweepTable):

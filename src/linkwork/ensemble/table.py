@@ -31,7 +31,7 @@ TABLE, TIMINGS = "table.csv", "timings.csv"
 
 
 class SweepTable:
-    """What a sweep has come to, read from its folder; also while it runs.
+    """The results of a sweep, read from its folder; also while it runs.
 
     len(table): finished runs. parameters, results: names of columns. `table["energy"]` is a column, `table.row(k)` a row.
     """

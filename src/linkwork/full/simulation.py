@@ -51,7 +51,7 @@ class FullDynamics(Dynamics):
     "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
     momentum is not kept). "auto", the default, takes the variational integrator,
     semi-implicit Euler with limits of motors, loops or explicit joints, kick, drift, kick with a thermostat or with a
-    field and dampers; contact and limits of joints have no say. `sim.integrator` says which.
+    field and dampers; contact and limits of joints do not change the choice. `sim.integrator` says which.
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
     keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
@@ -63,7 +63,7 @@ class FullDynamics(Dynamics):
     contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
     limits: whether joint limits stop joints; by default where the model has some.
     water: `lw.Water(...)` or `lw.air(...)` around the bodies; drag is taken where the step ends, so that no fluid is too
-    thick for it. With "semi_implicit_euler", without contact and limits; the stream's work is not in the energy.
+    viscous for it. With "semi_implicit_euler", without contact and limits; the stream's work is not in the energy.
     Contact and limits need "aba", without field and thermostat, and any integrator but "implicit_euler". Steps in which
     something touches are made as by "semi_implicit_euler". Loops are closed again after each step.
     Cost: O(n) per evaluation of the accelerations ("aba").
@@ -171,7 +171,7 @@ class FullDynamics(Dynamics):
 
     @property
     def state(self) -> State:
-        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
+        """The present coordinates and velocities: a copy for reading; `set_state` sets another."""
         return read_only_state(self._moving.arrays.q.copy(), self._moving.arrays.v.copy())
 
     @property

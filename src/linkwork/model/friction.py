@@ -23,12 +23,12 @@ class Friction:
 
     forward, backward: along `axis` and against it; sideways: across. None takes `forward`.
     axis: direction of `forward`, in the frame of the body; of an obstacle in its own.
-    law: "ellipse": forces lie in the ellipse of the coefficients, and take out as much energy as any of them can.
+    law: "ellipse": forces lie in the ellipse of the coefficients, and dissipate as much energy as any of them can.
         "hu": each part of the direction of sliding times its own coefficient (Hu, Nirody, Scott and Shelley 2009).
     patch: radius of the patch on which balls, capsules and cylinders touch [m]. They resist rolling with a moment of up to
         patch times the normal force, and spinning with friction times that. Of two surfaces the larger patch counts.
 
-    The coefficients count as they are, whatever the surface touches: no mean is taken with the friction of the other. Where
+    The coefficients are used as given, whatever the surface touches: no mean is taken with the friction of the other. Where
     both surfaces have a direction, that of the first body counts.
     """
 

@@ -35,7 +35,7 @@ class Screw3(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """What every joint may carry. A number serves all degrees of freedom; a sequence gives one each.
+    """Options of every joint. A number is used for all degrees of freedom; a sequence gives one each.
 
     limits: (lower, upper) of the coordinate, or one pair for each coordinate [rad or m]
     damping [N·m·s or N·s/m], stiffness [N·m/rad or N/m] and the coordinates `rest` at which the spring is slack; the spring

@@ -414,7 +414,7 @@ class Linkage:
         self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
 
     def compile(self, *, merge_fixed: bool = True) -> Model:
-        """The model that machines read; raises one ModelError with every fault found.
+        """The compiled model, on which algorithms work; raises one ModelError with every fault found.
 
         merge_fixed: weld bodies on Fixed joints into their parents (default), or keep them as joints without freedom,
         whose reactions can then be asked for.

@@ -58,7 +58,7 @@ class Frame(NamedTuple):
 class Model:
     """A compiled linkage: contiguous arrays, bodies numbered parents first (depth first), names beside them.
 
-    Bodies that were welded to another at compile time live on as frames: `body(name)` gives the body that carries them,
+    Bodies that were welded to another at compile time remain as frames: `body(name)` gives the body that carries them,
     `frame(name)` also where on it they stand.
     """
 

@@ -23,7 +23,7 @@ FAR = 1e3  # [m] how far a ray looks unless told otherwise
 
 @dataclass(frozen=True, slots=True)
 class Sensor:
-    """Something that measures. One of the kinds in `lw.sensors`.
+    """A sensor. One of the kinds in `lw.sensors`.
 
     name: of the sensor. on: the body, frame or joint it sits on.
     noise: standard deviation of what is added to each number of a reading, in its unit; one number, or one for each.

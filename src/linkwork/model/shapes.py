@@ -19,8 +19,8 @@ from linkwork.spatial.pose import Pose, Vector3
 class Shape:
     """A shape placed in its body's frame, with what contact needs to know of its surface.
 
-    friction: Coulomb's coefficient, or a lw.Friction, which knows a direction; restitution: part of the approach speed that
-    is kept, at most 1; None takes those of the contact settings.
+    friction: Coulomb's coefficient, or a lw.Friction, which depends on the direction;
+    restitution: part of the approach speed that is kept, at most 1; None takes those of the contact settings.
     group, mask: bits. Two shapes a and b may touch when a.group & b.mask or b.group & a.mask is not zero.
     visual_only: for display; never in contact.
     owner: the body of the linkage the shape came with, when compiling has welded that body to another.
@@ -109,6 +109,8 @@ def _are_numbers(value: Any, count: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
+    """A box. size: its edges along x, y, z [m]."""
+
     size: Vector3  # full edges along x, y, z [m]
 
     def _sizes(self) -> dict[str, int]:
@@ -120,6 +122,8 @@ class Box(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Sphere(Shape):
+    """A ball. radius: [m]."""
+
     radius: float  # [m]
 
     def _sizes(self) -> dict[str, int]:
@@ -131,6 +135,8 @@ class Sphere(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Capsule(Shape):
+    """A cylinder along z between two half spheres. radius: [m]; length: of the cylinder [m]."""
+
     radius: float  # [m]
     length: float  # of the cylinder between the two half spheres, along z [m]
 
@@ -143,6 +149,8 @@ class Capsule(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Cylinder(Shape):
+    """A cylinder along z. radius, length: [m]."""
+
     radius: float  # [m]
     length: float  # along z [m]
 
@@ -155,6 +163,11 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Mesh(Shape):
+    """A mesh from a file (STL, OBJ; others with the extra `viewer`), on a body its convex hull.
+
+    scale: of its coordinates along x, y, z.
+    """
+
     file: str  # as written in the source
     scale: Vector3 = (1.0, 1.0, 1.0)
     path: str = ""  # where the file was when the source was read; "" if it was not there

@@ -24,7 +24,7 @@ ASKS = ("pose", "point", "direction", "look_at")
 
 @dataclass(frozen=True)
 class Target:
-    """What a body or frame shall reach: one of pose, point, direction and look_at, or a point with one of the last two.
+    """The goal of a body or frame: one of pose, point, direction and look_at, or a point with one of the last two.
 
     pose: of the frame in the world.
     point: where the point `at` of the frame shall be in the world [m].

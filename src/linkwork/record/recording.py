@@ -63,7 +63,7 @@ class States(Sequence[State]):
 
 
 class Recording:
-    """What a run left behind.
+    """A recorded run, for reading.
 
     len(recording): frames. times [s], steps: of each frame, shape (len,). `state(k)`, `states`, `poses(k)`, `joint(name)`,
     `path_of(body)`, `scalars`, `reports`, `model`, `scene`, `settings`, `metadata`, `versions`.

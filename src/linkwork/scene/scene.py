@@ -39,7 +39,7 @@ FRAMES = 200  # about, in a run that does not say how often it records
 
 
 class Scene:
-    """What a scene file says: a model, where it begins, what acts on it, how it is computed and what is kept.
+    """The contents of a scene file: a model, its initial state, its loads, the method and what is recorded.
 
     given: the contents of the file. source: what messages call it; folder: where its relative paths begin.
     model, state: those of an earlier run of the scene, in place of what [model] and [state] would give.

@@ -67,7 +67,7 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     @property
     def state(self) -> State:
-        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
+        """The present coordinates and velocities: a copy for reading; `set_state` sets another."""
         raise NotImplementedError
 
     def advance(self, h: float, n: int = 1) -> None:

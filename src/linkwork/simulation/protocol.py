@@ -105,7 +105,7 @@ class RunReport:
 
 
 class Simulation(Protocol):
-    """Something that moves a model on in time."""
+    """The common interface of simulations."""
 
     @property
     def model(self) -> Model: ...
@@ -147,7 +147,7 @@ class Simulation(Protocol):
         progress: bool | None = None,
         sensors: Sensing | None = None,
     ) -> RunReport:
-        """Many steps, shown and recorded as they go."""
+        """Many steps, with progress and recording."""
         ...
 
     def scalars(self) -> dict[str, float]:

@@ -238,8 +238,8 @@ class Runnable:
         callback: called with the simulation and its report; a true result stops the run.
         progress: show a bar; by default on a terminal and in a notebook. sensors: `lw.Sensors(sim)`, read on the way.
         options: see `run_simulation`.
-        gradients: remember the way back; options are then efforts and memory of `lw.run_with_gradients`, which this is, and
-        nothing is recorded.
+        gradients: keep what the backward pass needs, as `lw.run_with_gradients` does; options are then its efforts and
+        memory, and nothing is recorded.
         Returns a RunReport: what was asked and done, and the first and last report of the steps; with gradients a
         GradientRun, whose `backward` gives them.
         """

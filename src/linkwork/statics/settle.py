@@ -103,7 +103,7 @@ class Settled:
         return self.report.unstable_modes
 
     def along(self, rod: str | None = None) -> RodForces:
-        """What flows along a rod, by its name; the only one by default."""
+        """Internal forces of a rod, by its name; the only one by default."""
         return rod_forces(self.model, self.state, self.wrenches, rod)
 
     @property

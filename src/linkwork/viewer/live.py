@@ -73,7 +73,7 @@ class Live:
         row.on_click(lambda event: self.do(self._move_on(row.value)))
         speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
         speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
-        size = gui.add_number("Step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
+        size = gui.add_number("Time step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))
         self._add_sliders(gui)
         self._felt = gui.add_markdown("", visible=False)

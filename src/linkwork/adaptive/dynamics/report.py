@@ -1,4 +1,4 @@
-"""Where an adaptive simulation stands."""
+"""The report of an adaptive simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveReport(Report):
-    """Where an adaptive simulation stands.
+    """The report of an adaptive simulation.
 
     n_active: joints that move; the bases of floating trees always do and are not counted.
     n_computed: joints whose acceleration the last region update computed to choose them.

@@ -69,7 +69,7 @@ class AdaptiveDynamics(Dynamics):
         one; their forces act on the metric as in the last step.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
-        metric at each update, which then costs O(n). The thermostat warms active joints.
+        metric at each update, which then costs O(n). The thermostat acts on active joints.
     water: as in FullDynamics. It acts on every body in each step, which then costs O(n), and on all bodies in the metric at
         each update: the bound counts buoyancy and drag where they act, and leaves added mass out.
     Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
@@ -217,7 +217,7 @@ class AdaptiveDynamics(Dynamics):
 
     @property
     def state(self) -> State:
-        """The present coordinates and velocities: a copy to read. `set_state` puts another in."""
+        """The present coordinates and velocities: a copy for reading; `set_state` sets another."""
         self._region.collect()
         return read_only_state(self._tree.run.q.copy(), self._tree.run.v.copy())
 
@@ -244,7 +244,7 @@ class AdaptiveDynamics(Dynamics):
 
     @property
     def report(self) -> AdaptiveReport:
-        """Where the simulation stands."""
+        """The report of the last step."""
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:

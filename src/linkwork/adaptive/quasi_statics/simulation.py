@@ -155,7 +155,7 @@ class QuasiStatics(LinkageSimulation):
 
     @property
     def state(self) -> State:
-        """The present coordinates, at rest: a copy to read. `set_state` puts another in."""
+        """The present coordinates, at rest: a copy for reading; `set_state` sets another."""
         return read_only_state(self._tree.run.q.copy(), np.zeros(self.model.nv))
 
     @property

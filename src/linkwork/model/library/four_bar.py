@@ -22,7 +22,7 @@ def four_bar(
     """A crank and a rocker on the ground, joined by a coupler: a closed chain with one freedom, in the x-z plane.
 
     ground: between the two pins that stand in the world [m].
-    crank, coupler, rocker: lengths of the bars [m]; density: their mass a length [kg/m].
+    crank, coupler, rocker: lengths of the bars [m]; density: their mass per length [kg/m].
     The tree is cut at the pin between coupler and rocker, the loop "pin". At q = 0 it is closed, the crank upright or as
     near to that as the lengths allow. The crank goes round if it or the ground is the shortest of the four, and the
     shortest and the longest are together less than the other two.

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linkwork.core.checks import shown
+from linkwork.core.checks import not_negative, shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Fixed
+from linkwork.model.library.parts import MOST
 from linkwork.model.linkage import Linkage
 from linkwork.model.rods.ends import Clamped, Pinned
 from linkwork.model.rods.rod import Rod
 from linkwork.model.rods.rod import rod as make_rod
+from linkwork.model.rods.section import above_zero
 from linkwork.model.shapes import Sphere
-from linkwork.spatial.pose import Pose
+from linkwork.spatial.pose import Pose, vector3
 
 ENDS: dict[str, type[Clamped] | type[Pinned]] = {"clamped": Clamped, "pinned": Pinned}
 
@@ -50,13 +52,14 @@ def rod(
         joints=joints,
     )  # fmt: skip
     for name, how in (("start", start), ("end", end)):
-        if how not in (*ENDS, "free"):
+        if not (isinstance(how, str) and how in (*ENDS, "free")):
             raise ModelError(f"rod: {name} is {shown(how)}; it is 'clamped', 'pinned' or 'free'.", about=name)
     if start != "free":
-        made.attach_world("start", ENDS[start](), at=Pose(tuple(at), rpy=(0.0, pitch, yaw)))
+        turn = vector3((0.0, pitch, yaw), "rod: (0, pitch, yaw)")
+        made.attach_world("start", ENDS[start](), at=Pose(vector3(at, "rod: at"), rpy=turn))
     if end != "free":
-        made.attach_world("end", ENDS[end](), at=None if end_at is None else tuple(end_at))
-    if tip_mass > 0.0:
+        made.attach_world("end", ENDS[end](), at=None if end_at is None else vector3(end_at, "rod: end_at"))
+    if not_negative(tip_mass, "rod: tip_mass", finite=True) > 0.0:
         _hang_ball(made, tip_mass, tip_radius)
     return made
 
@@ -84,6 +87,13 @@ def net(
     for name, value, least in (("rows", rows, 1), ("columns", columns, 2), ("segments", segments, 2)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ModelError(f"net: {name} is {shown(value)}; it is a whole number from {least} on.", about=name)
+    cell = above_zero(cell, "net: cell")
+    bodies = columns * (rows * segments + 1) + rows * (columns - 1) * (segments + 1)
+    if bodies > MOST:
+        raise ModelError(
+            f"net: {shown(rows)} rows, {shown(columns)} columns and {shown(segments)} segments per cell are more than "
+            f"{MOST:,} bodies, too many for memory."
+        )
     numbers = {"EI": EI, "mass_per_length": mass_per_length, "radius": radius, "damping": damping}
     made = Linkage("net")
     down = Pose(rpy=(0.0, 0.5 * math.pi, 0.0))

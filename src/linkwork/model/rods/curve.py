@@ -97,7 +97,7 @@ def through(points: ArrayLike) -> Curve:
 def _points(points: ArrayLike, what: str) -> FloatArray:
     try:
         P = np.array(points, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} must be numbers of shape (m, 3), not {shown(points)}.", about="curve") from None
     if P.ndim != 2 or P.shape[1] != 3 or P.shape[0] < 2:
         raise ModelError(f"{what} must have shape (m, 3) with m of at least 2, not {P.shape}.", about="curve")

@@ -18,13 +18,14 @@ from linkwork.model.rods.section import Material, Section, above_zero, round_sec
 FloatArray = NDArray[np.float64]
 
 MOST = 10_000_000
+LONGEST = 1e100  # [m]
 FEWEST_AUTO = 4
 TIP_ERROR = 0.25  # of a cantilever's deflection per (ℓ/λ)², the error of the midpoint rule for ∫ x² dx over x³/3
 
 
 @dataclass(frozen=True, slots=True)
 class RodDamping:
-    """What resists the rate of bending, twisting and stretching, by one physical number.
+    """Damping of bending, twisting and stretching, by one physical number.
 
     time [s]: by which stress lags behind strain: σ = E (ε + time · dε/dt), Kelvin and Voigt; or
     ratio: part of critical damping of the mode of vibration with this `frequency` [Hz]; modes above it are damped more.
@@ -98,6 +99,8 @@ def rod_numbers(
         )
     measured = None if curve is None else Measured(curve, 100 if auto else int(segments))
     L = _length(length, measured)
+    if L > LONGEST:
+        raise ModelError(f"rod: it is {L:g} m long; squares of lengths above {LONGEST:g} m overflow.", about="length")
     shape = _section(radius, section)
     stuff = _material(material, shape)
     bend = _given(EI, "EI", None if stuff is None or shape is None else _pair(stuff.E, shape))
@@ -121,6 +124,11 @@ def rod_numbers(
         raise ModelError(f"rod: gravity is {shown(gravity)}; it must be three numbers.", about="gravity") from None
     w = float(_spread(heavy, middle, "mass_per_length", 1)[0, 0]) * pull
     scale = length_scale(L, float(_spread(bend, middle, "EI", 2)[0].min()), w, measured)
+    if not scale > 0.0:
+        raise ModelError(
+            f"rod: mass_per_length times gravity is {w:g} N/m, too much for it to bend over any length.",
+            about="mass_per_length",
+        )
     if auto:
         wanted = above_zero(tolerance, "rod: tolerance")
         segments = max(FEWEST_AUTO, math.ceil(math.sqrt(TIP_ERROR / wanted) * L / scale))
@@ -136,8 +144,11 @@ def rod_numbers(
     if shape is None:
         shape = _guessed_section(bending, stretching)
     lag = 0.0 if damping is None else (damping if isinstance(damping, RodDamping) else RodDamping(time=damping)).lag
+    if not shape.area > 0.0:
+        raise ModelError("rod: its section is so small that its area is zero; give a larger one.", about="radius")
     gy, gz = shape.about_y / shape.area, shape.about_z / shape.area
-    error = TIP_ERROR * (L / n / scale) ** 2
+    part = L / n / scale  # of the length over which it bends, per segment
+    error = TIP_ERROR * part * part
     stiffness = np.column_stack([twisting, bending])
     return Numbers(L, s, stiffness, stretching, masses, (gy + gz, gy, gz), shape.radius, lag, error), measured
 
@@ -226,6 +237,8 @@ def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | No
 
 def _per_joint(rows: FloatArray, m: int, what: str) -> FloatArray:
     """Rows for m places from rows at even places along the rod."""
+    if rows.shape[0] == 0:
+        raise ValueError("it is empty")
     if rows.shape[0] == m:
         return rows
     if m == 1:

@@ -48,7 +48,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a section gives to a rod: area [m²], second moments about y and z [m⁴], torsion constant [m⁴].
+    """The cross section of a rod: area [m²], second moments about y and z [m⁴], torsion constant [m⁴].
 
     The rod's axis is x. `width` and `height`: its extent along y and z [m], for drawing, contact and drag.
     """

@@ -82,7 +82,7 @@ def inertia_factors(model: Model) -> FloatArray:
 class Langevin:
     """A thermostat: friction and noise that hold a linkage at a temperature.
 
-    temperature: [K]. friction: rate at which velocities forget [1/ps]. seed: of the noise.
+    temperature: [K]. friction: rate at which velocities decay [1/ps]. seed: of the noise.
     boltzmann: [kJ/mol/K] by default; give 1.380649e-23 for a linkage in SI units (friction then in 1/s).
     fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
     springs, not rigid.

@@ -17,13 +17,17 @@ from linkwork.errors import StateError
 from linkwork.haptics import Grasp, Pointer, grasp
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.loads import Load
+from linkwork.viewer.layers import FORCE
 from linkwork.viewer.shapes.colors import as_light
 
 SOFTNESS = 0.1  # of the mechanism's size: how far the spring stretches to hold the whole weight
 DAMPED = 0.3  # of the damping at which the whole mass on the spring would not swing
 LONGEST_HOLD = 5e-3  # [s] of simulated time for which a force of the hand is held
 FAR = 0.5  # of the mechanism's size: a spring stretched so far gives the largest force, a full bar
-PULL = (230, 60, 30)  # colour of the arrow
+SHORTEST, LONGEST = (
+    0.12,
+    0.4,
+)  # of the mechanism's size: the arrow of a small force, so that it is seen, and of the largest
 PATIENT = 1e6  # [s] the pointer may rest while the page is paused
 
 
@@ -32,6 +36,14 @@ def hand_stiffness(sim: Any, size: float) -> float:
     mass = float(sim.model.mass.sum())
     pull = max(float(np.linalg.norm(sim.model.gravity)), 10.0)
     return max(mass * pull / (SOFTNESS * size), 1e-9)
+
+
+def arrow(force: FloatArray, most: float) -> FloatArray:
+    """A force as an arrow in sizes of the mechanism: none for none, longer for more, shape (3,). most: the largest [N]."""
+    size = float(np.linalg.norm(force))
+    if size <= 1e-6 * most:
+        return np.zeros(3)
+    return force / size * (SHORTEST + (LONGEST - SHORTEST) * min(1.0, size / most))
 
 
 class Hand:
@@ -128,17 +140,17 @@ class Hand:
             self._arrow = None
 
     def draw(self) -> None:
-        """Shows the force as an arrow at the grabbed point, as long as a spring of this force is stretched."""
+        """Shows the force as an arrow at the grabbed point, in the colour of forces."""
         if self.grasp is None:
             return
         place = self.grasp.session.points[self.grasp.number]
-        points = np.array([[place, place + self.force / max(self.stiffness, 1e-300)]], dtype=np.float32)
+        points = np.array([[place, place + arrow(self.force, self.most) * self._size]], dtype=np.float32)
         if self._arrow is None:
             s = self._size
             self._arrow = self._scene.add_arrows(
                 "/hand",
                 points,
-                as_light((230, 60, 30)),
+                as_light(FORCE),
                 shaft_radius=0.007 * s,
                 head_radius=0.017 * s,
                 head_length=0.04 * s,
