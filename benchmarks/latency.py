@@ -30,6 +30,7 @@ PARTS = (50.0, 99.0, 99.9, 99.99, 100.0)  # [%]
 TOLERANCE = 2.0**-11
 ACTIVE = 100  # joints, of adaptive dynamics
 H = 1e-3  # [s]
+TURN = 1000  # calls in which a force turns once
 # 99.99 % over the median: must, goal. Updates of the region are a part of adaptive steps.
 STEP, ADAPTIVE = (5.0, 3.0), (20.0, 8.0)
 
@@ -163,16 +164,19 @@ def cases(model: lw.Model) -> Iterator[Case]:
     yield Case("haptic snapshot", lambda: haptics(model, tick=False), STEP)
 
 
-def pull(model: lw.Model, k: int) -> np.ndarray:
-    """A force [N] that turns with the calls, as a wrench, shape (1, 6)."""
-    angle = 2.0 * math.pi * k / 1000.0
-    return np.array([[0.0, 0.0, 0.0, 0.1 * math.cos(angle), 0.1 * math.sin(angle), 0.05]])
+def pulls(lift: float) -> list[np.ndarray]:
+    """A force [N] that turns once in 1,000 calls, as wrenches, each of shape (1, 6). lift: along z."""
+    angles = 2.0 * np.pi * np.arange(TURN) / TURN
+    rows = np.zeros((TURN, 1, 6))
+    rows[:, 0, 3], rows[:, 0, 4], rows[:, 0, 5] = 0.1 * np.cos(angles), 0.1 * np.sin(angles), lift
+    return list(rows)
 
 
 def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=TOLERANCE)
     middle, way = model.n_bodies // 2, max(1, model.n_bodies // 50)
     load = sim.apply_wrench(middle, force=(0.1, 0.0, 0.05), frame="world")
+    turning = pulls(0.05)
     found = sim.solve()
     exact = lw.forward_dynamics(model, sim.state, wrenches=wrenches_of(model, middle, sim))
     error = np.abs(sim.acceleration - exact).max() / np.abs(exact).max()
@@ -182,7 +186,7 @@ def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
         return sim.step(H)
 
     def changing(k: int) -> object:
-        sim.set_wrenches(load, pull(model, k))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.step(H)
 
     def travelling(k: int) -> object:
@@ -192,7 +196,7 @@ def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
         return sim.step(H)
 
     def solve(k: int) -> object:
-        sim.set_wrenches(load, pull(model, k))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.solve()
 
     return {"still": still, "changing": changing, "travelling": travelling, "solve": solve}[what]
@@ -211,12 +215,12 @@ def adaptive(model: lw.Model, update_every: int) -> Callable[[int], object]:
         model, model.neutral(), max_active_joints=active, update_every=update_every, integrator="semi_implicit_euler"
     )
     load = sim.apply_wrench(model.n_bodies // 2, force=(0.1, 0.0, 0.05), frame="world")
+    turning = pulls(0.0)
     sim.step(1e-5)
     assert sim.report.n_active == active
 
     def step(k: int) -> object:
-        if k % 100 == 0:  # to and fro, so that it stays near
-            sim.set_wrenches(load, pull(model, 500 * (k // 100)))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.step(1e-4)
 
     return step
@@ -229,7 +233,8 @@ def touching(joints: int) -> Callable[[int], object]:
     rod = lw.Inertia.box(0.1, (0.1, 0.02, 0.02)).at(lw.Pose((0.05, 0.0, 0.0)))
     hinge = lw.Revolute((0.0, 1.0, 0.0), damping=0.01)
     for k in range(joints):
-        shapes = [lw.Capsule(0.01, 0.08)] if k == joints - 1 else []
+        along = lw.Pose((0.05, 0.0, 0.0), rpy=(0.0, math.pi / 2, 0.0))
+        shapes = [lw.Capsule(0.01, 0.08, placement=along)] if k == joints - 1 else []
         linkage.add_body(
             f"link_{k}",
             f"link_{k - 1}" if k else "world",
@@ -243,12 +248,12 @@ def touching(joints: int) -> Callable[[int], object]:
     model = linkage.compile()
     sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=min(ACTIVE, joints // 3), contact=lw.Contact())
     load = sim.apply_wrench(joints - 1, force=(0.0, 0.0, -0.05), frame="world")
-    sim.advance(1e-3, 100)
+    presses = [np.array([[0.0, 0.0, 0.0, 0.0, 0.0, down]]) for down in (-0.05, -0.07)]
+    sim.advance(1e-3, 500)
     assert sim.contacts, "the link does not touch the block"
 
     def step(k: int) -> object:
-        if k % 100 == 0:
-            sim.set_wrenches(load, np.array([[0.0, 0.0, 0.0, 0.0, 0.0, -0.05 - 0.02 * (k // 100 % 2)]]))
+        sim.set_wrenches(load, presses[k // 100 % 2])
         return sim.step(1e-3)
 
     return step
