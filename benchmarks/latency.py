@@ -11,15 +11,15 @@ import argparse
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 import linkwork as lw
 
-from .harness import Requirement, TableReport, duration, fill_in, progress
+from .harness import Requirement, TableReport, duration, fill_in, on_cores, progress
 
 SIZES = (1_000, 50_000)
 QUICK_SIZES = (300,)
@@ -35,19 +35,12 @@ TURN = 1000  # calls in which a force turns once
 STEP, ADAPTIVE = (5.0, 3.0), (20.0, 8.0)
 
 
-class Case(NamedTuple):
-    """One kind of call, made again and again. limits: must and goal for 99.99 % over the median."""
-
-    name: str
-    make: Callable[[], Callable[[int], object]]  # a fresh start
-    limits: tuple[float, float]
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calls", type=int, help=f"of each kind (default: {CALLS:,})")
     parser.add_argument("--replays", type=int, help=f"of each series of calls (default: {REPLAYS})")
     parser.add_argument("--case", help="only rows whose name contains this")
     parser.add_argument("--joints", type=int, nargs="+", help=f"of the molecule (default: {SIZES[0]:,} {SIZES[1]:,})")
+    parser.add_argument("--workers", type=int, default=1, help="rows at a time, each on a core of its own (1)")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
@@ -57,35 +50,46 @@ def run(options: argparse.Namespace) -> TableReport:
     replays = options.replays or (QUICK_REPLAYS if options.quick else REPLAYS)
     kept = {"joints": sizes, "calls": calls, "replays": replays}
     report = TableReport("latency", kept, is_judged=not options.quick)
+    names = [name for name in CASES if not options.case or options.case in name]
+    tasks = [(joints, name, calls, replays) for joints in sizes for name in names]
+    found = on_cores(row_of, tasks, options.workers)
     for joints in sizes:
-        model = lw.library.molecule(joints).compile()
-        full = time_of_aba(model)
-        rows = []
-        for case in cases(model):
-            if options.case and options.case not in case.name:
-                continue
-            progress(f"{case.name}, {joints:,} joints")
-            taken, wall, collected = measure(case.make, calls, replays)
-            rows.append(
-                [*judge(report, case, joints, taken, full), duration(float(np.percentile(wall, 99.0))), collected]
-            )
+        results = [result for result in found if result["joints"] == joints]
+        full = float(np.median([result["aba_s"] for result in results]))
+        rows = [judge(report, result) for result in results]
         title = (
             f"{joints:,} joints, {calls:,} calls of each, least processor time of {replays} replays; "
             f"one `aba` takes {duration(full)}"
         )
-        columns = ["call", "median", "99 %", "99.9 %", "99.99 %", "worst", "wall, 99 %", "collections"]
-        report.add_table("calls", title, columns, rows)
+        columns = ["call", *(f"{part:g} %" for part in PARTS[1:-1]), "worst", "wall, 99.99 %", "worst", "collections"]
+        report.add_table("calls", title, [columns[0], "median", *columns[1:]], rows)
     if options.page is not None:
         fill_in(options.page, report)
     return report
 
 
-def judge(report: TableReport, case: Case, joints: int, taken: np.ndarray, full: float) -> list[str]:
-    """Adds the requirements of a case; returns its row of the table. taken: [s] of each call."""
-    at = dict(zip(PARTS, np.percentile(taken, PARTS).tolist(), strict=True))
-    must, goal = case.limits
+def row_of(joints: int, name: str, calls: int, replays: int) -> dict[str, Any]:
+    """Measures one kind of call."""
+    progress(f"{name}, {joints:,} joints")
+    model = lw.library.molecule(joints).compile()
+    make, limits = CASES[name]
+    taken, wall, collected = measure(lambda: make(model), calls, replays)
+    return {
+        "case": name,
+        "joints": joints,
+        "seconds": dict(zip(PARTS, np.percentile(taken, PARTS).tolist(), strict=True)),
+        "wall_seconds": dict(zip(PARTS, np.percentile(wall, PARTS).tolist(), strict=True)),
+        "collections": collected,
+        "aba_s": time_of_aba(model),
+        "limits": limits,
+    }
+
+
+def judge(report: TableReport, result: dict[str, Any]) -> list[str]:
+    """Adds the requirements of a kind of call; returns its row of the table."""
+    at, full, (must, goal) = result["seconds"], result["aba_s"], result["limits"]
     ratio = at[99.99] / at[50.0]
-    what = f"{case.name}, {joints:,} joints"
+    what = f"{result['case']}, {result['joints']:,} joints"
     report.requirements.append(
         Requirement(
             f"{what}: 99.99 %", ratio, "times the median", f"≤ {must:g}", ratio <= must, f"≤ {goal:g}", ratio <= goal
@@ -93,8 +97,9 @@ def judge(report: TableReport, case: Case, joints: int, taken: np.ndarray, full:
     )
     worst = at[100.0] / full
     report.requirements.append(Requirement(f"{what}: worst", worst, "times one aba", "≤ 1", worst <= 1.0))
-    report.results.append({"case": case.name, "joints": joints, "seconds": at, "aba_s": full})
-    return [case.name, *(duration(at[part]) for part in PARTS)]
+    report.results.append(result)
+    wall = [duration(result["wall_seconds"][part]) for part in (99.99, 100.0)]
+    return [result["case"], *(duration(at[part]) for part in PARTS), *wall, result["collections"]]
 
 
 def measure(
@@ -148,20 +153,6 @@ def time_of_aba(model: lw.Model) -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------------- calls
-
-
-def cases(model: lw.Model) -> Iterator[Case]:
-    """Each is made when its turn comes, proven right, and left when the next one is made."""
-    yield Case("QuasiStatics.step, force still", lambda: quasi_statics(model, "still"), STEP)
-    yield Case("QuasiStatics.step, force changing", lambda: quasi_statics(model, "changing"), STEP)
-    yield Case("QuasiStatics.step, force travelling", lambda: quasi_statics(model, "travelling"), STEP)
-    yield Case("QuasiStatics.solve, force changing", lambda: quasi_statics(model, "solve"), STEP)
-    yield Case("AdaptiveDynamics.step, no updates", lambda: adaptive(model, 10**9), STEP)
-    yield Case("AdaptiveDynamics.step, updates every 10", lambda: adaptive(model, 10), ADAPTIVE)
-    yield Case("AdaptiveDynamics.step, contact", lambda: touching(model.n_bodies), ADAPTIVE)
-    yield Case("Response.body_response", lambda: response(model), STEP)
-    yield Case("haptic tick", lambda: haptics(model, tick=True), STEP)
-    yield Case("haptic snapshot", lambda: haptics(model, tick=False), STEP)
 
 
 def pulls(lift: float) -> list[np.ndarray]:
@@ -284,3 +275,18 @@ def haptics(model: lw.Model, tick: bool) -> Callable[[int], object]:
         return session.publish()
 
     return move if tick else snapshot
+
+
+# One kind of call: what makes the calls from a fresh start, and must and goal for 99.99 % over the median.
+CASES: dict[str, tuple[Callable[[lw.Model], Callable[[int], object]], tuple[float, float]]] = {
+    "QuasiStatics.step, force still": (lambda model: quasi_statics(model, "still"), STEP),
+    "QuasiStatics.step, force changing": (lambda model: quasi_statics(model, "changing"), STEP),
+    "QuasiStatics.step, force travelling": (lambda model: quasi_statics(model, "travelling"), STEP),
+    "QuasiStatics.solve, force changing": (lambda model: quasi_statics(model, "solve"), STEP),
+    "AdaptiveDynamics.step, no updates": (lambda model: adaptive(model, 10**9), STEP),
+    "AdaptiveDynamics.step, updates every 10": (lambda model: adaptive(model, 10), ADAPTIVE),
+    "AdaptiveDynamics.step, contact": (lambda model: touching(model.n_bodies), ADAPTIVE),
+    "Response.body_response": (lambda model: response(model), STEP),
+    "haptic tick": (lambda model: haptics(model, tick=True), STEP),
+    "haptic snapshot": (lambda model: haptics(model, tick=False), STEP),
+}

@@ -1,5 +1,6 @@
 """What benchmarks share: fair timing, reports with verdicts, the environment, pages that a run fills in, other engines."""
 
+from .cores import on_cores
 from .environment import cpu_model, environment, resident_bytes
 from .page import fill_in
 from .report import BUSY, Report, Requirement, TableReport
@@ -16,6 +17,7 @@ __all__ = [
     "duration",
     "environment",
     "fill_in",
+    "on_cores",
     "progress",
     "resident_bytes",
     "take_turns",

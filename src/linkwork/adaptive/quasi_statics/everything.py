@@ -109,30 +109,40 @@ def allocate_everything(bodies: int, freedoms: int) -> Everything:
 # ------------------------------------------------------------------------------------------------------------- a solve
 
 
+@inlined
+def hand_over(mechanism, c, run, x, i):
+    """What `aba` reads of body i and its joint, all but the bias, which is zero at rest."""
+    store9(x.work, i, R_, load9(c.joint_data, i, H_R))
+    store3(x.work, i, P_, load3(c.joint_data, i, H_P))
+    A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
+    store6(x.work, i, IA, A)
+    store9(x.work, i, IB, B)
+    store6(x.work, i, IC, C)
+    store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
+    j = mechanism.tree[i, V]
+    if mechanism.tree[i, KIND] == HELICAL:
+        x.work[i, U_SMALL] = c.effort_sum[j]
+    else:
+        for d in range(j, j + mechanism.tree[i, DOF]):
+            x.dof_work[d, EFFORT_D] = c.effort_sum[d]
+            store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+
+
 @routine
-def solve_everything(table):
-    """Accelerations of all joints by `aba`; returns a body that failed, or -1."""
+def solve_everything(table, is_handed_over):
+    """Accelerations of all joints by `aba`; returns a body that failed, or -1.
+
+    is_handed_over: by the step before, in the same call, as `move_everything` does on its way.
+    """
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
     run = run_of(table)
     x = everything_of(table)
     tree = mechanism.tree
-    for i in range(tree.shape[0]):
-        store9(x.work, i, R_, load9(c.joint_data, i, H_R))
-        store3(x.work, i, P_, load3(c.joint_data, i, H_P))
-        store6(x.work, i, BIAS, ZERO6)
-        A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
-        store6(x.work, i, IA, A)
-        store9(x.work, i, IB, B)
-        store6(x.work, i, IC, C)
-        store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
-        j = tree[i, V]
-        if tree[i, KIND] == HELICAL:
-            x.work[i, U_SMALL] = c.effort_sum[j]
-        else:
-            for d in range(j, j + tree[i, DOF]):
-                x.dof_work[d, EFFORT_D] = c.effort_sum[d]
-                store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+    if not is_handed_over:
+        for i in range(tree.shape[0]):
+            hand_over(mechanism, c, run, x, i)
+            store6(x.work, i, BIAS, ZERO6)
     push_from_world(table)
     bad, _ = inertias_leaf_to_root(tree, mechanism.body, mechanism.dof, x.work, x.dof_work)
     if bad < 0:
@@ -174,19 +184,22 @@ def add_up(table):
     mechanism = mechanism_of(table)
     run = run_of(table)
     sums = run.metric_sums
-    sums[MAX_QUEUE] = 0.0
-    sums[SUM_QUEUE] = 0.0
-    sums[SUM_JOINT] = 0.0
-    sums[MAX_JOINT] = 0.0
-    sums[UNIT] = 1.0
-    run.counts[HEAP_COUNT] = 0
-    run.counts[JOINT_COUNT] = 0
-    run.counts[UPDATED_COUNT] = 0
+    total = 0.0
+    largest = 0.0
+    joints = 0
     for i in range(mechanism.tree.shape[0]):
         own = own_part(mechanism, run, i)
-        run.counts[JOINT_COUNT] += mechanism.tree[i, DOF] > 0
-        sums[SUM_JOINT] += own
-        sums[MAX_JOINT] = max(sums[MAX_JOINT], own)
+        joints += mechanism.tree[i, DOF] > 0
+        total += own
+        largest = max(largest, own)
+    sums[MAX_QUEUE] = 0.0
+    sums[SUM_QUEUE] = 0.0
+    sums[SUM_JOINT] = total
+    sums[MAX_JOINT] = largest
+    sums[UNIT] = 1.0
+    run.counts[HEAP_COUNT] = 0
+    run.counts[JOINT_COUNT] = joints
+    run.counts[UPDATED_COUNT] = 0
 
 
 @inlined
@@ -200,10 +213,15 @@ def own_part(mechanism, run, i):
 
 
 @routine
-def move_everything(table, h):
-    """q ← q ⊕ ½ h² q̈ for all joints; their nodes are marked already. False, and no step, where it overflows."""
+def move_everything(table, h, goes_on):
+    """q ← q ⊕ ½ h² q̈ for all joints; their nodes are marked already. False, and no step, where it overflows.
+
+    goes_on: another solve of everything follows at once. What it reads of a joint is handed over while it is at hand.
+    """
     mechanism = mechanism_of(table)
+    c = coefficients_of(table)
     run = run_of(table)
+    x = everything_of(table)
     tree = mechanism.tree
     overflow = 0.0
     for i in range(tree.shape[0]):
@@ -213,9 +231,11 @@ def move_everything(table, h):
             overflow += 0.0 * run.q[tree[i, Q]]
         else:
             joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
-            for c in range(tree[i, DOF]):  # of a quaternion three of four will do
-                overflow += 0.0 * run.q[tree[i, Q] + c]
+            for e in range(tree[i, DOF]):  # of a quaternion three of four will do
+                overflow += 0.0 * run.q[tree[i, Q] + e]
         refresh_joint(table, i)
+        if goes_on:
+            hand_over(mechanism, c, run, x, i)
     return overflow == 0.0
 
 
