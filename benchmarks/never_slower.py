@@ -32,7 +32,7 @@ MOST_PER_TURN = 20_000  # joints times steps of a turn, about: small linkages ma
 H = 1e-5  # [s]
 LIMIT = 1.15
 SIMULATIONS = ("QuasiStatics", "AdaptiveDynamics")
-LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 3  # of linkages so large
+LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 5  # of linkages so large
 COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "millipede": "tab:red"}
 
 
