@@ -162,6 +162,8 @@ class AdaptiveDynamics(Dynamics):
         self._is_proven = False  # before the first update nothing is
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
+        if self.max_active_joints is None:
+            self._count_needed(0.0, 1.0)  # nothing is counted before the region begins: no step waits for the kernel
         self._region.begin()
 
     def _make_region(self) -> None:
