@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> TableReport:
     kept = {"joints": sizes, "calls": calls, "replays": replays}
     report = TableReport("latency", kept, is_judged=not options.quick)
     names = [name for name in CASES if not options.case or options.case in name]
-    tasks = [(joints, name, calls, replays) for joints in sizes for name in names]
+    tasks = [(joints, name, calls, replays) for joints in sorted(sizes, reverse=True) for name in names]
     found = on_cores(row_of, tasks, options.workers)
     for joints in sizes:
         results = [result for result in found if result["joints"] == joints]
