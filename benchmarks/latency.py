@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import math
 import time
 from collections.abc import Callable
@@ -41,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", help="only rows whose name contains this")
     parser.add_argument("--joints", type=int, nargs="+", help=f"of the molecule (default: {SIZES[0]:,} {SIZES[1]:,})")
     parser.add_argument("--workers", type=int, default=1, help="rows at a time, each on a core of its own (1)")
+    parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
@@ -53,7 +55,10 @@ def run(options: argparse.Namespace) -> TableReport:
     names = [name for name in CASES if not options.case or options.case in name]
     tasks = [(joints, name, calls, replays) for joints in sorted(sizes, reverse=True) for name in names]
     found = on_cores(row_of, tasks, options.workers)
-    for joints in sizes:
+    for earlier in options.also:
+        found += [with_numbers(result) for result in json.loads(earlier.read_text(encoding="utf-8"))["results"]]
+    found.sort(key=lambda result: list(CASES).index(result["case"]))
+    for joints in sorted({result["joints"] for result in found}):
         results = [result for result in found if result["joints"] == joints]
         full = float(np.median([result["aba_s"] for result in results]))
         rows = [judge(report, result) for result in results]
@@ -66,6 +71,12 @@ def run(options: argparse.Namespace) -> TableReport:
     if options.page is not None:
         fill_in(options.page, report)
     return report
+
+
+def with_numbers(result: dict[str, Any]) -> dict[str, Any]:
+    """A result read from a file, whose keys are texts there."""
+    times = {what: {float(part): x for part, x in result[what].items()} for what in ("seconds", "wall_seconds")}
+    return {**result, **times}
 
 
 def row_of(joints: int, name: str, calls: int, replays: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import statistics
 import time
 import warnings
@@ -38,9 +39,11 @@ COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "m
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joints", type=int, nargs="+", help="sizes (default: 100 to 100,000)")
+    parser.add_argument("--exponents", type=int, nargs="+", help="k of the tolerances 2^-k")
     parser.add_argument("--linkage", choices=tuple(COLORS), nargs="+", help="these only")
     parser.add_argument("--simulation", choices=SIMULATIONS, nargs="+", help="these only")
     parser.add_argument("--workers", type=int, default=1, help="linkages at a time, each on a core of its own (1)")
+    parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the plot there")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
@@ -69,9 +72,12 @@ def run(options: argparse.Namespace) -> TableReport:
     for joints, simulation, name in itertools.product(sizes, simulations, options.linkage or COLORS):
         large = joints >= LARGE and not options.quick
         plan = (LARGE_EXPONENTS, LARGE_TURNS) if large else (exponents, turns)
+        plan = (tuple(options.exponents or plan[0]), plan[1])
         tasks += [(simulation, name, joints, count, *plan) for count in LOADS if count < joints]
     tasks.sort(key=lambda task: -task[2])  # the longest first, so that all cores end together
     found = list(itertools.chain.from_iterable(on_cores(points, tasks, options.workers)))
+    for earlier in options.also:
+        found += json.loads(earlier.read_text(encoding="utf-8"))["results"]
     order = {simulation: k for k, simulation in enumerate(SIMULATIONS)}
     found.sort(key=lambda r: (order[r["simulation"]], list(COLORS).index(r["case"]), r["joints"]))
     report.results += found
