@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 import linkwork as lw
 
-from .harness import Requirement, TableReport, duration, fill_in, progress
+from .harness import Requirement, TableReport, duration, fill_in, on_cores, progress
 
 SIZES = (1_000, 50_000)
 QUICK_SIZES = (300,)
@@ -30,16 +31,9 @@ PARTS = (50.0, 99.0, 99.9, 99.99, 100.0)  # [%]
 TOLERANCE = 2.0**-11
 ACTIVE = 100  # joints, of adaptive dynamics
 H = 1e-3  # [s]
+TURN = 1000  # calls in which a force turns once
 # 99.99 % over the median: must, goal. Updates of the region are a part of adaptive steps.
 STEP, ADAPTIVE = (5.0, 3.0), (20.0, 8.0)
-
-
-class Case(NamedTuple):
-    """One kind of call, made again and again. limits: must and goal for 99.99 % over the median."""
-
-    name: str
-    make: Callable[[], Callable[[int], object]]  # a fresh start
-    limits: tuple[float, float]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replays", type=int, help=f"of each series of calls (default: {REPLAYS})")
     parser.add_argument("--case", help="only rows whose name contains this")
     parser.add_argument("--joints", type=int, nargs="+", help=f"of the molecule (default: {SIZES[0]:,} {SIZES[1]:,})")
+    parser.add_argument("--workers", type=int, default=1, help="rows at a time, each on a core of its own (1)")
+    parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
@@ -56,35 +52,55 @@ def run(options: argparse.Namespace) -> TableReport:
     replays = options.replays or (QUICK_REPLAYS if options.quick else REPLAYS)
     kept = {"joints": sizes, "calls": calls, "replays": replays}
     report = TableReport("latency", kept, is_judged=not options.quick)
-    for joints in sizes:
-        model = lw.library.molecule(joints).compile()
-        full = time_of_aba(model)
-        rows = []
-        for case in cases(model):
-            if options.case and options.case not in case.name:
-                continue
-            progress(f"{case.name}, {joints:,} joints")
-            taken, wall, collected = measure(case.make, calls, replays)
-            rows.append(
-                [*judge(report, case, joints, taken, full), duration(float(np.percentile(wall, 99.0))), collected]
-            )
+    names = [name for name in CASES if not options.case or options.case in name]
+    tasks = [(joints, name, calls, replays) for joints in sorted(sizes, reverse=True) for name in names]
+    found = on_cores(row_of, tasks, options.workers)
+    for earlier in options.also:
+        found += [with_numbers(result) for result in json.loads(earlier.read_text(encoding="utf-8"))["results"]]
+    found.sort(key=lambda result: list(CASES).index(result["case"]))
+    for joints in sorted({result["joints"] for result in found}):
+        results = [result for result in found if result["joints"] == joints]
+        full = float(np.median([result["aba_s"] for result in results]))
+        rows = [judge(report, result) for result in results]
         title = (
             f"{joints:,} joints, {calls:,} calls of each, least processor time of {replays} replays; "
             f"one `aba` takes {duration(full)}"
         )
-        columns = ["call", "median", "99 %", "99.9 %", "99.99 %", "worst", "wall, 99 %", "collections"]
-        report.add_table("calls", title, columns, rows)
+        columns = ["call", *(f"{part:g} %" for part in PARTS[1:-1]), "worst", "wall, 99.99 %", "worst", "collections"]
+        report.add_table("calls", title, [columns[0], "median", *columns[1:]], rows)
     if options.page is not None:
         fill_in(options.page, report)
     return report
 
 
-def judge(report: TableReport, case: Case, joints: int, taken: np.ndarray, full: float) -> list[str]:
-    """Adds the requirements of a case; returns its row of the table. taken: [s] of each call."""
-    at = dict(zip(PARTS, np.percentile(taken, PARTS).tolist(), strict=True))
-    must, goal = case.limits
+def with_numbers(result: dict[str, Any]) -> dict[str, Any]:
+    """A result read from a file, whose keys are texts there."""
+    times = {what: {float(part): x for part, x in result[what].items()} for what in ("seconds", "wall_seconds")}
+    return {**result, **times}
+
+
+def row_of(joints: int, name: str, calls: int, replays: int) -> dict[str, Any]:
+    """Measures one kind of call."""
+    progress(f"{name}, {joints:,} joints")
+    model = lw.library.molecule(joints).compile()
+    make, limits = CASES[name]
+    taken, wall, collected = measure(lambda: make(model), calls, replays)
+    return {
+        "case": name,
+        "joints": joints,
+        "seconds": dict(zip(PARTS, np.percentile(taken, PARTS).tolist(), strict=True)),
+        "wall_seconds": dict(zip(PARTS, np.percentile(wall, PARTS).tolist(), strict=True)),
+        "collections": collected,
+        "aba_s": time_of_aba(model),
+        "limits": limits,
+    }
+
+
+def judge(report: TableReport, result: dict[str, Any]) -> list[str]:
+    """Adds the requirements of a kind of call; returns its row of the table."""
+    at, full, (must, goal) = result["seconds"], result["aba_s"], result["limits"]
     ratio = at[99.99] / at[50.0]
-    what = f"{case.name}, {joints:,} joints"
+    what = f"{result['case']}, {result['joints']:,} joints"
     report.requirements.append(
         Requirement(
             f"{what}: 99.99 %", ratio, "times the median", f"≤ {must:g}", ratio <= must, f"≤ {goal:g}", ratio <= goal
@@ -92,8 +108,9 @@ def judge(report: TableReport, case: Case, joints: int, taken: np.ndarray, full:
     )
     worst = at[100.0] / full
     report.requirements.append(Requirement(f"{what}: worst", worst, "times one aba", "≤ 1", worst <= 1.0))
-    report.results.append({"case": case.name, "joints": joints, "seconds": at, "aba_s": full})
-    return [case.name, *(duration(at[part]) for part in PARTS)]
+    report.results.append(result)
+    wall = [duration(result["wall_seconds"][part]) for part in (99.99, 100.0)]
+    return [result["case"], *(duration(at[part]) for part in PARTS), *wall, result["collections"]]
 
 
 def measure(
@@ -149,30 +166,19 @@ def time_of_aba(model: lw.Model) -> float:
 # ------------------------------------------------------------------------------------------------------------------- calls
 
 
-def cases(model: lw.Model) -> Iterator[Case]:
-    """Each is made when its turn comes, proven right, and left when the next one is made."""
-    yield Case("QuasiStatics.step, force still", lambda: quasi_statics(model, "still"), STEP)
-    yield Case("QuasiStatics.step, force changing", lambda: quasi_statics(model, "changing"), STEP)
-    yield Case("QuasiStatics.step, force travelling", lambda: quasi_statics(model, "travelling"), STEP)
-    yield Case("QuasiStatics.solve, force changing", lambda: quasi_statics(model, "solve"), STEP)
-    yield Case("AdaptiveDynamics.step, no updates", lambda: adaptive(model, 10**9), STEP)
-    yield Case("AdaptiveDynamics.step, updates every 10", lambda: adaptive(model, 10), ADAPTIVE)
-    yield Case("AdaptiveDynamics.step, contact", lambda: touching(model.n_bodies), ADAPTIVE)
-    yield Case("Response.body_response", lambda: response(model), STEP)
-    yield Case("haptic tick", lambda: haptics(model, tick=True), STEP)
-    yield Case("haptic snapshot", lambda: haptics(model, tick=False), STEP)
-
-
-def pull(model: lw.Model, k: int) -> np.ndarray:
-    """A force [N] that turns with the calls, as a wrench, shape (1, 6)."""
-    angle = 2.0 * math.pi * k / 1000.0
-    return np.array([[0.0, 0.0, 0.0, 0.1 * math.cos(angle), 0.1 * math.sin(angle), 0.05]])
+def pulls(lift: float) -> list[np.ndarray]:
+    """A force [N] that turns once in 1,000 calls, as wrenches, each of shape (1, 6). lift: along z."""
+    angles = 2.0 * np.pi * np.arange(TURN) / TURN
+    rows = np.zeros((TURN, 1, 6))
+    rows[:, 0, 3], rows[:, 0, 4], rows[:, 0, 5] = 0.1 * np.cos(angles), 0.1 * np.sin(angles), lift
+    return list(rows)
 
 
 def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=TOLERANCE)
     middle, way = model.n_bodies // 2, max(1, model.n_bodies // 50)
     load = sim.apply_wrench(middle, force=(0.1, 0.0, 0.05), frame="world")
+    turning = pulls(0.05)
     found = sim.solve()
     exact = lw.forward_dynamics(model, sim.state, wrenches=wrenches_of(model, middle, sim))
     error = np.abs(sim.acceleration - exact).max() / np.abs(exact).max()
@@ -182,7 +188,7 @@ def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
         return sim.step(H)
 
     def changing(k: int) -> object:
-        sim.set_wrenches(load, pull(model, k))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.step(H)
 
     def travelling(k: int) -> object:
@@ -192,7 +198,7 @@ def quasi_statics(model: lw.Model, what: str) -> Callable[[int], object]:
         return sim.step(H)
 
     def solve(k: int) -> object:
-        sim.set_wrenches(load, pull(model, k))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.solve()
 
     return {"still": still, "changing": changing, "travelling": travelling, "solve": solve}[what]
@@ -211,12 +217,12 @@ def adaptive(model: lw.Model, update_every: int) -> Callable[[int], object]:
         model, model.neutral(), max_active_joints=active, update_every=update_every, integrator="semi_implicit_euler"
     )
     load = sim.apply_wrench(model.n_bodies // 2, force=(0.1, 0.0, 0.05), frame="world")
+    turning = pulls(0.0)
     sim.step(1e-5)
     assert sim.report.n_active == active
 
     def step(k: int) -> object:
-        if k % 100 == 0:  # to and fro, so that it stays near
-            sim.set_wrenches(load, pull(model, 500 * (k // 100)))
+        sim.set_wrenches(load, turning[k % TURN])
         return sim.step(1e-4)
 
     return step
@@ -229,7 +235,8 @@ def touching(joints: int) -> Callable[[int], object]:
     rod = lw.Inertia.box(0.1, (0.1, 0.02, 0.02)).at(lw.Pose((0.05, 0.0, 0.0)))
     hinge = lw.Revolute((0.0, 1.0, 0.0), damping=0.01)
     for k in range(joints):
-        shapes = [lw.Capsule(0.01, 0.08)] if k == joints - 1 else []
+        along = lw.Pose((0.05, 0.0, 0.0), rpy=(0.0, math.pi / 2, 0.0))
+        shapes = [lw.Capsule(0.01, 0.08, placement=along)] if k == joints - 1 else []
         linkage.add_body(
             f"link_{k}",
             f"link_{k - 1}" if k else "world",
@@ -243,12 +250,12 @@ def touching(joints: int) -> Callable[[int], object]:
     model = linkage.compile()
     sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=min(ACTIVE, joints // 3), contact=lw.Contact())
     load = sim.apply_wrench(joints - 1, force=(0.0, 0.0, -0.05), frame="world")
-    sim.advance(1e-3, 100)
+    presses = [np.array([[0.0, 0.0, 0.0, 0.0, 0.0, down]]) for down in (-0.05, -0.07)]
+    sim.advance(1e-3, 500)
     assert sim.contacts, "the link does not touch the block"
 
     def step(k: int) -> object:
-        if k % 100 == 0:
-            sim.set_wrenches(load, np.array([[0.0, 0.0, 0.0, 0.0, 0.0, -0.05 - 0.02 * (k // 100 % 2)]]))
+        sim.set_wrenches(load, presses[k // 100 % 2])
         return sim.step(1e-3)
 
     return step
@@ -279,3 +286,18 @@ def haptics(model: lw.Model, tick: bool) -> Callable[[int], object]:
         return session.publish()
 
     return move if tick else snapshot
+
+
+# One kind of call: what makes the calls from a fresh start, and must and goal for 99.99 % over the median.
+CASES: dict[str, tuple[Callable[[lw.Model], Callable[[int], object]], tuple[float, float]]] = {
+    "QuasiStatics.step, force still": (lambda model: quasi_statics(model, "still"), STEP),
+    "QuasiStatics.step, force changing": (lambda model: quasi_statics(model, "changing"), STEP),
+    "QuasiStatics.step, force travelling": (lambda model: quasi_statics(model, "travelling"), STEP),
+    "QuasiStatics.solve, force changing": (lambda model: quasi_statics(model, "solve"), STEP),
+    "AdaptiveDynamics.step, no updates": (lambda model: adaptive(model, 10**9), STEP),
+    "AdaptiveDynamics.step, updates every 10": (lambda model: adaptive(model, 10), ADAPTIVE),
+    "AdaptiveDynamics.step, contact": (lambda model: touching(model.n_bodies), ADAPTIVE),
+    "Response.body_response": (lambda model: response(model), STEP),
+    "haptic tick": (lambda model: haptics(model, tick=True), STEP),
+    "haptic snapshot": (lambda model: haptics(model, tick=False), STEP),
+}

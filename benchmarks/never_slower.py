@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import statistics
 import time
 import warnings
@@ -21,7 +22,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.errors import LinkworkWarning
 
-from .harness import Requirement, TableReport, fill_in, progress
+from .harness import Requirement, TableReport, fill_in, on_cores, progress
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000, 100_000), (100,)
 EXPONENTS, QUICK_EXPONENTS = (0, 6, 11, 14, 16, 19, 24, 30), (0, 16)
@@ -32,14 +33,17 @@ MOST_PER_TURN = 20_000  # joints times steps of a turn, about: small linkages ma
 H = 1e-5  # [s]
 LIMIT = 1.15
 SIMULATIONS = ("QuasiStatics", "AdaptiveDynamics")
-LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 3  # of linkages so large
+LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 5  # of linkages so large
 COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "millipede": "tab:red"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joints", type=int, nargs="+", help="sizes (default: 100 to 100,000)")
+    parser.add_argument("--exponents", type=int, nargs="+", help="k of the tolerances 2^-k")
     parser.add_argument("--linkage", choices=tuple(COLORS), nargs="+", help="these only")
     parser.add_argument("--simulation", choices=SIMULATIONS, nargs="+", help="these only")
+    parser.add_argument("--workers", type=int, default=1, help="linkages at a time, each on a core of its own (1)")
+    parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the plot there")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
@@ -64,22 +68,35 @@ def run(options: argparse.Namespace) -> TableReport:
     turns = QUICK_TURNS if options.quick else TURNS
     report = TableReport("never_slower", {"joints": sizes, "exponents": exponents}, is_judged=not options.quick)
     simulations = options.simulation or SIMULATIONS
-    for simulation, name, joints in itertools.product(simulations, options.linkage or COLORS, sizes):
-        model = make(name, joints)
+    tasks = []
+    for joints, simulation, name in itertools.product(sizes, simulations, options.linkage or COLORS):
         large = joints >= LARGE and not options.quick
-        for count in LOADS:
-            if count >= joints:
-                continue
-            progress(f"{simulation}, {name} of {joints:,}, {count or 'all'} pushed")
-            for exponent in LARGE_EXPONENTS if large else exponents:
-                found = point(simulation, model, count, exponent, LARGE_TURNS if large else turns)
-                report.results.append({"simulation": simulation, "case": name, "joints": joints, **found})
+        plan = (LARGE_EXPONENTS, LARGE_TURNS) if large else (exponents, turns)
+        plan = (tuple(options.exponents or plan[0]), plan[1])
+        tasks += [(simulation, name, joints, count, *plan) for count in LOADS if count < joints]
+    tasks.sort(key=lambda task: -task[2])  # the longest first, so that all cores end together
+    found = list(itertools.chain.from_iterable(on_cores(points, tasks, options.workers)))
+    for earlier in options.also:
+        found += json.loads(earlier.read_text(encoding="utf-8"))["results"]
+    order = {simulation: k for k, simulation in enumerate(SIMULATIONS)}
+    found.sort(key=lambda r: (order[r["simulation"]], list(COLORS).index(r["case"]), r["joints"]))
+    report.results += found
     judge(report)
     if options.out is not None:
         plot(report.results, options.out / "never_slower.png")
     if options.page is not None:
         fill_in(options.page, report)
     return report
+
+
+def points(
+    simulation: str, name: str, joints: int, count: int, exponents: tuple[int, ...], turns: int
+) -> list[dict[str, Any]]:
+    """All tolerances of one linkage with so many bodies pushed."""
+    progress(f"{simulation}, {name} of {joints:,}, {count or 'all'} pushed")
+    model = make(name, joints)
+    where = {"simulation": simulation, "case": name, "joints": joints}
+    return [{**where, **point(simulation, model, count, exponent, turns)} for exponent in exponents]
 
 
 def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What benchmarks share: fair timing, reports with verdicts, the environment, pages that a run fills in, other engines."""
 
+from .cores import on_cores
 from .environment import cpu_model, environment, resident_bytes
 from .page import fill_in, fill_in_judged
 from .report import BUSY, Report, Requirement, TableReport
@@ -17,6 +18,7 @@ __all__ = [
     "environment",
     "fill_in",
     "fill_in_judged",
+    "on_cores",
     "progress",
     "resident_bytes",
     "take_turns",

@@ -9,6 +9,7 @@ from linkwork.core.checks import shown
 from linkwork.core.names import did_you_mean
 from linkwork.derivatives import forward, inverse, kinematics
 from linkwork.derivatives.gradients import Gradients
+from linkwork.derivatives.rules import load_rules
 from linkwork.dynamics import front as dynamics
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -63,6 +64,7 @@ def jvp(function: Callable[..., Any], model: Model, state: State, *arguments: An
 
 
 def _rule(function: Any) -> Rule:
+    load_rules()
     try:
         found = RULES.get(function)
     except TypeError:  # cannot be a key

@@ -12,6 +12,7 @@ from linkwork.core.checks import positive, shown, whole
 from linkwork.core.describe import html_table, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
+from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.steps import step_of
 from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
@@ -207,6 +208,7 @@ RUNS: dict[str, Any] = {"FullDynamics": GradientRun}  # by the kind of simulatio
 
 def run_of(sim: Any) -> Any:
     """The kind of run with gradients that a simulation makes; refuses what makes none."""
+    load_rules()
     found = RUNS.get(type(sim).__name__)
     if found is None:
         known = " and ".join(f"lw.{name}" for name in RUNS)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwork.core.checks import positive, shown
 from linkwork.derivatives.euler import EulerStep
 from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
+from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.step_gradients import Linearized, StepMap
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -36,6 +37,7 @@ def step_of(sim: Any, h: float) -> StepMap:
 
 def refuse(sim: Any) -> None:
     """What steps have gradients, and what to do about others."""
+    load_rules()
     if type(sim).__name__ != "FullDynamics":
         raise StateError(f"gradients of steps are those of lw.FullDynamics, not of {shown(sim)}.")
     if sim.integrator not in STEPS:

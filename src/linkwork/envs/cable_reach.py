@@ -65,7 +65,7 @@ class CableReach(Task):
         return np.concatenate([joints, memory["end"], memory["speed"], memory["target"] - memory["end"]])
 
     def judge(self, member: Member, action: FloatArray) -> Verdict:
-        end, memory = self._end(member.sim.state), member.memory
+        end, memory = self._end(member.state), member.memory
         memory["speed"] = (end - memory["end"]) / self.action_time
         memory["end"] = end
         away = float(np.linalg.norm(memory["target"] - end))

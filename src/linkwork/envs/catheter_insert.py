@@ -102,7 +102,7 @@ class CatheterInsert(Task):
         return np.concatenate([joints, member.memory["tip"], [member.memory["depth"]]])
 
     def judge(self, member: Member, action: FloatArray) -> Verdict:
-        tip = self._tip(member.sim.state)
+        tip = self._tip(member.state)
         depth = self._depth(tip)
         way = depth - member.memory["depth"]
         member.memory |= {"tip": tip, "depth": depth}

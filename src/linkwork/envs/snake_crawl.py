@@ -6,6 +6,7 @@ import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.kinematics import mass_moment
 from linkwork.envs.task import Member, Task, Verdict, joint_readings
 from linkwork.model.actuators import Actuator
 from linkwork.model.library.chains import snake
@@ -51,16 +52,17 @@ class SnakeCrawl(Task):
         return model.state(q)
 
     def _place(self, state: State) -> float:
-        from linkwork.dynamics.front import center_of_mass
-
-        return float(center_of_mass(self.model, state)[0])
+        """Of the centre of mass, along x [m]. The state is a simulation's: nothing about it is checked again."""
+        tree, body, screws, *_ = self.model.arrays
+        mass, moment, *_ = mass_moment(tree, body, screws, state.q.copy())
+        return float(moment / mass)
 
     def observe(self, member: Member) -> FloatArray:
-        state = member.sim.state
+        state = member.state
         return np.concatenate([state.q[2:7], state.v[:6], joint_readings(member, slice(6, self.model.nv))])
 
     def judge(self, member: Member, action: FloatArray) -> Verdict:
-        x = self._place(member.sim.state)
+        x = self._place(member.state)
         way = x - member.memory["x"]
         member.memory["x"] = x
         return Verdict(way - EFFORT_COST * float(action @ action), False, {"x": x})

@@ -23,12 +23,20 @@ class Verdict(NamedTuple):
 
 
 class Member:
-    """One linkage at work on a task: its simulation, its drives, and what the task remembers of it."""
+    """One linkage at work on a task: its simulation, its drives, and what the task remembers of it.
+
+    state: of the simulation after its last action, read once for all who ask.
+    """
 
     def __init__(self, task: Task):
         self.sim = FullDynamics(task.model, task.rest(), contact=task.contact, **task.options)
         self.drives = Actuators(self.sim)
         self.memory: dict[str, Any] = {}
+        self.look()
+
+    def look(self) -> None:
+        """Reads the state anew."""
+        self.state = self.sim.state
 
 
 class Task:
@@ -70,6 +78,7 @@ class Task:
         member.memory.clear()
         member.sim.reset()
         member.sim.set_state(self.begin(member, rng))
+        member.look()
         member.drives.update()
         member.drives.control = 0.5 * (self.low + self.high)
         return self.observe(member)
@@ -81,7 +90,10 @@ class Task:
 
     def move(self, member: Member) -> None:
         """The steps of an action, in compiled code."""
-        member.sim.advance(self.h, self.steps)
+        try:
+            member.sim.advance(self.h, self.steps)
+        finally:
+            member.look()
 
     @property
     def action_time(self) -> float:
@@ -91,6 +103,6 @@ class Task:
 
 def joint_readings(member: Member, rows: slice) -> FloatArray:
     """Coordinates and velocities of hinges and sliders with these places in v, which stand as far from the end of q."""
-    state, model = member.sim.state, member.sim.model
+    state, model = member.state, member.sim.model
     ahead = model.nq - model.nv
     return np.concatenate([state.q[rows.start + ahead : rows.stop + ahead], state.v[rows]])

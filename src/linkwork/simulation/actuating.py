@@ -176,7 +176,7 @@ class Actuators(Uncopied):
 
     def _act(self) -> None:
         acting = np.where(self._lag > 0.0, self._activation, self._control) if self._has_lag else self._control
-        joints = self.sim.view.joints
+        joints = self.sim._joints
         if self._has_efforts:
             drive = np.clip(acting, -self._strength, self._strength)
             effort = np.where(self._is["effort"], self._gear * drive, 0.0)

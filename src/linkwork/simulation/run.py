@@ -15,17 +15,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
 from linkwork.core.deprecation import once_positional
 from linkwork.core.progress import progress_bar
 from linkwork.core.warning import warn_user
-from linkwork.derivatives.runs import GradientRun, run_with_gradients
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.extremes import Extremes
 from linkwork.simulation.protocol import Callback, Report, RunReport, Sensing, Simulation
+
+if TYPE_CHECKING:
+    from linkwork.derivatives.runs import GradientRun
 
 FRAMES_BY_DEFAULT = 100  # in a run that does not say how many
 LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
@@ -257,6 +259,8 @@ class Runnable:
                     f"a run with gradients takes efforts= and memory=, not {others[0]}=; record another run of the same "
                     "simulation."
                 )
+            from linkwork.derivatives.runs import run_with_gradients
+
             return run_with_gradients(self, h, n, progress=progress, **options)
         how = {"callback": callback, "progress": progress, "sensors": sensors, **options}
         return run_simulation(self, h, n, record=record, every=every, **how)

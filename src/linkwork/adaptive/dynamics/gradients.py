@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.adaptive.dynamics.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.progress import progress_bar
+from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.runs import RUNS, GradientRun
 from linkwork.derivatives.step_gradients import StepMap
 from linkwork.derivatives.steps import STEPS, refuse_acting
@@ -140,6 +141,7 @@ class RegionRun(GradientRun):
                 move(k + 1, "")
         if efforts is not None:
             sim.set_efforts(self._given)
+        load_rules()
         self._step: StepMap = STEPS[sim.integrator](self.region, h)
 
     def _make_current(self, h: float) -> None:

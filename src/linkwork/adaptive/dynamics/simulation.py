@@ -162,6 +162,8 @@ class AdaptiveDynamics(Dynamics):
         self._is_proven = False  # before the first update nothing is
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
+        if self.max_active_joints is None:
+            self._count_needed(0.0, 1.0)  # nothing is counted before the region begins: no step waits for the kernel
         self._region.begin()
 
     def _make_region(self) -> None:
@@ -308,7 +310,7 @@ class AdaptiveDynamics(Dynamics):
             if self._since_update >= every:
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
                 self._update(horizon, passes=left > every)
-            count, fault = every - self._since_update, None
+            count, fault = every * (1 + self._idle_updates(every)) - self._since_update, None
             if count > left:
                 count = left
             if flows:
@@ -321,6 +323,8 @@ class AdaptiveDynamics(Dynamics):
             self.steps_done += done
             self.time += done * h
             self._since_update += done
+            if self._since_update > every:
+                self._pass_updates((self._since_update - 1) // every, every)
             left -= done
             self._moving.has_noted = True
             if status == mv.OK:
@@ -388,6 +392,22 @@ class AdaptiveDynamics(Dynamics):
             form_floor(self, covers_all)
         if not wants_all:
             self._region.updates += 1
+
+    def _idle_updates(self, every: int) -> int:
+        """How many updates after the present one are sure to change nothing, for all joints are active until then.
+
+        Steps go on through these in one call: one that is cut into pieces costs a part of an evaluation per piece.
+        """
+        counts = self._tree.run.counts
+        if self._contact_state is not None or counts.item(ACTIVE_COUNT) < self._tree.plan.nodes.shape[0]:
+            return 0
+        return max(0, (counts.item(UNTIL_ASKED) - 1) // every)
+
+    def _pass_updates(self, passed: int, every: int) -> None:
+        """Takes note of updates that steps went through."""
+        self._tree.run.counts[UNTIL_ASKED] -= passed * every
+        self._since_update -= passed * every
+        self._updated_at = self.steps_done - self._since_update
 
     def advice_on_cost(self) -> str:
         """What would make it faster, where a number of joints that was given costs more than full steps; else nothing.

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.measures import MEASURES, bound_of
+from linkwork.adaptive.measures import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, bound_of
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
+from linkwork.adaptive.nodes import carries_joint
+from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
+from linkwork.assembly.node_table import INDEX
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -33,6 +36,8 @@ from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, DOF, STIFFNESS, V
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.moving import untouched
+from linkwork.spatial.memory import load6, store6
+from linkwork.spatial.vectors import ZERO6
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
@@ -41,9 +46,11 @@ FloatArray = NDArray[np.float64]
 
 VELOCITIES, INERTIAS, ACCELERATIONS, FINISHED = range(4)  # the sweeps
 SWEEP, BODIES, FAILED = range(3)  # entries of `place`: the sweep, bodies done in it, whether `aba` has no answer
-# Entries of `sums`: squares and largest of the differences over computed joints, over the others; the largest acceleration.
-KNOWN, MOST_KNOWN, HIDDEN, MOST_HIDDEN, LARGEST = range(5)
-SUMS = 5
+# Entries of `sums`: squares and largest of the differences over computed joints, over the others; the largest acceleration;
+# bounds on what the solve hides, of the linkage and of a joint.
+KNOWN, MOST_KNOWN, HIDDEN, MOST_HIDDEN, LARGEST, LINKAGE_BOUND, JOINT_BOUND = range(7)
+SUMS = 7
+COMPUTED, LOADED = 1, 2  # flags of a body: the solve computed its joint; it has a row in `wrench`
 
 
 class Compared(NamedTuple):
@@ -61,12 +68,12 @@ class Compared(NamedTuple):
     effort: Float1  # (nv,)  given, and of motors
     wrench: Float2  # (n, 6)  on each body, in its frame
     qdd: Float1  # (nv,)  of the solve
-    computed: Byte1  # (n,)  whether the solve computed a body's joint
+    flag: Byte1  # (n,)  COMPUTED, LOADED
     work: Float2
     dof_work: Float2
     found: Float1  # (nv,)  by `aba`
     place: Int1  # (3,)
-    sums: Float1  # (5,)
+    sums: Float1  # (7,)
 
 
 compared_of = reader(Compared)
@@ -75,8 +82,8 @@ compared_of = reader(Compared)
 @inlined
 def compare_joint(x, i):
     """Adds the differences at joint i to the sums; False where `aba` found no number."""
-    largest = MOST_KNOWN if x.computed[i] != 0 else MOST_HIDDEN
-    total = KNOWN if x.computed[i] != 0 else HIDDEN
+    largest = MOST_KNOWN if x.flag[i] & COMPUTED else MOST_HIDDEN
+    total = KNOWN if x.flag[i] & COMPUTED else HIDDEN
     ok = True
     for d in range(x.tree[i, DOF]):
         j = x.tree[i, V] + d
@@ -88,6 +95,52 @@ def compare_joint(x, i):
         x.sums[largest] = max(x.sums[largest], difference)
         x.sums[LARGEST] = max(x.sums[LARGEST], found)
     return ok
+
+
+@inlined
+def keep_wrench(x, joint_data, i):
+    x.flag[i] |= LOADED
+    store6(x.wrench, i, 0, load6(joint_data, i, H_F))
+
+
+@kernel
+def copy_solve(table, tree_table, has_moved, has_fixed):
+    """Coordinates, efforts, accelerations and wrenches of the last solve, and which joints it computed.
+
+    has_moved: a step has followed it. has_fixed: any body may have a wrench, not only those that the world loads.
+    """
+    x = compared_of(table)
+    plan = plan_of(tree_table)
+    run = run_of(tree_table)
+    joint_data = coefficients_of(tree_table).joint_data
+    q = run.kept_q if has_moved else run.q
+    for j in range(x.q.shape[0]):
+        x.q[j] = q[j]
+    for j in range(x.qdd.shape[0]):
+        x.qdd[j] = run.qdd[j]
+        x.effort[j] = run.effort[j]
+    for i in range(x.flag.shape[0]):
+        if x.flag[i] & LOADED:
+            store6(x.wrench, i, 0, ZERO6)
+        x.flag[i] = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        if carries_joint(plan, run.opened[k]):
+            x.flag[plan.nodes[run.opened[k], INDEX]] = COMPUTED
+    if has_fixed:
+        for i in range(x.flag.shape[0]):
+            keep_wrench(x, joint_data, i)
+    else:
+        for k in range(run.counts[LOAD_COUNT]):
+            keep_wrench(x, joint_data, run.load_body[k])
+        for k in range(run.loop_body.shape[0]):
+            if run.loop_body[k] >= 0:
+                keep_wrench(x, joint_data, run.loop_body[k])
+    x.place[:] = 0
+    x.sums[:] = 0.0
+    x.sums[LINKAGE_BOUND] = bound_of(ABSOLUTE_LINKAGE, run)
+    x.sums[JOINT_BOUND] = bound_of(ABSOLUTE_JOINT, run)
+    if x.flag.shape[0] == 0:
+        x.place[SWEEP] = FINISHED
 
 
 @kernel
@@ -129,30 +182,13 @@ class Comparison:
         self.is_running = False
         self.joints, self.total, self.largest = 0, 0.0, 0.0
         self._arrays: Compared | None = None
-        self._bounds = (0.0, 0.0)
-        self._loaded = np.zeros(0, dtype=np.int64)  # bodies with a row in `wrench`
 
     def begin(self, sim: QuasiStatics, joints: int, total: float, largest: float) -> None:
         """Takes the last solve of `sim`, which computed so many joints and whose floor was estimated so.
 
-        Cost: copies of coordinates, efforts and accelerations; of wrenches too where any are fixed in bodies.
+        Cost: O(n), that of copies.
         """
-        x = self._arrays = self._arrays or self._allocate(sim)
-        run = sim._tree.run
-        x.q[...] = run.kept_q if sim._has_moved else run.q
-        x.qdd[...] = run.qdd
-        self._copy_efforts(sim, x)
-        self._copy_wrenches(sim, x)
-        x.computed[...] = 0
-        x.computed[sim._tree.computed_bodies()] = 1
-        x.place[...] = 0
-        x.sums[...] = 0.0
-        if not sim.model.n_bodies:
-            x.place[SWEEP] = FINISHED
-        self._bounds = (
-            float(bound_of(MEASURES["absolute_linkage"], run)),
-            float(bound_of(MEASURES["absolute_joint"], run)),
-        )
+        self._copy(sim)
         self.joints, self.total, self.largest = joints, total, largest
         self.is_running = True
 
@@ -162,12 +198,9 @@ class Comparison:
         Efforts that its accelerations miss, by inverse dynamics, and the accelerations that these would cause. A comparison
         that was begun is given up. Cost: O(n).
         """
-        x = self._arrays = self._arrays or self._allocate(sim)
         run, model = sim._tree.run, sim.model
         self.is_running = False
-        x.q[...] = run.kept_q if sim._has_moved else run.q
-        self._copy_efforts(sim, x)
-        self._copy_wrenches(sim, x)
+        x = self._copy(sim)
         S = np.zeros((model.nv, 6))
         rnea(*model.arrays, x.q, x.still, run.qdd, x.wrench, x.work, S, x.found)
         missed = x.effort - x.found
@@ -198,9 +231,10 @@ class Comparison:
         assert self._arrays is not None
         if self._arrays.place[FAILED]:
             return None
-        roots = np.sqrt(self._arrays.sums)
-        total = roots[KNOWN] + max(roots[HIDDEN] - self._bounds[0], 0.0)
-        largest = max(roots[MOST_KNOWN], roots[MOST_HIDDEN] - self._bounds[1])
+        sums = self._arrays.sums
+        roots = np.sqrt(sums)
+        total = roots[KNOWN] + max(roots[HIDDEN] - sums[LINKAGE_BOUND], 0.0)
+        largest = max(roots[MOST_KNOWN], roots[MOST_HIDDEN] - sums[JOINT_BOUND])
         return np.array([total, largest]) + UNIT_ROUNDOFF * roots[LARGEST]
 
     def _allocate(self, sim: QuasiStatics) -> Compared:
@@ -214,7 +248,7 @@ class Comparison:
             effort=np.zeros(nv),
             wrench=np.zeros((n, 6)),
             qdd=np.zeros(nv),
-            computed=np.zeros(n, dtype=np.uint8),
+            flag=np.zeros(n, dtype=np.uint8),
             work=untouched(n, BODY_WORK),
             dof_work=untouched(nv, DOF_WORK),
             found=np.zeros(nv),
@@ -224,20 +258,11 @@ class Comparison:
         self._table = describe(arrays)
         return arrays
 
-    def _copy_efforts(self, sim: QuasiStatics, x: Compared) -> None:
-        """Efforts given and of motors at the coordinates of the solve; springs act in `aba` itself."""
-        x.effort[...] = sim._tree.run.effort
+    def _copy(self, sim: QuasiStatics) -> Compared:
+        """The last solve. Efforts are given and of motors, at its coordinates; springs act in `aba` itself."""
+        x = self._arrays = self._arrays or self._allocate(sim)
+        copy_solve(self._table, sim._tree.table, sim._has_moved, sim.view.loads.has_fixed)
         if sim.view.joints.driven:
             parts = sim._tree.efforts_at(x.q, x.still, x.still)
             x.effort[...] = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
-
-    def _copy_wrenches(self, sim: QuasiStatics, x: Compared) -> None:
-        data, run = sim._tree.coefficients.joint_data, sim._tree.run
-        if sim.view.loads.has_fixed:
-            x.wrench[...] = data[:, H_F : H_F + 6]
-            self._loaded = np.arange(x.wrench.shape[0])
-            return
-        x.wrench[self._loaded] = 0.0
-        bodies = np.concatenate([run.load_body, run.loop_body])
-        self._loaded = np.unique(bodies[bodies >= 0])
-        x.wrench[self._loaded] = data[self._loaded, H_F : H_F + 6]
+        return x

@@ -1,7 +1,7 @@
 """Solves that compute every joint: where most joints matter, `aba` finds them all in less time than a tree of nodes does.
 
-A joint in an adaptive solve costs about as much as four in `aba`. Where solve after solve computes more than a quarter of
-all joints, everything is opened, and `aba` solves in the place of the tree, from the poses and efforts that the tree keeps
+A joint in an adaptive solve costs about as much as four in `aba`. Where solve after solve would have cost less by `aba`,
+everything is opened, and `aba` solves in the place of the tree, from the poses and efforts that the tree keeps
 of each joint; nothing is hidden then. Coefficients of nodes are left behind, marked as those of any node that moved. From
 time to time the accelerations tell how many nodes would be open; when these are few, the others close, and the tree goes
 on. What is decided depends on counts alone, never on a clock. Theory: docs/theory/adaptive_quasi_statics.md.
@@ -80,7 +80,9 @@ FIRST_WAIT, USUAL_WAIT, LONGEST_WAIT = 8, 64, 512
 SOON = 64  # solves: a tree that is dear again after fewer is waited for twice as long
 LEAST_JOINTS = 64  # of linkages on which it is worth any thought
 BEYOND_CACHES = 2048  # joints of a linkage whose nodes lie in main memory
-COST_THERE = 6  # of a joint in a solve of the tree then, in joints of `aba`, which reads a fourth of the memory
+# Of a joint in a solve of the tree then, and of a node on the frontier, whose factor is read: in joints of `aba`. By least
+# squares over chains and millipedes of 10,000 joints with 800 to 1,200 computed and 460 to 1,090 nodes on the frontier.
+JOINT_THERE, FRONTIER_THERE = 3, 8
 CHEAP = 0.8  # what the tree may be expected to cost, of a full solve, to go on with it
 LEAST_SUM = 2.0**-900  # squares below lose digits: such loads are the tree's, which measures in a smaller unit
 
@@ -109,30 +111,40 @@ def allocate_everything(bodies: int, freedoms: int) -> Everything:
 # ------------------------------------------------------------------------------------------------------------- a solve
 
 
+@inlined
+def hand_over(mechanism, c, run, x, i):
+    """What `aba` reads of body i and its joint, all but the bias, which is zero at rest."""
+    store9(x.work, i, R_, load9(c.joint_data, i, H_R))
+    store3(x.work, i, P_, load3(c.joint_data, i, H_P))
+    A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
+    store6(x.work, i, IA, A)
+    store9(x.work, i, IB, B)
+    store6(x.work, i, IC, C)
+    store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
+    j = mechanism.tree[i, V]
+    if mechanism.tree[i, KIND] == HELICAL:
+        x.work[i, U_SMALL] = c.effort_sum[j]
+    else:
+        for d in range(j, j + mechanism.tree[i, DOF]):
+            x.dof_work[d, EFFORT_D] = c.effort_sum[d]
+            store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+
+
 @routine
-def solve_everything(table):
-    """Accelerations of all joints by `aba`; returns a body that failed, or -1."""
+def solve_everything(table, is_handed_over):
+    """Accelerations of all joints by `aba`; returns a body that failed, or -1.
+
+    is_handed_over: by the step before, in the same call, as `move_everything` does on its way.
+    """
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
     run = run_of(table)
     x = everything_of(table)
     tree = mechanism.tree
-    for i in range(tree.shape[0]):
-        store9(x.work, i, R_, load9(c.joint_data, i, H_R))
-        store3(x.work, i, P_, load3(c.joint_data, i, H_P))
-        store6(x.work, i, BIAS, ZERO6)
-        A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
-        store6(x.work, i, IA, A)
-        store9(x.work, i, IB, B)
-        store6(x.work, i, IC, C)
-        store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
-        j = tree[i, V]
-        if tree[i, KIND] == HELICAL:
-            x.work[i, U_SMALL] = c.effort_sum[j]
-        else:
-            for d in range(j, j + tree[i, DOF]):
-                x.dof_work[d, EFFORT_D] = c.effort_sum[d]
-                store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+    if not is_handed_over:
+        for i in range(tree.shape[0]):
+            hand_over(mechanism, c, run, x, i)
+            store6(x.work, i, BIAS, ZERO6)
     push_from_world(table)
     bad, _ = inertias_leaf_to_root(tree, mechanism.body, mechanism.dof, x.work, x.dof_work)
     if bad < 0:
@@ -174,19 +186,22 @@ def add_up(table):
     mechanism = mechanism_of(table)
     run = run_of(table)
     sums = run.metric_sums
-    sums[MAX_QUEUE] = 0.0
-    sums[SUM_QUEUE] = 0.0
-    sums[SUM_JOINT] = 0.0
-    sums[MAX_JOINT] = 0.0
-    sums[UNIT] = 1.0
-    run.counts[HEAP_COUNT] = 0
-    run.counts[JOINT_COUNT] = 0
-    run.counts[UPDATED_COUNT] = 0
+    total = 0.0
+    largest = 0.0
+    joints = 0
     for i in range(mechanism.tree.shape[0]):
         own = own_part(mechanism, run, i)
-        run.counts[JOINT_COUNT] += mechanism.tree[i, DOF] > 0
-        sums[SUM_JOINT] += own
-        sums[MAX_JOINT] = max(sums[MAX_JOINT], own)
+        joints += mechanism.tree[i, DOF] > 0
+        total += own
+        largest = max(largest, own)
+    sums[MAX_QUEUE] = 0.0
+    sums[SUM_QUEUE] = 0.0
+    sums[SUM_JOINT] = total
+    sums[MAX_JOINT] = largest
+    sums[UNIT] = 1.0
+    run.counts[HEAP_COUNT] = 0
+    run.counts[JOINT_COUNT] = joints
+    run.counts[UPDATED_COUNT] = 0
 
 
 @inlined
@@ -200,10 +215,15 @@ def own_part(mechanism, run, i):
 
 
 @routine
-def move_everything(table, h):
-    """q ← q ⊕ ½ h² q̈ for all joints; their nodes are marked already. False, and no step, where it overflows."""
+def move_everything(table, h, goes_on):
+    """q ← q ⊕ ½ h² q̈ for all joints; their nodes are marked already. False, and no step, where it overflows.
+
+    goes_on: another solve of everything follows at once. What it reads of a joint is handed over while it is at hand.
+    """
     mechanism = mechanism_of(table)
+    c = coefficients_of(table)
     run = run_of(table)
+    x = everything_of(table)
     tree = mechanism.tree
     overflow = 0.0
     for i in range(tree.shape[0]):
@@ -213,9 +233,11 @@ def move_everything(table, h):
             overflow += 0.0 * run.q[tree[i, Q]]
         else:
             joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
-            for c in range(tree[i, DOF]):  # of a quaternion three of four will do
-                overflow += 0.0 * run.q[tree[i, Q] + c]
+            for e in range(tree[i, DOF]):  # of a quaternion three of four will do
+                overflow += 0.0 * run.q[tree[i, Q] + e]
         refresh_joint(table, i)
+        if goes_on:
+            hand_over(mechanism, c, run, x, i)
     return overflow == 0.0
 
 
@@ -223,9 +245,11 @@ def move_everything(table, h):
 
 
 @inlined
-def cost_by_tree(computed, joints):
-    """Of a solve that computes so many joints, in joints of `aba`."""
-    return (COST_THERE if joints > BEYOND_CACHES else ADAPTIVE_COST) * computed
+def cost_by_tree(computed, frontier, joints):
+    """Of a solve that computes so many joints, with so many nodes right below them, in joints of `aba`."""
+    if joints > BEYOND_CACHES:
+        return JOINT_THERE * computed + FRONTIER_THERE * frontier
+    return ADAPTIVE_COST * computed
 
 
 @inlined
@@ -234,7 +258,7 @@ def note_cost(table):
     run = run_of(table)
     counts = run.counts
     joints = mechanism_of(table).tree.shape[0]
-    is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[JOINT_COUNT], joints) > joints
+    is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[JOINT_COUNT], counts[HEAP_COUNT], joints) > joints
     is_dear = is_dear and run.metric_sums[SUM_JOINT] >= LEAST_SUM
     counts[IN_A_ROW] = counts[IN_A_ROW] + 1 if is_dear else 0
     counts[SINCE] += 1
@@ -296,7 +320,7 @@ def close_if_cheap(table, measure, tolerance):
             limit = shared / (1.0 + needed)
             needed = needed_nodes(plan, run, limit)
     joints = mechanism.tree.shape[0]
-    if cost_by_tree(needed, joints) > CHEAP * joints and not is_tiny:
+    if cost_by_tree(needed, needed, joints) > CHEAP * joints and not is_tiny:  # a frontier at its largest
         if counts[WAIT] < USUAL_WAIT:  # asking costs a part of a solve
             counts[WAIT] *= 2
         return

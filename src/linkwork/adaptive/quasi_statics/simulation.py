@@ -65,6 +65,7 @@ from linkwork.statics.settle import SettleReport, settle
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
+LEFT_TO_ROUNDING = 2.0**-6  # of the tolerance: a bound that just keeps it would break it by the least floor
 
 
 class QuasiStatics(LinkageSimulation):
@@ -188,7 +189,7 @@ class QuasiStatics(LinkageSimulation):
         if not self._solved or self._is_changed:
             return self.solve(tolerance)
         goal = not_negative(tolerance, "tolerance", finite=True)
-        reached = self._expand(goal, self._end_of(time.perf_counter()))
+        reached = self._expand(self._asked(goal), self._end_of(time.perf_counter()))
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
@@ -315,7 +316,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _asked(self, goal: float | None) -> float:
         """With a budget alone every node may be opened until it is spent: tolerance zero asks for that."""
-        return 0.0 if goal is None else float(goal)
+        return 0.0 if goal is None else (1.0 - LEFT_TO_ROUNDING) * float(goal)
 
     def _count(self, done: int, h: float) -> None:
         """Takes note of what a kernel did, whether it failed then or not."""
@@ -354,11 +355,12 @@ class QuasiStatics(LinkageSimulation):
                 f"tolerance {goal:.1e} lies below the rounding floor {floor:.1e} of this linkage under its loads; "
                 "the error bound cannot go lower than that. Ask for a larger tolerance."
             )
+        is_kept = goal is None or goal == 0.0 or floor <= goal
         return QuasiStaticsReport(
             n_computed=round(joints),
             nodes_updated=round(updated),
             error_bound=float(bound),
-            reached=bool(reached and math.isfinite(bound) and (goal is None or goal == 0.0 or floor <= goal)),
+            reached=bool(math.isfinite(bound) and is_kept and (reached or (goal is not None and bound <= goal))),
             rounding_floor=float(floor),
             max_acceleration=float(largest(self._tree.run) + self._floor[1]),
         )

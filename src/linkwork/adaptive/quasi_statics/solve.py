@@ -199,11 +199,12 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
     reached = True
     joints = 0
     updated = 0
+    is_handed_over = False
     while done < steps and bad == -1:
         by_aba = may_be_full and open_if_dear(table)
         run.counts[BY_ABA] = by_aba
         if by_aba:
-            bad, reached = solve_everything(table), True
+            bad, reached = solve_everything(table, is_handed_over), True
         else:
             bad, reached = solve_tree(table, measure, tolerance, max_joints, max_opened)
         if bad == -1 and not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
@@ -216,7 +217,8 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
             elif h != 0.0 and run.counts[IS_EVERYTHING] == 0:
                 mark_quiet(plan, run, measure, tolerance)
             if by_aba and h != 0.0:
-                if not move_everything(table, h):
+                is_handed_over = done + 1 < steps and run.counts[IS_EVERYTHING] != 0
+                if not move_everything(table, h, is_handed_over):
                     go_back(table, plan, mechanism, run)
                     bad = OVERFLOW
             elif h != 0.0 and not move(table, plan, mechanism, run, h):

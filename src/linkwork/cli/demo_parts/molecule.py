@@ -14,14 +14,11 @@ from linkwork.cli.screen import count, seconds, working
 TITLE = "a molecule of 50,000 joints, solved and checked"
 SAYS = "Every joint pulls at every other, yet all 50,000 accelerations take one pass over the linkage and back."
 
-JOINTS = 50_000
-QUICK_JOINTS = 500
-
 
 def show(setup: Setup) -> list[Panel]:
     start = time.perf_counter()
     with working("building a molecule"):
-        model = lw.library.molecule(joints=QUICK_JOINTS if setup.quick else JOINTS, seed=1).compile()
+        model = setup.molecule
     built = time.perf_counter() - start
     rng = np.random.default_rng(1)
     state = model.random_state(rng, speed=0.1)

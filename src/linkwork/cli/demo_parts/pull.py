@@ -17,8 +17,7 @@ SAYS = (
     "One atom is pulled: joints far away hardly notice, so they are left out, and a proven bound says what that costs."
 )
 
-JOINTS, STEPS = 50_000, 500
-QUICK_JOINTS, QUICK_STEPS = 500, 20
+STEPS, QUICK_STEPS = 500, 20
 TOLERANCE = 2.0**-11  # relative joint error
 FORCE = (0.0, 0.0, 1.0)  # [N]
 FIRST_MOVE = 1e-3  # [rad] of the fastest joint in the first step
@@ -27,7 +26,7 @@ SHOWN = 400  # bodies drawn: the nearest to the one pulled
 
 def show(setup: Setup) -> list[Panel]:
     with working("building a molecule"):
-        model = lw.library.molecule(joints=QUICK_JOINTS if setup.quick else JOINTS, seed=1).compile()
+        model = setup.molecule
     backbone = [i for i, name in enumerate(model.body_names) if name.startswith("ca_")]
     pulled = backbone[len(backbone) // 2]
     with working("compiling kernels (the first time only)"):

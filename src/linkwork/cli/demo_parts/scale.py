@@ -20,7 +20,7 @@ SAYS = "A joint takes as long in a chain of a million as in one of a thousand."
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUICK_SIZES = (100, 1_000)
 LONG_ENOUGH = 200_000  # joints: timed over fewer calls
-FEW, MANY = 3, 20
+FEW, MANY = 3, 10
 
 
 def show(setup: Setup) -> list[Panel]:

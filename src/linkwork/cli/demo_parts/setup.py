@@ -5,19 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from rich.console import Console
 
+import linkwork as lw
+
 MEASURED_CALLS = 5
+
+
+JOINTS, QUICK_JOINTS = 50_000, 500  # of the molecule
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a part of the demo is given: where it prints, and how large it may be."""
+    """What a part of the demo is given: where it prints, how large it may be, and what several parts show."""
 
     screen: Console
     quick: bool = False  # small sizes, for tests
+
+    @cached_property
+    def molecule(self) -> lw.Model:
+        return lw.library.molecule(joints=QUICK_JOINTS if self.quick else JOINTS, seed=1).compile()
 
     def print(self, text: str) -> None:
         self.screen.print(f"  {text}", markup=False)

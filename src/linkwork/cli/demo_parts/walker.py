@@ -7,12 +7,12 @@ from linkwork.cli.screen import working
 from linkwork.cli.walk import summary_lines
 from linkwork.scenarios.walker.gait import Walker, first_step, walk
 from linkwork.scenarios.walker.limit_cycle import find_gait
-from linkwork.scenarios.walker.pictures import draw_energies, draw_phase_portrait, draw_strip
+from linkwork.scenarios.walker.pictures import draw_phase_portrait, draw_strip
 
 TITLE = "two legs walk down a slope, re-rooted at every step"
 SAYS = "Two legs walk down a slope with no motor, and each foot that lands becomes the root of the linkage."
 
-STEPS, QUICK_STEPS = 100, 3
+STEPS, QUICK_STEPS = 40, 3
 
 
 def show(setup: Setup) -> list[Panel]:
@@ -24,6 +24,5 @@ def show(setup: Setup) -> list[Panel]:
         setup.print(line)
     return [
         Panel("walker, phase portrait", lambda axes: draw_phase_portrait(axes, steps, gait)),
-        Panel("walker, energies", lambda axes: draw_energies(axes, steps[-2:])),
         Panel("walker, last steps", lambda axes: draw_strip(axes, walker, steps[-3:])),
     ]

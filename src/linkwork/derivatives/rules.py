@@ -1,0 +1,19 @@
+"""Rules of derivatives that other rooms add: of loops, of steps with equations of their own, of adaptive runs.
+
+Those rooms stand above this one and know it; this one knows their names alone. So whoever asks for a derivative has all
+rules, and whoever asks for none does not load them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+WHERE = ("linkwork.loops.gradients", "linkwork.simulation.backward", "linkwork.adaptive.dynamics.gradients")
+
+
+@cache
+def load_rules() -> None:
+    """After it all rules are known."""
+    for module in WHERE:
+        importlib.import_module(module)
