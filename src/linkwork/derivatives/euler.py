@@ -7,13 +7,14 @@ their bodies (`world_loads`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
-from linkwork.derivatives import forward
+from linkwork.derivatives.accelerations import solve
 from linkwork.derivatives.exponential import integrate_adjoint, integrate_tangent
 from linkwork.derivatives.floating import FloatingTrees, Weights
 from linkwork.derivatives.free_joints import FreeJoints, MoveGradients
@@ -76,7 +77,8 @@ class EulerStep(StepMap):
         self.free = FreeJoints(self.model)
         self.floating: FloatingTrees | None = None
         if np.asarray(saved["kept_momentum"]).size:
-            self.floating = FloatingTrees(self.model, *floating_trees(self.model))
+            self.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
+        self.closing: Any = None  # how loops are closed; `simulation.backward` knows
 
     def back(
         self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
@@ -89,12 +91,19 @@ class EulerStep(StepMap):
         if touch is not None:
             total = total + touch.efforts
             wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
-        qdd, pull = forward.vjp(laws.stepped, before, total, wrenches)
+        qdd, pull = solve(laws.stepped, before, total, wrenches)
         v = before.v + h * qdd
         self.free.speed_up(before.v, v, h)
         way = _Way(self, before, after, v, wrenches) if self.floating is not None else None
         if way is not None:
             by_q, by_v = way.end(by_q, by_v)
+        shut: Any = None
+        if self.closing is not None:
+            end = self.closing.at(self._end(before, v if way is None else way.u, v))
+            if way is None:  # else the bases moved on from there
+                end.refuse_others(after)
+            shut = end.back(by_q, by_v)
+            by_q, by_v = shut.q, shut.v
         moved = self._move_back(v if way is None else way.u, v, by_q, by_v)
         faster = moved.v + (moved.u if way is None else way.turn(moved.u))
         by_qdd, more = h * faster, None
@@ -110,6 +119,9 @@ class EulerStep(StepMap):
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
             moved.q[:] += touched.q + touch.carried_back(by_wrenches)
         stiffness, damping, armature = laws.own_gradients(found)
+        if shut is not None:
+            found = replace(found, inertias=found.inertias + shut.inertias)
+            armature = armature + shut.armature
         before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
         if touch is not None:
             before_v = before_v + touched.v
@@ -129,6 +141,12 @@ class EulerStep(StepMap):
             damping + own[1],
             armature,  # a base with armature is not one of those
         )
+
+    def _end(self, before: State, u: FloatArray, v: FloatArray) -> State:
+        """Where velocities v, of which u move coordinates, bring a linkage, before its loops are closed."""
+        q, turned = self.model.integrate(before.q, u, self.h), v.copy()
+        self.free.go_on(before.q, q, u, turned, self.h)
+        return State(q, turned)
 
     def _move_back(self, u: FloatArray, v: FloatArray, by_q: FloatArray, by_v: FloatArray) -> MoveGradients:
         """From weights of q ⊕ h u, and of the velocities v in the axes they have then."""

@@ -58,3 +58,7 @@ class StepMap:
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         raise NotImplementedError
+
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        """Where the step of a closed linkage ended before its loops were closed: what `back` is to take for `after`."""
+        raise NotImplementedError

@@ -14,6 +14,7 @@ from linkwork.core.checks import positive, shown
 from linkwork.derivatives.euler import EulerStep
 from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
 from linkwork.derivatives.step_gradients import Linearized, StepMap
+from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -42,8 +43,12 @@ def refuse(sim: Any) -> None:
         known = " or ".join(f"'{name}'" for name in STEPS)
         raise StateError(f"steps by '{sim.integrator}' have no gradients; make the simulation with integrator={known}.")
     model: Model = sim.model
-    if model.is_constrained:
-        raise StateError(f"model '{model.name}' has loops; steps of closed linkages have no gradients yet.")
+    refuse_couplings(model, "the gradient of a step")
+    if model.loops and (sim.contact is not None or sim.limits):
+        raise StateError(
+            f"model '{model.name}' has loops; steps of closed linkages with contact or joint limits have no gradients. Leave "
+            "contact= out and give limits=False."
+        )
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")
     refuse_acting(sim)

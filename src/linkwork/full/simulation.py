@@ -15,6 +15,7 @@ from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
+from linkwork.full import implicit_euler_gradients as _gradients  # noqa: F401  (known from here on)
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
 from linkwork.full.report import FullReport
 from linkwork.full.whole_forces import WholeForces
