@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
+from linkwork.derivatives import forward
 from linkwork.derivatives.accelerations import solve
 from linkwork.derivatives.exponential import integrate_adjoint, integrate_tangent
 from linkwork.derivatives.floating import FloatingTrees, Weights
@@ -168,6 +169,18 @@ class EulerStep(StepMap):
     def has_matrices(self) -> bool:
         """Whether `matrices` knows the step: neither loads held by the world nor free joints, nor kept momentum."""
         return not (self.loads.count or self.free.turn.size or self.floating is not None)
+
+    def along(self, before: State, after: State, effort: FloatArray, change: FloatArray) -> FloatArray:
+        """The matrices times a change of q, v and efforts, (3 nv,), without them; (2 nv,)."""
+        nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
+        dq, dv, dtau = (np.ascontiguousarray(part) for part in np.split(change, 3))
+        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        stepped = self.laws.stepped
+        v = before.v + h * forward_dynamics(stepped, before, total, wrenches)
+        faster = dv + h * forward.jvp(stepped, before, total, wrenches, dq=dq, dv=dv, deffort=dtau)
+        moved = np.empty((nv, 1))
+        integrate_tangent(tree, v[:, None], h, dq[:, None], faster[:, None].copy(), moved)
+        return np.concatenate([moved[:, 0], faster])
 
     def matrices(self, before: State, after: State, effort: FloatArray) -> Linearized:
         """The step as matrices, from those of forward dynamics."""

@@ -33,14 +33,15 @@ class StepGradients(NamedTuple):
 class Linearized(NamedTuple):
     """One step as matrices: with x = (q, v), dq along the tangent of `Model.integrate`, dx⁺ = A dx + B dτ.
 
-    A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step.
+    A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step. Arrays, sparse arrays or
+    linear operators of SciPy, as asked for.
     """
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
-    A: FloatArray
-    B: FloatArray
+    A: Any
+    B: Any
 
 
 class StepMap:

@@ -61,6 +61,7 @@ class ClosedPull:
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
         self.factors = factor(self.system.matrix(solver), self.system.free_answers())
         self.reactions = solution.reactions  # T λ of each loop, in B
+        self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)
 
     def __call__(self, weights: ArrayLike, by_wrenches: FloatArray | None = None) -> Gradients:
         """by_wrenches: weights of the wrenches of the loops on the bodies, (n, 6), beside those of q̈."""

@@ -5,12 +5,16 @@ from linkwork.derivatives.steps import STEPS
 from linkwork.simulation.backward.closing import closable
 from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
 from linkwork.simulation.backward.implicit_midpoint import MidpointStep
+from linkwork.simulation.backward.meeting import meeting
 from linkwork.simulation.backward.touching import TouchingStep
 from linkwork.simulation.backward.variational import VariationalStep
 
 STEPS["semi_implicit_euler"] = TouchingStep
-STEPS["variational"] = closable(VariationalStep)
-STEPS["implicit_midpoint"] = closable(MidpointStep)
-STEPS["dormand_prince"] = closable(DormandPrinceStep)
-STEPS["rk4"] = closable(RungeKuttaStep)
-STEPS["kick_drift_kick"] = closable(KickDriftKickStep)
+for name, kind in {
+    "variational": VariationalStep,
+    "implicit_midpoint": MidpointStep,
+    "dormand_prince": DormandPrinceStep,
+    "rk4": RungeKuttaStep,
+    "kick_drift_kick": KickDriftKickStep,
+}.items():
+    STEPS[name] = meeting(closable(kind))
