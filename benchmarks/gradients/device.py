@@ -19,6 +19,10 @@ SEED, ANGLE, SPEED = 7, 3.0, 0.1
 MOST, GOAL = 15.0, 8.0  # [ms] of accelerations and gradients with respect to q, v and effort
 AGREEMENT = 1e-8  # with the CPU, relative to the largest: rounding times the condition of the mass matrix
 BATCH, QUICK_BATCH = 4096, 8
+NAMES = ("q", "v", "effort", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature")
+KINDS = (
+    "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free", "fixed", "compound",
+)  # fmt: skip
 
 
 def backend_of(report: Report) -> Any:
@@ -43,6 +47,9 @@ def on_device(report: Report, joints: int, rounds: int) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LinkworkWarning)
+        trees(report, backend, 2 if joints == QUICK_CHAIN else 12)
+        if backend.name == "cuda":
+            arrays_stay(report)
         model = lw.library.chain(joints=joints).compile()
         one_state(report, backend, model, "levels", rounds)
         figure = lw.library.humanoid().compile()
@@ -51,6 +58,68 @@ def on_device(report: Report, joints: int, rounds: int) -> None:
 
 def apart(own: Any, expected: np.ndarray) -> float:
     return float(np.abs(own - expected).max() / max(1.0, np.abs(expected).max()))
+
+
+def trees(report: Report, backend: Any, count: int) -> None:
+    """Every gradient of random trees of all joint kinds, both schedules, against those of the CPU."""
+    worst = 0.0
+    for seed in range(count):
+        linkage = lw.library.random_tree(40, seed=seed, kinds=KINDS, floating=seed % 2 == 0, options=True)
+        model, rng = linkage.compile(), np.random.default_rng(seed)
+        state, effort, weights = model.random_state(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
+        wrenches = rng.normal(size=(model.n_bodies, 6))
+        _, pull = lw.vjp(lw.forward_dynamics, model, state, effort, wrenches)
+        expected = pull(weights)
+        for schedule in ("levels", "bodies"):
+            progress(f"GPU, tree {seed + 1} of {count}, {schedule}")
+            device = lw.gpu.DeviceModel(model, schedule=schedule, backend=backend)
+            _, back = device.vjp(state.q, state.v, effort, wrenches)
+            found = back(weights)
+            worst = max(worst, *(apart(getattr(found, name), getattr(expected, name)) for name in NAMES))
+    report.requirements.append(
+        Requirement(
+            f"GPU, {count} trees of all joint kinds, both schedules: all gradients",
+            worst,
+            "apart",
+            f"≤ {AGREEMENT:g}",
+            worst <= AGREEMENT,
+        )
+    )
+
+
+def arrays_stay(report: Report) -> None:
+    """CuPy arrays and, where it is installed, tensors of PyTorch go in and come out without a way over the host."""
+    import cupy
+
+    model = lw.library.humanoid().compile()
+    states = [model.random_state(k) for k in range(5)]
+    q, v = (np.array([getattr(state, name) for state in states]) for name in "qv")
+    weights = np.ones((5, model.nv))
+    kinds: dict[str, Any] = {"CuPy": cupy.asarray}
+    try:
+        import torch
+    except ImportError:
+        report.notes.append("PyTorch is not installed: its tensors on the GPU were not tried.")
+    else:
+        kinds["PyTorch"] = lambda x: torch.as_tensor(x, device="cuda")
+    for name, make in kinds.items():
+        device = lw.gpu.DeviceModel(model)
+        _, pull = device.vjp(make(q), make(v))
+        found, worst = pull(make(weights)), 0.0
+        stays = type(found.q) is type(make(q)) and int(found.q.__dlpack_device__()[0]) == 2
+        own = cupy.asnumpy(cupy.from_dlpack(found.q))
+        for k, state in enumerate(states):
+            _, expected = lw.vjp(lw.forward_dynamics, model, state)
+            worst = max(worst, apart(own[k], expected(weights[k]).q))
+        report.requirements.append(
+            Requirement(
+                f"GPU, gradients as arrays of {name}, which stay there",
+                worst,
+                "apart",
+                f"≤ {AGREEMENT:g}",
+                stays and worst <= AGREEMENT,
+            )
+        )
 
 
 def clocked(device: Any, act: Any, rounds: int) -> float:
@@ -80,7 +149,7 @@ def one_state(report: Report, backend: Any, model: lw.Model, schedule: str, roun
     found = back(given)
     download = device.backend.download
     worst = apart(download(qdd), y)
-    for name in ("q", "v", "effort", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature"):
+    for name in NAMES:
         worst = max(worst, apart(download(getattr(found, name)), getattr(expected, name)))
 
     def both(wrt: tuple[str, ...] | None) -> None:

@@ -38,6 +38,7 @@ from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
     LIMITS,
     REST_SPEED,
+    SLACK,
     SLOTS,
     contacts_of,
     touch_of,
@@ -120,13 +121,15 @@ def make_step_by(step: Any, searches: bool) -> Any:
         s = moving_of(table)
         t = touch_of(table)
         wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-        soon = h if s.counts[NEVER_WHIPS] != 0 else SOON * h
+        soon, near = SOON * h, 0.0
+        if s.counts[NEVER_WHIPS] != 0:  # whole, and so is one in which bodies are as near as they rest
+            soon, near = h, t.settings[SLACK]
         left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
         while status == OK and left > 0.0:
             status, count = begin_part(table, span, searches)
             if status == OK and parts == 0:
                 open_balance(table)
-            until, bounces = first_meeting(table, span, count, soon) if status == OK else (0.0, False)
+            until, bounces = first_meeting(table, span, count, soon, near) if status == OK else (0.0, False)
             last = span
             parts += 1
             push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
@@ -190,8 +193,11 @@ def begin_part(table, h, searches):
 
 
 @routine
-def first_meeting(table, h, count, soon):
-    """Time until the first contact or limit is met [s], infinite where none is; and whether one bounces now."""
+def first_meeting(table, h, count, soon, near):
+    """Time until the first contact or limit is met [s], infinite where none is; and whether one bounces now.
+
+    near: gap that counts as none [m].
+    """
     s = moving_of(table)
     t = touch_of(table)
     contacts = contacts_of(table)
@@ -201,7 +207,7 @@ def first_meeting(table, h, count, soon):
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
-        until = time_to_meet(contacts.data[c, GAP], before, after, h)
+        until = time_to_meet(contacts.data[c, GAP] - near, before, after, h)
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
     limits = near_limits(table, h)
