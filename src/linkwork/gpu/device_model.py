@@ -363,7 +363,7 @@ class DeviceModel(TakesTurns):
         else:
             work.need_slots(levels, slots)
             if "gradients" in name:
-                work.need_parents(self._depth_tables["parent"])
+                work.need_relatives(self._depth_tables)
             elif name != "forward":
                 work.need(world=(12, self.model.n_bodies))
         sweeps = Sweeps(work, levels)

@@ -1,32 +1,18 @@
 // Gradients of forward dynamics, docs/theory/derivatives.md: with weights λ, μ = M⁻¹λ and virtual twists w = X w_λ + S μ, sums over all
-// that hangs from a body of F = I a + V x* I V - f_ext, A = I w and C = B + V x* A, where B = -w x* I V - I (V x w). With C in the place of B
-// all three sums are of one kind, C_λ += Xᵀ C: they are gathered on the assembly tree as wrenches are. The same equations as
-// derivatives/adjoint.py, whose gradients are those of -L here.
+// that hangs from a body of F = I a + V x* I V - f_ext, A = I w and B, own part -w x* I V - I (V x w), to which children add Xᵀ (B + (S q̇) x* A).
+// The same equations as derivatives/adjoint.py, whose gradients are those of -L here. On the assembly tree F and A are the wrenches through the
+// joints in the two solves, for q̈ and for μ; a and w follow from them body by body. Sums of I a and I w over long linkages would cost digits.
 
 struct Three {
-  Vec6 F, A, C;
+  Vec6 F, A, B;
 };
 
-LW_FN Three load_three(const Real* F, const Real* A, const Real* C, const Item& at) {
-  return Three{load6(F, at.stride, at.at), load6(A, at.stride, at.at), load6(C, at.stride, at.at)};
+LW_FN Three load_three(const Tables& T, const Item& at) {
+  return Three{load6(T.passed, at.stride, at.at), load6(T.momentum, at.stride, at.at), load6(T.twisted, at.stride, at.at)};
 }
-
-LW_FN void store_three(Real* F, Real* A, Real* C, const Item& at, const Three& x) {
-  store<6>(F, at.stride, at.at, x.F.x);
-  store<6>(A, at.stride, at.at, x.A.x);
-  store<6>(C, at.stride, at.at, x.C.x);
-}
-
-LW_FN Three add(const Three& a, const Three& b) { return Three{add(a.F, b.F), add(a.A, b.A), add(a.C, b.C)}; }
 
 LW_FN Three to_parent(const Pose& X, const Three& a) {
-  return Three{wrench_to_parent(X, a.F), wrench_to_parent(X, a.A), wrench_to_parent(X, a.C)};
-}
-
-LW_FN Three of_child(const Tables& T, int child, long long b) {
-  if (child < 0) return load_three(T.force, T.momentum, T.twisted, of_body(T, -1 - child, b));
-  Item at = of_slot(T, child, b);
-  return load_three(T.top, T.top + 6 * at.stride, T.top + 12 * at.stride, at);
+  return Three{wrench_to_parent(X, a.F), wrench_to_parent(X, a.A), wrench_to_parent(X, a.B)};
 }
 
 // ------------------------------------------------------------------------------------------------------------- bodies and nodes
@@ -62,64 +48,75 @@ LW_FN void bilinear(const Vec6& x, const Vec6& y, Real* out) {
   out[7] = u[1] * w[1], out[8] = u[1] * w[2] + u[2] * w[1], out[9] = u[2] * w[2];
 }
 
-// A body's own part of F, A and C, and what inertias get.
-LW_FN Three own_three(const Tables& T, long long i, long long b) {
+LW_FN void inertia_gradient(const Tables& T, const Item& body, const Vec6& w, const Vec6& a, const Vec6& V, const Vec6& bent) {
+  if (!T.by_inertia) return;
+  Real one[10], other[10];
+  bilinear(w, a, one);
+  bilinear(bent, V, other);
+  LW_UNROLL for (int e = 0; e < 10; e++) T.by_inertia[e * body.stride + body.at] = other[e] - one[e];
+}
+
+// On the assembly tree: a and w of a body from the wrenches through its joints; its own part of B, with what children add by A, into `force`.
+LW_FN void body_shares_of(const Tables& T, long long i, long long b) {
+  Item body = of_body(T, i, b), inertia = of_inertia(T, i, b);
+  Sym6 I = rigid_inertia(T, i, b), phi;
+  load<21>(T.phi, inertia.stride, inertia.at, phi.m);
+  Vec6 V = load6(T.twist, body.stride, body.at), h = times(I, V), B = zero6();
+  Vec6 Ia = load6(T.passed, body.stride, body.at), Iw = load6(T.momentum, body.stride, body.at);
+  for (int k = T.child_first[i]; k < T.child_first[i + 1]; k++) {
+    Item child = of_body(T, T.child[k], b);
+    const Pose X = load_pose(T.pose, child.stride, child.at);
+    Vec6 A = load6(T.momentum, child.stride, child.at);
+    Ia = sub(Ia, wrench_to_parent(X, load6(T.passed, child.stride, child.at)));
+    Iw = sub(Iw, wrench_to_parent(X, A));
+    B = add(B, wrench_to_parent(X, cross_force(load6(T.rate, child.stride, child.at), A)));
+  }
+  Ia = add(sub(Ia, cross_force(V, h)), applied_wrench(T, i, b));
+  Vec6 a = times(phi, Ia), w = times(phi, Iw), bent = cross_motion(V, w);
+  B = sub(B, add(cross_force(w, h), times(I, bent)));
+  store<6>(T.acceleration, body.stride, body.at, a.x);
+  store<6>(T.virtual_twist, body.stride, body.at, w.x);
+  store<6>(T.force, body.stride, body.at, B.x);
+  inertia_gradient(T, body, w, a, V, bent);
+}
+
+// The sum of B at each body, from what arrives at a cluster's last body from beyond it; as `wrench_node`.
+LW_FN void pass_sums_node(const Tables& T, long long s, long long b) {
+  int kind = T.node[s] & 3;
+  Item at = of_slot(T, s, b), joint = of_body(T, T.index[s], b);
+  if (kind == JOIN) {
+    Vec6 beyond = load6(T.input, at.stride, at.at);
+    Vec6 B = add(gathered(T, T.right[s], b), wrench_to_parent(stretch_of(T, T.right[s], b).T, beyond));
+    store<6>(T.twisted, joint.stride, joint.at, B.x);
+    hand_down(T, T.right[s], b, beyond, zero6());
+    hand_down(T, T.left[s], b, wrench_to_parent(load_pose(T.pose, joint.stride, joint.at), B), zero6());
+  } else if (kind == HANG) {
+    store<6>(T.twisted, joint.stride, joint.at, gathered(T, T.left[s], b).x);
+    hand_down(T, T.left[s], b, zero6(), zero6());
+  }
+}
+
+// Body by body: sums of a body from those of its children; a and w are there.
+LW_FN void sums_of_body(const Tables& T, long long i, long long b) {
   Item body = of_body(T, i, b);
   Sym6 I = rigid_inertia(T, i, b);
   Vec6 V = load6(T.twist, body.stride, body.at), a = load6(T.acceleration, body.stride, body.at);
   Vec6 w = load6(T.virtual_twist, body.stride, body.at), h = times(I, V), bent = cross_motion(V, w);
-  Three own;
-  own.F = sub(add(times(I, a), cross_force(V, h)), applied_wrench(T, i, b));
-  own.A = times(I, w);
-  own.C = sub(cross_force(V, own.A), add(cross_force(w, h), times(I, bent)));
-  if (T.by_inertia) {
-    Real one[10], other[10];
-    bilinear(w, a, one);
-    bilinear(bent, V, other);
-    LW_UNROLL for (int e = 0; e < 10; e++) T.by_inertia[e * body.stride + body.at] = other[e] - one[e];
+  Three x;
+  x.F = sub(add(times(I, a), cross_force(V, h)), applied_wrench(T, i, b));
+  x.A = times(I, w);
+  x.B = scale(-1, add(cross_force(w, h), times(I, bent)));
+  for (int k = T.child_first[i]; k < T.child_first[i + 1]; k++) {
+    Item child = of_body(T, T.child[k], b);
+    Three y = load_three(T, child);
+    y.B = add(y.B, cross_force(joint_twist(T, T.child[k], b, T.v), y.A));
+    y = to_parent(load_pose(T.pose, child.stride, child.at), y);
+    x = Three{add(x.F, y.F), add(x.A, y.A), add(x.B, y.B)};
   }
-  return own;
-}
-
-LW_FN void gather_three_node(const Tables& T, long long s, long long b) {
-  int kind = T.node[s] & 3;
-  Item at = of_slot(T, s, b), joint = of_body(T, T.index[s], b);
-  Three x = of_child(T, T.left[s], b);
-  if (kind == JOIN) {
-    Three below = to_parent(load_pose(T.pose, joint.stride, joint.at), of_child(T, T.right[s], b));
-    x = add(x, to_parent(stretch_of(T, T.left[s], b).T, below));
-  } else if (kind == HANG) {
-    x = to_parent(load_pose(T.pose, joint.stride, joint.at), x);
-  } else if (kind == SUM) {
-    x = add(x, of_child(T, T.right[s], b));
-  } else {
-    x = add(x, load_three(T.force, T.momentum, T.twisted, joint));
-  }
-  store_three(T.top, T.top + 6 * at.stride, T.top + 12 * at.stride, at, x);
-}
-
-LW_FN void hand_three(const Tables& T, int child, long long b, const Three& x) {
-  if (child < 0) return;
-  Item at = of_slot(T, child, b);
-  store_three(T.keep, T.keep + 6 * at.stride, T.keep + 12 * at.stride, at, x);
-}
-
-// The sums at each body, from what arrives at a cluster's last body from beyond it; they take the place of the bodies' own parts.
-LW_FN void pass_three_node(const Tables& T, long long s, long long b) {
-  int kind = T.node[s] & 3;
-  Item at = of_slot(T, s, b), joint = of_body(T, T.index[s], b);
-  Three none{zero6(), zero6(), zero6()};
-  if (kind == JOIN) {
-    Three beyond = load_three(T.keep, T.keep + 6 * at.stride, T.keep + 12 * at.stride, at);
-    Three x = add(of_child(T, T.right[s], b), to_parent(stretch_of(T, T.right[s], b).T, beyond));
-    hand_three(T, T.right[s], b, beyond);
-    hand_three(T, T.left[s], b, to_parent(load_pose(T.pose, joint.stride, joint.at), x));
-    store_three(T.force, T.momentum, T.twisted, joint, x);
-  } else if (kind == HANG) {
-    Three x = of_child(T, T.left[s], b);
-    hand_three(T, T.left[s], b, none);
-    store_three(T.force, T.momentum, T.twisted, joint, x);
-  }
+  store<6>(T.passed, body.stride, body.at, x.F.x);
+  store<6>(T.momentum, body.stride, body.at, x.A.x);
+  store<6>(T.twisted, body.stride, body.at, x.B.x);
+  inertia_gradient(T, body, w, a, V, bent);
 }
 
 // ------------------------------------------------------------------------------------------------------------- springs of balls
@@ -210,7 +207,7 @@ LW_FN void spring_gradients(const Tables& T, long long i, long long b, Real* by_
 // ------------------------------------------------------------------------------------------------------------------------ joints
 
 // A product of screws is a chain of bodies without mass: down with V, a, w of what comes to each screw, then back.
-LW_FN void compound_gradients(const Tables& T, long long i, long long b, Three x, Vec6 B, Real* by_q, Real* by_v) {
+LW_FN void compound_gradients(const Tables& T, long long i, long long b, Three x, Real* by_q, Real* by_v) {
   Pose step[6];
   Vec6 s[6], above[6], a_above[6], w_above[6], V = zero6(), a = world_acceleration(T, b), w = zero6();
   if (T.parent[i] >= 0) {
@@ -234,20 +231,18 @@ LW_FN void compound_gradients(const Tables& T, long long i, long long b, Three x
   }
   for (int d = T.dof[i] - 1; d >= 0; d--) {
     Vec6 across = cross_force(s[d], x.A);
-    by_v[d] = dot(s[d], B) + dot(above[d], across);
-    B = add(B, scale(velocity(T, T.v0[i] + d, b), across));
-    by_q[d] = dot(a_above[d], across) + dot(above[d], cross_force(s[d], B)) + dot(w_above[d], cross_force(s[d], x.F));
+    by_v[d] = dot(s[d], x.B) + dot(above[d], across);
+    x.B = add(x.B, scale(velocity(T, T.v0[i] + d, b), across));
+    by_q[d] = dot(a_above[d], across) + dot(above[d], cross_force(s[d], x.B)) + dot(w_above[d], cross_force(s[d], x.F));
     x = to_parent(step[d], x);
-    B = wrench_to_parent(step[d], B);
   }
 }
 
 // A joint whose S is fixed in the body: ball, free joint, weld.
-LW_FN void ball_gradients(const Tables& T, long long i, long long b, const Three& x, Vec6 B, Real* by_q, Real* by_v) {
+LW_FN void ball_gradients(const Tables& T, long long i, long long b, const Three& x, Real* by_q, Real* by_v) {
   Item body = of_body(T, i, b);
   Vec6 V = load6(T.twist, body.stride, body.at), VJ = joint_twist(T, i, b, T.v), above = sub(V, VJ);
-  Vec6 faster = sub(B, cross_force(above, x.A));
-  B = add(B, cross_force(VJ, x.A));
+  Vec6 faster = sub(x.B, cross_force(above, x.A)), B = add(x.B, cross_force(VJ, x.A));
   Vec6 a = sub(load6(T.acceleration, body.stride, body.at), add(joint_twist(T, i, b, T.qdd), cross_motion(V, VJ)));
   Vec6 w = sub(load6(T.virtual_twist, body.stride, body.at), joint_twist(T, i, b, T.mu));
   Vec6 turned = add(add(cross_force(a, x.A), cross_force(above, B)), cross_force(w, x.F));
@@ -258,19 +253,18 @@ LW_FN void ball_gradients(const Tables& T, long long i, long long b, const Three
 // Gradients that end with joint i, from the sums of its body.
 LW_FN void gradients_of_joint(const Tables& T, long long i, long long b) {
   Item body = of_body(T, i, b);
-  Three x = load_three(T.force, T.momentum, T.twisted, body);
-  Vec6 V = load6(T.twist, body.stride, body.at), B = sub(x.C, cross_force(V, x.A));
+  Three x = load_three(T, body);
   Real by_q[6] = {0, 0, 0, 0, 0, 0}, by_v[6] = {0, 0, 0, 0, 0, 0}, by_k[6] = {0, 0, 0, 0, 0, 0};
   int kind = T.kind[i];
   if (kind == HELICAL) {
-    Vec6 s = load6(T.column, T.bodies, i), across = cross_force(s, x.A);
-    by_q[0] = dot(load6(T.acceleration, body.stride, body.at), across) + dot(V, cross_force(s, B));
+    Vec6 s = load6(T.column, T.bodies, i), across = cross_force(s, x.A), V = load6(T.twist, body.stride, body.at);
+    by_q[0] = dot(load6(T.acceleration, body.stride, body.at), across) + dot(V, cross_force(s, x.B));
     by_q[0] += dot(load6(T.virtual_twist, body.stride, body.at), cross_force(s, x.F));
-    by_v[0] = dot(s, B) + dot(V, across);
+    by_v[0] = dot(s, x.B) + dot(V, across);
   } else if (kind == COMPOUND) {
-    compound_gradients(T, i, b, x, B, by_q, by_v);
+    compound_gradients(T, i, b, x, by_q, by_v);
   } else {
-    ball_gradients(T, i, b, x, B, by_q, by_v);
+    ball_gradients(T, i, b, x, by_q, by_v);
   }
   spring_gradients(T, i, b, by_q, by_k);
   for (int d = 0; d < T.dof[i]; d++) {

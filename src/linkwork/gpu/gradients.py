@@ -87,14 +87,15 @@ class DevicePull:
 
 def _shapes(model: Any) -> dict[str, tuple[int, ...]]:
     n, nv = model.n_bodies, model.nv
-    by_body = dict.fromkeys(("acceleration", "virtual_twist", "momentum", "twisted"), (6, n))
+    by_body = dict.fromkeys(("acceleration", "virtual_twist", "passed", "momentum", "twisted"), (6, n))
     return {**dict.fromkeys(("weights", "mu", "by_q", "by_v"), (nv,)), **by_body}
 
 
 def _forward(device: Any, sweeps: Sweeps, schedule: str) -> None:
-    """Forward dynamics; body by body it leaves the accelerations of the bodies as well."""
+    """Forward dynamics; it leaves the wrenches through the joints, or body by body the accelerations of the bodies."""
     if schedule == "levels":
-        sweeps.forward_dynamics()
+        with _Pointed(sweeps.work, through="passed"):
+            sweeps.forward_dynamics()
         return
     with _Pointed(sweeps.work, twist="acceleration"):
         device._forward(sweeps.work, sweeps, schedule)
@@ -113,22 +114,16 @@ def _backward(device: Any, sweeps: Sweeps, schedule: str) -> None:
         device.backend.launch_bodies(work.tables, device._threads(work), "bodies_gradients")
         return
     sweeps.bodies("take_weights")  # M⁻¹ λ: the assembly once more, with efforts alone
-    with _Pointed(work, qdd="mu"):
+    with _Pointed(work, qdd="mu", through="momentum"):
         sweeps.leaf_to_root("assemble")
         sweeps.at_root("start_still")
         sweeps.root_to_leaf("substitute")
-    sweeps.bodies("virtual_rates")
-    sweeps.leaf_to_root("stretch")
-    sweeps.at_root("start_still")
-    sweeps.move("virtual_twist")
     sweeps.bodies("joint_poses")
-    sweeps.bodies("relative_accelerations")
+    sweeps.bodies("body_shares")
     sweeps.leaf_to_root("stretch")
-    sweeps.at_root("start_gravity")
-    sweeps.move("acceleration")
-    sweeps.bodies("own_sums")
-    sweeps.leaf_to_root("gather_three")
-    sweeps.root_to_leaf("pass_three")
+    sweeps.leaf_to_root("gather")
+    sweeps.at_root("start_still")
+    sweeps.root_to_leaf("pass_sums")
     sweeps.bodies("joint_gradients")
 
 
@@ -158,5 +153,6 @@ class _Pointed:
             self._point(name, name)
 
     def _point(self, name: str, other: str) -> None:
-        array = self.work.arrays[other]
-        setattr(self.work.tables, name, self.work.backend.address(array) if array.size else None)
+        array = self.work.arrays.get(other)  # none: what nobody asks for outside
+        is_there = array is not None and array.size
+        setattr(self.work.tables, name, self.work.backend.address(array) if is_there else None)

@@ -10,15 +10,7 @@ REAL = {"float64": "double", "float32": "float"}
 PARTS = {  # kernels of the parts of sweeps.cuh that are compiled apart
     2: ("assemble_several", "substitute_several"),
     3: ("bodies",),
-    4: (
-        "take_weights",
-        "virtual_rates",
-        "own_sums",
-        "gather_three",
-        "pass_three",
-        "joint_gradients",
-        "bodies_gradients",
-    ),
+    4: ("take_weights", "body_shares", "pass_sums", "joint_gradients", "bodies_gradients"),
 }
 
 

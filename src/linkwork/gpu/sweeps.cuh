@@ -371,39 +371,16 @@ extern "C" void bodies(const Tables* T, int, int) {
 LW_FN void take_weights_item(const Tables& T, long long i, long long b) { take_weights_of(T, i, b); }
 LW_SWEEP(take_weights)
 
-LW_FN void virtual_rates_item(const Tables& T, long long i, long long b) {
-  Item body = of_body(T, i, b);
-  store<6>(T.rate, body.stride, body.at, joint_twist(T, i, b, T.mu).x);
-}
-LW_SWEEP(virtual_rates)
+LW_FN void body_shares_item(const Tables& T, long long i, long long b) { body_shares_of(T, i, b); }
+LW_SWEEP(body_shares)
 
-LW_FN void own_sums_item(const Tables& T, long long i, long long b) {
-  store_three(T.force, T.momentum, T.twisted, of_body(T, i, b), own_three(T, i, b));
+LW_FN void pass_sums_item(const Tables& T, long long s, long long b) {
+  if (LW_IS_NODE(s)) pass_sums_node(T, s, b);
 }
-LW_SWEEP(own_sums)
-
-LW_FN void gather_three_item(const Tables& T, long long s, long long b) {
-  if (LW_IS_NODE(s)) gather_three_node(T, s, b);
-}
-LW_SWEEP(gather_three)
-
-LW_FN void pass_three_item(const Tables& T, long long s, long long b) {
-  if (LW_IS_NODE(s)) pass_three_node(T, s, b);
-}
-LW_SWEEP(pass_three)
+LW_SWEEP(pass_sums)
 
 LW_FN void joint_gradients_item(const Tables& T, long long i, long long b) { gradients_of_joint(T, i, b); }
 LW_SWEEP(joint_gradients)
-
-// A body's sums from those of its children.
-LW_FN void sums_of_body(const Tables& T, long long i, long long b) {
-  Three x = own_three(T, i, b);
-  for (int k = T.child_first[i]; k < T.child_first[i + 1]; k++) {
-    Item child = of_body(T, T.child[k], b);
-    x = add(x, to_parent(load_pose(T.pose, child.stride, child.at), load_three(T.force, T.momentum, T.twisted, child)));
-  }
-  store_three(T.force, T.momentum, T.twisted, of_body(T, i, b), x);
-}
 
 // Twists again, sums and gradients of one sample, body by body; accelerations and virtual twists are there.
 #ifdef __CUDACC__

@@ -57,7 +57,8 @@ struct Tables {
   const Real *weights;  // (nv, batch)     λ
   Real *mu;             // (nv, batch)     M⁻¹ λ
   Real *acceleration, *virtual_twist;  // (6, n, batch)
-  Real *momentum, *twisted;            // (6, n, batch)  A and C; F is in `force`
+  Real *passed, *momentum, *twisted;   // (6, n, batch)  F, A and B of a body and all beyond it
+  Real *through;        // (6, n, batch)   where a solve writes the wrench through each joint
   Real *by_q, *by_v, *by_stiffness;    // (nv, batch)
   Real *by_inertia;     // (10, n, batch)
   Real *by_gravity;     // (3, n, batch)   of bases; zero elsewhere

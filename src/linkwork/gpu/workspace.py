@@ -112,11 +112,12 @@ class Workspace:
         self.tables.depths = depths
         self.need(articulated=(ARTICULATED_ROWS, self.sizes.bodies))
 
-    def need_parents(self, parent: Any) -> None:
-        """The parents of the bodies alone, for sweeps over the assembly tree that ask for them."""
-        if "parent" not in self.arrays:
-            self.arrays["parent"] = self.backend.upload(parent)
-            self._point("parent", self.arrays["parent"])
+    def need_relatives(self, tables: dict[str, Any]) -> None:
+        """Parents and children of the bodies alone, for sweeps over the assembly tree that ask for them."""
+        for name in ("parent", "child_first", "child"):
+            if name not in self.arrays:
+                self.arrays[name] = self.backend.upload(tables[name])
+                self._point(name, self.arrays[name])
 
     def write(self, name: str, value: Any) -> None:
         """Copies (entries, batch), or (entries,) for all samples, into a table."""

@@ -74,7 +74,7 @@ class _Region:
             effort_limit=moving.strength[:nv].copy(),
             velocity_limit=moving.top_speed[:nv].copy(),
         )
-        self.implicit_joints = sim.implicit_joints
+        self.implicit_joints, self.has_inertias = sim.implicit_joints, False
         held = int(moving.counts[LOADS])
         self.loads = [SimpleNamespace(is_fixed=False, bodies=moving.load_body[:held].copy(), rows=np.arange(held))]
         if reduced.counts[HAS_WRENCHES]:

@@ -95,7 +95,7 @@ class Discrete(NamedTuple):
     y: Float1  # (nv,)
     virtual: Float2  # (n, 6) w
     by_start: Float1  # (nv,) gradient with respect to q, of what bodies have of it
-    by_inertias: Float2  # (n, 10)
+    by_inertias: Float2  # (n, 10), or no rows where nobody asks
 
 
 discrete_of = reader(Discrete)
@@ -246,8 +246,9 @@ def starts_leaf_to_root(s, h):
         R, p = displacement(s.change, i)
         store6(s.virtual, i, 0, w)
         store6(s.change, i, MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
-        weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
-        store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
+        if s.by_inertias.shape[0] > 0:
+            weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
+            store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
     for i in range(s.tree.shape[0] - 1, -1, -1):
         g = load6(s.change, i, MISSING)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):

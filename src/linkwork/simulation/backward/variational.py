@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
-from linkwork.derivatives import inverse
+from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.accelerations import solve
 from linkwork.derivatives.charts import Charts
 from linkwork.derivatives.euler import springs_of
@@ -70,7 +70,15 @@ class VariationalStep(StepMap):
         if self.model.loops:
             ahead = 0.5 * h if sim.implicit_joints else 0.0
             self.half_way = JointLaws(self.model, np.asarray(saved["motor"], dtype=float), ahead)
-        self.discrete = _memory(self.model)
+        own = (
+            {"inertias"} if getattr(sim, "has_inertias", True) else set()
+        )  # pieces of adaptive runs have none of their own
+        self.discrete = _memory(self.model, bool(own))
+        self.start = inverse.InversePull(self.beginning, frozenset({"q", "acceleration", "gravity", "armature"} | own))
+        self.end = forward.ForwardPull(
+            self.ending.without_loops, frozenset({"q", "effort", "wrenches", "gravity", "armature"} | own)
+        )
+        self.still = np.zeros(self.model.nv)
         self.table = describe(self.discrete)
         self.bodies = np.arange(self.model.n_bodies)
 
@@ -84,13 +92,16 @@ class VariationalStep(StepMap):
         discrete_momenta(self.table, h)
         joints = _Joints(self, before.q, s.u, effort)
         # the second equation
-        still = np.zeros(model.nv)
+        still = self.still
         rest = State(after.q, still)
         loads = self.loads.wrenches(rest)
         pushes = s.at_end if loads is None else s.at_end + 0.5 * h * loads
-        velocities, pull = solve(self.ending, rest, joints.at_end, pushes)
-        scale = self._scale(velocities, before, after)
-        end: Any = pull(scale * by_v)
+        if model.loops:
+            velocities, pull = solve(self.ending, rest, joints.at_end, pushes)
+            end: Any = pull(self._scale(velocities, before, after) * by_v)
+        else:
+            velocities = forward.solve_in(self.ending, after.q, still, joints.at_end, pushes, self.end.work)
+            end = self.end.of(self._scale(velocities, before, after) * by_v)
         s.weights[:] = end.wrenches
         ahead = joints.ahead(end.effort)
         s.right[:] = by_q + end.q + ahead
@@ -107,8 +118,8 @@ class VariationalStep(StepMap):
         closed = _Closed(self, before, effort, loads) if model.loops else None
         if closed is not None:
             pushes = pushes - 0.5 * h * closed.wrenches
-        _, pull = inverse.vjp(self.beginning, rest, before.v, pushes)
-        start: Any = pull(s.y)
+        inverse.solve_in(self.beginning, before.q, still, before.v, pushes, self.start.work)
+        start: Any = self.start.of(s.y)
         own = joints.back(s.y, end.effort)
         q = start.q + s.by_start + own.q
         if self.loads.count:
@@ -117,7 +128,7 @@ class VariationalStep(StepMap):
             q,
             start.acceleration,
             0.5 * h * (s.y + end.effort),
-            start.inertias + end.inertias + s.by_inertias,
+            start.inertias + end.inertias + s.by_inertias if s.by_inertias.size else s.by_inertias,
             0.5 * h * (end.gravity - start.gravity),
             own.stiffness,
             own.damping,
@@ -203,7 +214,13 @@ class _Joints:
 
     def _springs_back(self, weights: FloatArray, by_dof: FloatArray) -> FloatArray:
         """Gradient of weights · (pull of the springs) with respect to the middle."""
-        arrays, out = self.step.model.arrays, np.zeros(self.step.model.nv)
+        arrays = self.step.model.arrays
+        if not self.step.charts.count:  # each freedom has its own spring
+            if by_dof.size:
+                of_v = self.step.laws.of_v
+                by_dof[:, layout.STIFFNESS] = weights * (self.middle[of_v] - arrays.rest[of_v])
+            return np.asarray(self.dof[:, layout.STIFFNESS] * weights)
+        out = np.zeros(self.step.model.nv)
         springs_of(arrays.tree, self.dof, arrays.rest, self.step.bodies, self.middle, weights, out, by_dof)
         return out
 
@@ -256,11 +273,11 @@ class _Joints:
 NO_ROWS = np.zeros((0, layout.DOF_COLUMNS))
 
 
-def _memory(model: Model) -> Discrete:
+def _memory(model: Model, with_inertias: bool) -> Discrete:
     n, nv, tree = model.n_bodies, model.nv, model.arrays
     return Discrete(
         tree.tree, tree.body, tree.screws, np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv), np.zeros(nv),
         np.zeros((n, CHANGE_COLUMNS)), np.zeros((nv, CHANGE_DOF_COLUMNS)), np.zeros((n, 6)), np.zeros((n, 6)),
         np.zeros((nv, 6)), np.zeros((n, 6)), np.zeros(nv), np.zeros(nv), np.zeros((n, 6)), np.zeros(nv),
-        np.zeros((n, 10)),
+        np.zeros((n if with_inertias else 0, 10)),
     )  # fmt: skip
