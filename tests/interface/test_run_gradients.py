@@ -39,7 +39,7 @@ def test_loops_and_other_things(chain):
     bars = lw.library.four_bar().compile()
     start = lw.close_loops(bars, bars.neutral())
     touching = lw.FullDynamics(bars, start, **EULER, contact=lw.Contact())
-    with pytest.raises(lw.StateError, match="has loops; .* with contact or joint limits"):
+    with pytest.raises(lw.StateError, match=r"has loops; .* with contact or joint limits"):
         lw.linearize(touching, 1e-3)
     turning = lw.Linkage("turning")
     for name in "ab":
@@ -47,7 +47,7 @@ def test_loops_and_other_things(chain):
     turning.add_loop(lw.Universal(), "a", "b", name="cross")
     model = turning.compile()
     run = lw.run_with_gradients(lw.FullDynamics(model, lw.close_loops(model, model.neutral())), 1e-3, 1)
-    with pytest.raises(lw.StateError, match="'cross' is closed by a Universal joint, .* Cut the loop at another"):
+    with pytest.raises(lw.StateError, match=r"'cross' is closed by a Universal joint, .* Cut the loop at another"):
         run.backward(q=np.ones(model.nv))
     geared = lw.Linkage("geared")
     for name in "ab":

@@ -12,8 +12,8 @@ from linkwork.model import layout
 
 H, STEPS = 2e-3, 5
 FOUND = 1e-13  # gap and slip to which loops are closed
-# Fourth-order differences with steps of 1e-3 of a motion whose loops are closed to 1e-10: 1e-8 seen, 6e-8 along states, which
-# are closed anew; ten times that.
+# Fourth-order differences with steps of 1e-3 of a motion whose loops are closed to 1e-10: 1e-8 seen, 6e-8 along states,
+# which are closed anew; ten times that.
 CLOSE = 6e-7
 INTEGRATORS = ("semi_implicit_euler", "variational", "implicit_midpoint", "rk4", "kick_drift_kick", "dormand_prince")
 OPTIONS = {"stiffness": 0.7, "damping": 0.3, "armature": 0.1}
