@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
     from linkwork.derivatives.runs import GradientRun, RunGradients, run_with_gradients
     from linkwork.derivatives.step_gradients import Linearized
-    from linkwork.derivatives.steps import linearize
+    from linkwork.derivatives.linearizing import linearize
     from linkwork.dynamics.efforts import Efforts
     from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
     from linkwork.dynamics.front import (
@@ -144,7 +144,7 @@ _LATER = {
     "derivatives.jacobians": "ForwardJacobians InverseJacobians jacobians",
     "derivatives.runs": "GradientRun RunGradients run_with_gradients",
     "derivatives.step_gradients": "Linearized",
-    "derivatives.steps": "linearize",
+    "derivatives.linearizing": "linearize",
     "dynamics.efforts": "Efforts",
     "dynamics.frames": "frame_bias_acceleration frame_jacobian frame_poses",
     "dynamics.front": "Energy Momentum body_jacobian body_poses body_twists center_of_mass energy forward_dynamics "

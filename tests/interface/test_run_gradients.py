@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.derivatives.steps import STEPS
 
 EULER = {"integrator": "semi_implicit_euler"}
 
@@ -16,9 +17,7 @@ def chain():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"integrator": "implicit_euler"}, "steps by 'implicit_euler' have no gradients; .*semi_implicit_euler"),
         ({**EULER, "algorithm": "dense"}, "algorithm 'aba', not 'dense'"),
-        ({"integrator": "rk4", "contact": lw.Contact()}, "steps by 'rk4' with contact or joint limits"),
         ({"water": lw.Water()}, "steps in water"),
     ],
 )
@@ -29,11 +28,34 @@ def test_simulations_without_gradients(chain, options, message, call):
         call(sim, 1e-3)
 
 
+def test_an_integrator_without_gradients(chain, monkeypatch):
+    monkeypatch.delitem(STEPS, "rk4")
+    sim = lw.FullDynamics(chain, chain.neutral(), integrator="rk4")
+    with pytest.raises(lw.StateError, match=r"steps by 'rk4' have no gradients; .*'semi_implicit_euler'"):
+        lw.run_with_gradients(sim, 1e-3, 3)
+
+
 def test_loops_and_other_things(chain):
     bars = lw.library.four_bar().compile()
-    closed = lw.FullDynamics(bars, lw.close_loops(bars, bars.neutral()), **EULER)
-    with pytest.raises(lw.StateError, match="has loops"):
-        lw.linearize(closed, 1e-3)
+    start = lw.close_loops(bars, bars.neutral())
+    touching = lw.FullDynamics(bars, start, **EULER, contact=lw.Contact())
+    with pytest.raises(lw.StateError, match=r"has loops; .* with contact or joint limits"):
+        lw.linearize(touching, 1e-3)
+    turning = lw.Linkage("turning")
+    for name in "ab":
+        turning.add_body(name, joint=lw.Spherical(), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    turning.add_loop(lw.Universal(), "a", "b", name="cross")
+    model = turning.compile()
+    run = lw.run_with_gradients(lw.FullDynamics(model, lw.close_loops(model, model.neutral())), 1e-3, 1)
+    with pytest.raises(lw.StateError, match=r"'cross' is closed by a Universal joint, .* Cut the loop at another"):
+        run.backward(q=np.ones(model.nv))
+    geared = lw.Linkage("geared")
+    for name in "ab":
+        geared.add_body(name, joint=lw.Revolute((0, 0, 1)), inertia=lw.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    geared.add_coupling("gear", {"a": 1.0, "b": -2.0})
+    coupled = geared.compile()
+    with pytest.raises(lw.StateError, match="does not know couplings"):
+        lw.linearize(lw.FullDynamics(coupled, coupled.neutral()), 1e-3)
     for wrong in (lw.QuasiStatics(chain, chain.neutral()), None, chain):
         with pytest.raises(lw.StateError, match=r"those of lw\.FullDynamics and lw\.AdaptiveDynamics"):
             lw.run_with_gradients(wrong, 1e-3, 3)
@@ -128,3 +150,29 @@ def test_another_model_is_refused(chain):
     run._sim = lw.FullDynamics(lw.library.chain(4).compile(), chain.neutral(), **EULER)
     with pytest.raises(lw.StateError, match="another model"):
         run.backward(q=np.ones(4))
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational"])
+def test_forms_of_the_matrices_of_a_step(integrator, rng):
+    """Dense, sparse and as operators, of two trees that move apart: the same numbers."""
+    linkage = lw.Linkage("two")
+    for tree in "ab":
+        for i in range(3):
+            joint, parent = lw.Revolute((0, 1, 0), damping=0.1), f"{tree}{i - 1}" if i else "world"
+            linkage.add_body(f"{tree}{i}", parent, joint, lw.Pose((0.3, 0, 0)), lw.Inertia.box(1.0, (0.3, 0.1, 0.1)))
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.random_state(rng, speed=0.5), integrator=integrator)
+    before, h = np.concatenate(sim.state), 1e-3
+    dense, sparse, operator = (lw.linearize(sim, h, form=form) for form in ("dense", "sparse", "operator"))
+    assert np.array_equal(np.concatenate(sim.state), before)
+    # Differences of variational steps, which are solved to 1e-12, over 1e-3: 1e-9; ten times that. Others: rounding.
+    close = {"rtol": 1e-8, "atol": 1e-8} if integrator == "variational" else {"rtol": 1e-11, "atol": 1e-11}
+    for whole, part, product in zip(dense, sparse, operator, strict=True):
+        assert np.allclose(part.toarray(), whole, rtol=1e-11, atol=1e-11)
+        assert part.nnz <= whole.size / 2
+        x, w = rng.normal(size=whole.shape[1]), rng.normal(size=whole.shape[0])
+        assert np.allclose(product @ x, whole @ x, **close)
+        assert np.allclose(product.rmatvec(w), w @ whole, rtol=1e-11, atol=1e-11)
+    assert np.array_equal(np.concatenate(sim.state), before)
+    with pytest.raises(lw.StateError, match="there is no form 'full'; choose one of dense, sparse, operator"):
+        lw.linearize(sim, h, form="full")

@@ -1,11 +1,14 @@
-"""Gradients through adaptive runs agree with differences of the active joints, while the region stays."""
+"""Gradients through adaptive runs agree with differences, while the region stays and where it changes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.model import layout
 
 H, STEPS = 2e-3, 12
 CLOSE = 1e-7  # as in `test_run_gradients`
@@ -56,12 +59,75 @@ def test_against_differences(base, integrator, make_tree, rng, derivative):
         assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
 
 
-def test_a_region_that_changes_is_refused():
+def mixed(base):
+    """Twelve links on hinges, some of them sprung, and ball joints."""
+    linkage = lw.Linkage("mixed")
+    joints = [
+        lw.Revolute((0, 1, 0), damping=0.02, stiffness=0.3),
+        lw.Revolute((1, 0, 0), damping=0.02),
+        lw.Spherical(damping=0.05, stiffness=0.2),
+        lw.Revolute((0, 0, 1), damping=0.02, armature=0.01),
+    ]
+    link = lw.Inertia.box(1.0, (0.3, 0.1, 0.15)).at(lw.Pose((0.15, 0.0, 0.0)))
+    for i in range(12):
+        joint = lw.Free() if base == "floating" and i == 0 else joints[i % 4]
+        linkage.add_body(f"b{i}", f"b{i - 1}" if i else "world", joint, lw.Pose((0.3, 0.0, 0.02)), link)
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_a_region_that_changes(base, integrator, rng, derivative):
+    """Joints leave, stopped by impulses, and others enter; where those that left stand goes on to matter."""
+    model, steps = mixed(base), 24
+    q, efforts = (
+        model.integrate(model.neutral().q, 0.3 * rng.normal(size=model.nv)),
+        0.1 * rng.normal(size=(steps, model.nv)),
+    )
+    for rows, joint, effort in ((slice(0, 8), 3, 6.0), (slice(8, 16), 9, -5.0), (slice(16, 24), 5, 7.0)):
+        efforts[rows, model.v_slice(joint)] = effort
+
+    def made(m=model, q=q, tau=efforts):
+        options = {"max_active_joints": 3, "update_every": 2, "integrator": integrator, "limits": False}
+        sim = lw.AdaptiveDynamics(m, m.state(q), **options)
+        sim.apply_wrench(m.n_bodies - 1, force=(0.3, -0.2, 0.1), frame="body", at=(0.1, 0.2, 0.0))
+        return lw.run_with_gradients(sim, H, steps, tau)
+
+    def regions(run):
+        return [tuple(segment.region.freedoms.tolist()) for segment in run.segments]
+
+    run = made()
+    assert len(run.segments) > 1
+    end, by_q, by_v, way = run.state, *rng.normal(size=(3, model.nv))
+    kicks, masses = rng.normal(size=efforts.shape), 0.02 * model.mass * rng.normal(size=model.n_bodies)
+    found = run.backward(q=by_q, v=by_v)
+    assert isinstance(found, lw.RunGradients)
+
+    def loss(**options):
+        other = made(**options)
+        assert regions(other) == regions(run)
+        return by_q @ model.difference(end.q, other.state.q) + by_v @ other.state.v
+
+    def heavier(x):
+        body = model.arrays.body.copy()
+        body[:, layout.INERTIA] += x * masses
+        return replace(model, arrays=model.arrays._replace(body=body))
+
+    small = 1e-3  # regions stay; steps of 1e-6 leave 1e-7 of digits
+    for ours, function in (
+        (found.q @ way, lambda d: loss(q=model.integrate(q, way, d))),
+        (np.sum(found.effort * kicks), lambda d: loss(tau=efforts + d * kicks)),
+        (found.inertias[:, 0] @ masses, lambda d: loss(m=heavier(d))),
+    ):
+        assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
+
+
+def test_a_region_that_changes_in_variational_steps_is_refused():
     model = lw.library.chain(30, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=2)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=2, integrator="variational")
     efforts = np.zeros((20, 30))
     efforts[:10, 3], efforts[10:, 25] = 1e3, -1e3
-    with pytest.raises(lw.StateError, match="region changed in step"):
+    with pytest.raises(lw.StateError, match=r"region changed in step .* Take integrator='semi_implicit_euler'"):
         lw.run_with_gradients(sim, 1e-4, 20, efforts)
 
 

@@ -47,13 +47,14 @@ def scene(kind):
     return model, placed
 
 
-def simulated(model, q, v, effort):
+def simulated(model, q, v, effort, integrator="semi_implicit_euler"):
     contact = lw.Contact(margin=MARGIN, tolerance=1e-12)
-    sim = lw.FullDynamics(model, lw.State(q, v), integrator="semi_implicit_euler", contact=contact)
+    sim = lw.FullDynamics(model, lw.State(q, v), integrator=integrator, contact=contact)
     sim.set_efforts(effort)
     return sim
 
 
+WAYS = [("semi_implicit_euler", 1), ("semi_implicit_euler", 5), ("variational", 5)]
 CASES = {
     # freedoms: turning about x, y, z, then moving along x, y, z (in the body's axes)
     "a sphere that slides": ("sphere", [0.0, 0.0, 0.1, 0.6, 0.3, 0.0]),
@@ -69,25 +70,26 @@ CASES = {
 
 
 # After the first step a joint rests at its limit, where there is no gradient from both sides.
-RUNS = [(case, steps) for case, (kind, _) in CASES.items() for steps in (1, 5) if kind != "limit" or steps == 1]
+RUNS = [(case, *way) for case, (kind, _) in CASES.items() for way in WAYS if kind != "limit" or way[1] == 1]
 
 
-@pytest.mark.parametrize(("case", "steps"), RUNS)
-def test_against_differences(case, steps, rng):
+@pytest.mark.parametrize(("case", "integrator", "steps"), RUNS)
+def test_against_differences(case, integrator, steps, rng):
     kind, speed = CASES[case]
     model, state = scene(kind)
     v = np.array(speed)
     effort = np.zeros(model.nv)
     if kind == "pressing arm":
         effort = np.array([1.0, 0.7])
-    run = lw.run_with_gradients(simulated(model, state.q, v, effort), H, steps)
+    run = lw.run_with_gradients(simulated(model, state.q, v, effort, integrator), H, steps)
     end = run.state
     by_q, by_v = rng.normal(size=(2, model.nv))
     found = run.backward(q=by_q, v=by_v)
 
     def loss(q=state.q, v=v, tau=effort):
-        sim = simulated(model, q, v, tau)
-        sim.advance(H, steps)
+        sim = simulated(model, q, v, tau, integrator)
+        with sim.view.by_one_rule():  # as runs with gradients are made
+            sim.advance(H, steps)
         return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
 
     def difference(function, d):
@@ -119,9 +121,27 @@ def test_a_sliding_block_in_closed_form():
     assert found.effort[5] == pytest.approx(0.4 * 0.5 * H * H * steps * (steps + 1), rel=1e-9)  # lifted: less friction
 
 
-def test_the_default_integrator_is_refused_with_what_to_do():
+def test_the_default_integrator_flies_lands_and_slides(rng):
+    """Steps in flight are variational, those in which something touches Euler's, whole; gradients go through both."""
     model, state = scene("sphere")
-    sim = lw.FullDynamics(model, state, contact=lw.Contact())
-    assert sim.integrator == "variational"
-    with pytest.raises(lw.StateError, match="take integrator='semi_implicit_euler'"):
-        lw.run_with_gradients(sim, H, 1)
+    first = state.q.copy()
+    first[2] += 4.7e-3  # some 31 of the 60 steps are made in the air
+    v = np.array([0.5, 0.2, 0.0, 1.5, 0.3, 0.0])
+
+    def made(q=first, v=v):
+        sim = lw.FullDynamics(model, lw.State(q, v), contact=lw.Contact(margin=MARGIN, tolerance=1e-12))
+        assert sim.integrator == "variational"
+        return sim.run(H, 60, gradients=True)
+
+    by_q, by_v, way = rng.normal(size=(3, 6))
+    run = made()
+    assert run.state.q[2] == pytest.approx(0.1, abs=1e-3)
+    found = run.backward(q=by_q, v=by_v)
+
+    def difference(function, d=1e-7):
+        ends = [by_q @ model.difference(run.state.q, x.state.q) + by_v @ x.state.v for x in (function(d), function(-d))]
+        return (ends[0] - ends[1]) / (2.0 * d)
+
+    scale = 1.0 + np.abs(np.concatenate([found.q, found.v])).max()
+    assert abs(found.v @ way - difference(lambda d: made(v=v + d * way))) <= 10.0 * CLOSE * scale
+    assert abs(found.q @ way - difference(lambda d: made(q=model.integrate(first, way, d)))) <= 10.0 * CLOSE * scale

@@ -64,6 +64,7 @@ OPTIONS = {
     "variational": {"integrator": "variational"},
     "implicit_midpoint": {"integrator": "implicit_midpoint"},
     "dormand_prince": {"integrator": "dormand_prince"},
+    "implicit_euler": {"integrator": "implicit_euler"},
 }
 
 

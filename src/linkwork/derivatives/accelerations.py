@@ -16,6 +16,15 @@ from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
+# Forward dynamics with the way back, by whether a linkage has loops; that of closed ones comes from `loops.gradients`.
+SOLVERS: dict[bool, Any] = {False: forward.vjp}
+
+
+def solve(model: Model, state: State, effort: FloatArray, wrenches: FloatArray | None) -> tuple[FloatArray, Any]:
+    """Accelerations (nv,) of a tree or of a closed linkage, and the way back with every gradient."""
+    found: tuple[FloatArray, Any] = SOLVERS[bool(model.loops)](model, state, effort, wrenches)
+    return found
+
 
 class Accelerated:
     """q̈ at one state, and the way back."""
@@ -24,7 +33,7 @@ class Accelerated:
         self.under, self.state = under, state
         self.wrenches = under.loads.wrenches(state)
         total = effort + under.laws.look(state, state.v)
-        self.qdd, self._pull = forward.vjp(under.laws.stepped, state, total, self.wrenches)
+        self.qdd, self._pull = solve(under.laws.stepped, state, total, self.wrenches)
 
     def back(self, weights: FloatArray) -> StepGradients:
         """Gradients of weights · q̈."""

@@ -7,6 +7,7 @@ their bodies (`world_loads`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
 from linkwork.derivatives import forward
+from linkwork.derivatives.accelerations import solve
 from linkwork.derivatives.exponential import integrate_adjoint, integrate_tangent
 from linkwork.derivatives.floating import FloatingTrees, Weights
 from linkwork.derivatives.free_joints import FreeJoints, MoveGradients
@@ -76,7 +78,8 @@ class EulerStep(StepMap):
         self.free = FreeJoints(self.model)
         self.floating: FloatingTrees | None = None
         if np.asarray(saved["kept_momentum"]).size:
-            self.floating = FloatingTrees(self.model, *floating_trees(self.model))
+            self.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
+        self.closing: Any = None  # how loops are closed; `simulation.backward` knows
 
     def back(
         self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
@@ -89,12 +92,19 @@ class EulerStep(StepMap):
         if touch is not None:
             total = total + touch.efforts
             wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
-        qdd, pull = forward.vjp(laws.stepped, before, total, wrenches)
+        qdd, pull = solve(laws.stepped, before, total, wrenches)
         v = before.v + h * qdd
         self.free.speed_up(before.v, v, h)
         way = _Way(self, before, after, v, wrenches) if self.floating is not None else None
         if way is not None:
             by_q, by_v = way.end(by_q, by_v)
+        shut: Any = None
+        if self.closing is not None:
+            end = self.closing.at(self._end(before, v if way is None else way.u, v))
+            if way is None:  # else the bases moved on from there
+                end.refuse_others(after)
+            shut = end.back(by_q, by_v)
+            by_q, by_v = shut.q, shut.v
         moved = self._move_back(v if way is None else way.u, v, by_q, by_v)
         faster = moved.v + (moved.u if way is None else way.turn(moved.u))
         by_qdd, more = h * faster, None
@@ -110,6 +120,9 @@ class EulerStep(StepMap):
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
             moved.q[:] += touched.q + touch.carried_back(by_wrenches)
         stiffness, damping, armature = laws.own_gradients(found)
+        if shut is not None:
+            found = replace(found, inertias=found.inertias + shut.inertias)
+            armature = armature + shut.armature
         before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
         if touch is not None:
             before_v = before_v + touched.v
@@ -129,6 +142,12 @@ class EulerStep(StepMap):
             damping + own[1],
             armature,  # a base with armature is not one of those
         )
+
+    def _end(self, before: State, u: FloatArray, v: FloatArray) -> State:
+        """Where velocities v, of which u move coordinates, bring a linkage, before its loops are closed."""
+        q, turned = self.model.integrate(before.q, u, self.h), v.copy()
+        self.free.go_on(before.q, q, u, turned, self.h)
+        return State(q, turned)
 
     def _move_back(self, u: FloatArray, v: FloatArray, by_q: FloatArray, by_v: FloatArray) -> MoveGradients:
         """From weights of q ⊕ h u, and of the velocities v in the axes they have then."""
@@ -150,6 +169,18 @@ class EulerStep(StepMap):
     def has_matrices(self) -> bool:
         """Whether `matrices` knows the step: neither loads held by the world nor free joints, nor kept momentum."""
         return not (self.loads.count or self.free.turn.size or self.floating is not None)
+
+    def along(self, before: State, after: State, effort: FloatArray, change: FloatArray) -> FloatArray:
+        """The matrices times a change of q, v and efforts, (3 nv,), without them; (2 nv,)."""
+        nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
+        dq, dv, dtau = (np.ascontiguousarray(part) for part in np.split(change, 3))
+        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        stepped = self.laws.stepped
+        v = before.v + h * forward_dynamics(stepped, before, total, wrenches)
+        faster = dv + h * forward.jvp(stepped, before, total, wrenches, dq=dq, dv=dv, deffort=dtau)
+        moved = np.empty((nv, 1))
+        integrate_tangent(tree, v[:, None], h, dq[:, None], faster[:, None].copy(), moved)
+        return np.concatenate([moved[:, 0], faster])
 
     def matrices(self, before: State, after: State, effort: FloatArray) -> Linearized:
         """The step as matrices, from those of forward dynamics."""

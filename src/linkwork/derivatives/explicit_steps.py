@@ -28,6 +28,7 @@ Stage = tuple[FloatArray, FloatArray, Accelerated, FloatArray]
 
 WEIGHTS: Row = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 CLASSICAL: Rows = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+MOST_KICKS, KICKED = 60, 1e-14  # of the second kick of velocity Verlet, made again; part of the velocities
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 
 
@@ -59,6 +60,10 @@ class RungeKutta:
     def way(self, made: list[Stage], h: float) -> FloatArray:
         """u at the end of the step."""
         return np.asarray(sum(h * weight * rate for weight, (*_, rate) in zip(self.weights, made, strict=True)))
+
+    def end(self, start: State, made: list[Stage], h: float) -> State:
+        v = start.v + sum(h * weight * at.qdd for weight, (_, _, at, _) in zip(self.weights, made, strict=True))
+        return State(self.model.integrate(start.q, self.way(made, h)), v)
 
     def back(self, made: list[Stage], h: float, by_q: FloatArray, by_v: FloatArray, total: Total) -> None:
         """Gradients with respect to the start into `total.q` and `total.v`; all others are added to it."""
@@ -93,6 +98,9 @@ class RungeKuttaStep(StepMap):
         self.method.back(self.method.stages(before, self.h, effort), self.h, by_q, by_v, total)
         return total.gradients()
 
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        return self.method.end(before, self.method.stages(before, self.h, effort), self.h)
+
 
 class KickDriftKickStep(StepMap):
     """The map of one step of h [s] by "kick_drift_kick"."""
@@ -122,3 +130,14 @@ class KickDriftKickStep(StepMap):
         total.add(found)
         total.q, total.v = total.q + found.q, by_drift + found.v
         return total.gradients()
+
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        half = 0.5 * self.h
+        drift = before.v + half * self.accelerations.at(before.q, before.v, effort).qdd
+        q, v = self.model.integrate(before.q, drift, self.h), after.v
+        for _ in range(MOST_KICKS):
+            new = drift + half * self.accelerations.at(q, v, effort).qdd
+            change, v = float(np.abs(new - v).max(initial=0.0)), new
+            if change <= KICKED * float(np.abs(v).max(initial=0.0)):
+                break
+        return State(q, v)

@@ -35,8 +35,12 @@ class ForwardPull:
         self.work: Workspace = borrow(model, True, self)
 
     def __call__(self, weights: ArrayLike) -> Gradients:
+        return self.of(as_weights(weights, (self.model.nv,), self.model))
+
+    def of(self, weights: FloatArray) -> Gradients:
+        """The same for weights that need no look."""
         work, asked = self.work, self.asked
-        work.weights[:] = as_weights(weights, (self.model.nv,), self.model)
+        work.weights[:] = weights
         table, memory, found = work.outputs(self.model, asked, "effort")
         forward_adjoint(work.primal_table, table)
         finite_gradients(memory, "forward dynamics")
@@ -96,7 +100,13 @@ def check(model: Model, algorithm: str) -> None:
 def solve(model: Model, state: State, effort: Any, wrenches: Any, work: Workspace) -> FloatArray:
     """Accelerations by the same kernel as `lw.forward_dynamics`; the workspace keeps the factors and the state."""
     q, v = as_state(model, state)
-    tau, external = as_effort(model, effort), as_wrenches(model, wrenches)
+    return solve_in(model, q, v, as_effort(model, effort), as_wrenches(model, wrenches), work)
+
+
+def solve_in(
+    model: Model, q: FloatArray, v: FloatArray, tau: FloatArray, external: FloatArray, work: Workspace
+) -> FloatArray:
+    """The same from arrays that need no look."""
     primal = work.primal
     primal.q[:], primal.v[:] = q, v
     work.set_wrenches(external)

@@ -33,6 +33,7 @@ class FreeJoints:
     def __init__(self, model: Model):
         tree = model.arrays.tree
         first = tree[tree[:, layout.KIND] == layout.FREE, layout.V]
+        self.place = tree[tree[:, layout.KIND] == layout.FREE, layout.Q][:, None] + np.arange(3)
         self.turn = first[:, None] + np.arange(3)
         self.shift = self.turn + 3
 
@@ -41,6 +42,19 @@ class FreeJoints:
         if not self.turn.size:
             return
         faster[self.shift] += h * np.cross(v[self.turn], v[self.shift])
+
+    def go_on(self, start: FloatArray, q: FloatArray, u: FloatArray, v: FloatArray, h: float) -> None:
+        """Writes places of free joints into q, and turns their velocities v into the axes they have at the end."""
+        if not self.turn.size:
+            return
+        w, x, y, z = (start[self.place[:, :1] + 3 + k][:, 0] for k in range(4))
+        way = u[self.shift]
+        axis = np.stack([x, y, z], axis=1)
+        twice = 2.0 * np.cross(axis, way)
+        q[self.place] = start[self.place] + h * (way + w[:, None] * twice + np.cross(axis, twice))
+        E = rotations(h * u[self.turn])
+        for rows in (self.turn, self.shift):
+            v[rows] = transposed_times(E, v[rows])
 
     def speed_up_back(self, v: FloatArray, by_faster: FloatArray, h: float) -> FloatArray:
         """What ω x v adds to the gradient with respect to v, shape (nv,)."""

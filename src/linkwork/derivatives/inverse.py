@@ -35,8 +35,12 @@ class InversePull:
         self.work: Workspace = borrow(model, False, self)
 
     def __call__(self, weights: ArrayLike) -> Gradients:
+        return self.of(as_weights(weights, (self.model.nv,), self.model))
+
+    def of(self, weights: FloatArray) -> Gradients:
+        """The same for weights that need no look."""
         work, asked = self.work, self.asked
-        work.mu[:] = as_weights(weights, (self.model.nv,), self.model)
+        work.mu[:] = weights
         table, memory, found = work.outputs(self.model, asked, "acceleration")
         inverse_adjoint(work.primal_table, table)
         finite_gradients(memory, "inverse dynamics")
@@ -74,7 +78,13 @@ def solve(model: Model, state: State, acceleration: Any, wrenches: Any, work: Wo
     q, v = as_state(model, state)
     if acceleration is None:
         raise StateError("acceleration is missing; give an array of shape (nv,).")
-    qdd, external = as_effort(model, acceleration, "acceleration"), as_wrenches(model, wrenches)
+    return solve_in(model, q, v, as_effort(model, acceleration, "acceleration"), as_wrenches(model, wrenches), work)
+
+
+def solve_in(
+    model: Model, q: FloatArray, v: FloatArray, qdd: FloatArray, external: FloatArray, work: Workspace
+) -> FloatArray:
+    """The same from arrays that need no look."""
     primal = work.primal
     primal.q[:], primal.v[:], primal.qdd[:] = q, v, qdd
     work.set_wrenches(external)

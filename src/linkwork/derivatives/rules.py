@@ -9,7 +9,12 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-WHERE = ("linkwork.loops.gradients", "linkwork.simulation.backward", "linkwork.adaptive.dynamics.gradients")
+WHERE = (
+    "linkwork.loops.gradients",
+    "linkwork.simulation.backward",
+    "linkwork.full.implicit_euler_gradients",
+    "linkwork.adaptive.dynamics.gradients",
+)
 
 
 @cache

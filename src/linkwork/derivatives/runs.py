@@ -224,17 +224,17 @@ def run_with_gradients(
     memory: float = MEMORY,
     progress: bool | None = None,
 ) -> GradientRun:
-    """Makes steps of a `FullDynamics`, or of an `AdaptiveDynamics` whose region stays, with gradients.
+    """Makes steps of a `FullDynamics` or an `AdaptiveDynamics` with gradients.
 
     `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
 
     h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √steps states are kept where that is less.
     progress: None shows a bar on a terminal and in a notebook.
-    For all integrators but "implicit_euler", with springs, dampers, motors, dry friction of drives and loads; for
-    "semi_implicit_euler" also with contact and limits of joints. What is limited, sticks, slides or is open in a step
-    stays so: gradients are one-sided where that changes. All steps by "semi_implicit_euler" are made by Euler's rule, also
-    those of linkages that whip. Steps that were made in parts are refused in the backward pass. The
+    For all integrators, trees and closed linkages, with springs, dampers, motors, dry friction of drives and loads; contact
+    and limits of joints of trees. What is limited, sticks, slides or is open in a step stays so: gradients are one-sided
+    where that changes. All steps by "semi_implicit_euler" are made by Euler's rule, also those of linkages that whip, and
+    so are those of other integrators in which bodies meet. Steps that were made in parts are refused in the backward pass. The
     simulation is at the end of the run afterwards.
     """
     count = whole(steps, 1, "steps")

@@ -33,14 +33,15 @@ class StepGradients(NamedTuple):
 class Linearized(NamedTuple):
     """One step as matrices: with x = (q, v), dq along the tangent of `Model.integrate`, dx⁺ = A dx + B dτ.
 
-    A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step.
+    A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step. Arrays, sparse arrays or
+    linear operators of SciPy, as asked for.
     """
 
     def _repr_html_(self) -> str:
         return table_of_attributes(self)
 
-    A: FloatArray
-    B: FloatArray
+    A: Any
+    B: Any
 
 
 class StepMap:
@@ -57,4 +58,8 @@ class StepMap:
         self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
+        raise NotImplementedError
+
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        """Where the step of a closed linkage ended before its loops were closed: what `back` is to take for `after`."""
         raise NotImplementedError

@@ -90,6 +90,13 @@ class ImplicitEuler:
         v[:] = self._x / h
         return OK
 
+    def solve(self, right: FloatArray) -> FloatArray:
+        """x of (matrix of the last step) x = right, (nv,)."""
+        x = np.zeros(self.model.nv)
+        none, nobody = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
+        solve_right_side(self.model.arrays, self._place, self._work, right, none, nobody, x)
+        return x
+
     def _joint_forces(
         self, v: FloatArray, h: float, given: FloatArray, laws: FloatArray
     ) -> tuple[FloatArray, FloatArray]:

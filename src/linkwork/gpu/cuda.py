@@ -99,10 +99,10 @@ class CudaBackend:
         arguments = (_by_value(tables), np.int32(first), np.int32(count))
         self._kernel(f"narrow_{kernel}")((1,), ONE_BLOCK, arguments)
 
-    def launch_bodies(self, tables: Tables, threads: int) -> None:
+    def launch_bodies(self, tables: Tables, threads: int, kernel: str = "bodies") -> None:
         blocks = -(-tables.batch // ITEMS_OF_BLOCK)
         arguments = (_by_value(tables), np.int32(0), np.int32(0))
-        self._kernel("bodies")((blocks,), (ITEMS_OF_BLOCK, threads), arguments)
+        self._kernel(kernel)((blocks,), (ITEMS_OF_BLOCK, threads), arguments)
 
     def record(self, act: Callable[[], None]) -> Callable[[], None]:
         """The launches of `act` as a CUDA graph: one call from the host repeats them all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +12,13 @@ from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.turns import TakesTurns
+from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.inputs import refuse_loops
 from linkwork.errors import ModelError, StateError
 from linkwork.gpu.arrays import Reader, like
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.failures import failure_of
+from linkwork.gpu.gradients import DevicePull
 from linkwork.gpu.schedule import SCHEDULES, choose_schedule, choose_threads, first_singular
 from linkwork.gpu.source import REAL
 from linkwork.gpu.tables import body_tables, depth_tables, slot_tables
@@ -100,6 +102,7 @@ class DeviceModel(TakesTurns):
         self._simulated: Workspace | None = None
         self._last: Workspace | None = None
         self._last_call = ""  # its name
+        self.loads = 0  # how often states were taken over
 
     # --------------------------------------------------------------------------------------------------------- dynamics
 
@@ -170,6 +173,30 @@ class DeviceModel(TakesTurns):
         sums = work.arrays["energy"].sum(axis=1)
         sums = sums[:, 0] if out is None else sums
         return DeviceEnergy(like(q, sums[0], self.backend), like(q, sums[1], self.backend))
+
+    def vjp(
+        self,
+        q: Any,
+        v: Any,
+        effort: Any = None,
+        wrenches: Any = None,
+        gravity: Any = None,
+        inertias: Any = None,
+        *,
+        wrt: Sequence[str] | None = None,
+        check: bool = True,
+    ) -> tuple[Any, Callable[[Any], Gradients]]:
+        """Accelerations as by `forward_dynamics`, and the way back: pull(weights) gives `lw.Gradients` of Σ weights · q̈.
+
+        weights: shape (nv,), for all samples, or (batch, nv). Gradients have the shapes of `lw.Gradients`, with a first
+        axis for samples where q has one; they stay on the device and are arrays of q's kind.
+        wrt: which gradients are computed, by name; all by default.
+        check: weights that are not finite, and joints that cannot be solved, raise; that waits for the device.
+        Cost: three to four times forward dynamics, pull included. Calls in between make pull solve once more.
+        """
+        given = {"q": q, "v": v, "effort": effort, "wrenches": wrenches, "gravity": gravity, "inertias": inertias}
+        pull = DevicePull(self, q, {name: _kept(value) for name, value in given.items()}, wrt, check)
+        return pull.solve(), pull
 
     # ------------------------------------------------------------------------------------------------------- simulation
 
@@ -280,6 +307,7 @@ class DeviceModel(TakesTurns):
     ) -> tuple[Workspace, int | None]:  # fmt: skip
         """Checks all arrays, then copies them into the workspace of their number of samples."""
         model = self.model
+        self.loads += 1
         reader = Reader(self.backend, self.dtype, model)
         found = {"q": reader.first(q, model.nq, "q")}
         if v is not None:
@@ -334,7 +362,9 @@ class DeviceModel(TakesTurns):
             work.need_depths(self._depth_arrays, self._depths)
         else:
             work.need_slots(levels, slots)
-            if name != "forward":
+            if "gradients" in name:
+                work.need_relatives(self._depth_tables)
+            elif name != "forward":
                 work.need(world=(12, self.model.n_bodies))
         sweeps = Sweeps(work, levels)
         if name.startswith("step"):  # a step of another size takes the place of the last one
@@ -350,10 +380,12 @@ class DeviceModel(TakesTurns):
 
     def _forward(self, work: Workspace, sweeps: Sweeps, schedule: str) -> None:
         if schedule == "bodies":
-            threads = self.threads or choose_threads(int(self._widths.max(initial=0)), work.batch)
-            self.backend.launch_bodies(work.tables, threads)
+            self.backend.launch_bodies(work.tables, self._threads(work))
         else:
             sweeps.forward_dynamics()
+
+    def _threads(self, work: Workspace) -> int:
+        return self.threads or choose_threads(int(self._widths.max(initial=0)), work.batch)
 
     def _kinematics(self, sweeps: Sweeps, poses: bool = False, to_world: bool = False) -> None:
         sweeps.twists()
@@ -384,6 +416,13 @@ class DeviceModel(TakesTurns):
         T[..., :3, 3] = flat[..., 9:]
         T[..., 3, 3] = 1
         return T
+
+
+def _kept(value: Any) -> Any:
+    """A copy, which stays as it is when the caller goes on with the array."""
+    if value is None or not hasattr(value, "shape"):
+        return value
+    return value.clone() if hasattr(value, "clone") else value.copy() if hasattr(value, "copy") else value
 
 
 def _lead(samples: int | None) -> tuple[int, ...]:

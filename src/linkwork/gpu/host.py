@@ -84,8 +84,8 @@ class HostBackend:
     def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
         self.launch(f"narrow_{kernel}", tables, first, count)
 
-    def launch_bodies(self, tables: Tables, threads: int) -> None:
-        self._library.bodies(ctypes.byref(tables), 0, 0)
+    def launch_bodies(self, tables: Tables, threads: int, kernel: str = "bodies") -> None:
+        getattr(self._library, kernel)(ctypes.byref(tables), 0, 0)
 
     def record(self, act: Callable[[], None]) -> Callable[[], None]:
         """What repeats `act`; on a GPU a graph of its launches."""

@@ -222,7 +222,12 @@ LW_FN Vec6 pass_joint(const Tables& T, long long i, long long b, const Sym6& C, 
     if (a < T.dof[i]) T.qdd[(T.v0[i] + a) * T.batch + b] = x.x[a];
     t = add(t, scale(x.x[a], K.s[a]));
   }
-  return backward(C, t);
+  Vec6 f = backward(C, t);
+  if (T.through) {
+    Item joint = of_body(T, i, b);
+    store<6>(T.through, joint.stride, joint.at, f.x);
+  }
+  return f;
 }
 
 LW_FN void hand_down(const Tables& T, int child, long long b, const Vec6& f1, const Vec6& f2) {

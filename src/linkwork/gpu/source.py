@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-HEADERS = ("spatial", "tables", "joints", "nodes", "columns", "motions", "bodies", "sweeps")
+HEADERS = ("spatial", "tables", "joints", "nodes", "columns", "motions", "bodies", "gradients", "sweeps")
 REAL = {"float64": "double", "float32": "float"}
 PARTS = {  # kernels of the parts of sweeps.cuh that are compiled apart
     2: ("assemble_several", "substitute_several"),
     3: ("bodies",),
+    4: ("take_weights", "body_shares", "pass_sums", "joint_gradients", "bodies_gradients"),
 }
 
 

@@ -41,7 +41,7 @@
 #endif
 
 // Parts that are compiled apart, each when it is first needed: 1 trees of joints of one freedom, 2 nodes of several freedoms,
-// 3 body by body; 0 is all of them.
+// 3 body by body, 4 gradients; 0 is all of them.
 #ifndef LW_PART
 #define LW_PART 0
 #endif
@@ -324,6 +324,16 @@ LW_SWEEP(start_place)
 
 #endif
 
+// The bodies of one depth after the other: threads of a sample share those of a depth, and wait for each other.
+#ifdef __CUDACC__
+#define LW_EACH_DEPTH(from, to, step, act)                                                                 \
+  for (int d = from; d != to; d += step) {                                                                 \
+    if (b < T.batch)                                                                                       \
+      for (int k = T.depth_first[d] + threadIdx.y; k < T.depth_first[d + 1]; k += blockDim.y) act(T, T.by_depth[k], b); \
+    __syncthreads();                                                                                       \
+  }
+#endif
+
 #if LW_PART == 0 || LW_PART == 3
 // ------------------------------------------------------------------------------------------------------------ body by body
 
@@ -336,12 +346,6 @@ LW_FN void accelerate(const Tables& T, long long i, long long b) {
 
 // All three sweeps of one sample. A block holds 32 samples (x) and some threads for each (y), which share the bodies of a depth.
 #ifdef __CUDACC__
-#define LW_EACH_DEPTH(from, to, step, act)                                                                 \
-  for (int d = from; d != to; d += step) {                                                                 \
-    if (b < T.batch)                                                                                       \
-      for (int k = T.depth_first[d] + threadIdx.y; k < T.depth_first[d + 1]; k += blockDim.y) act(T, T.by_depth[k], b); \
-    __syncthreads();                                                                                       \
-  }
 extern "C" __global__ void __launch_bounds__(256) bodies(const Tables T, int, int) {
   long long b = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   int depths = (int)T.depths;
@@ -356,6 +360,44 @@ extern "C" void bodies(const Tables* T, int, int) {
     for (int k = 0; k < n; k++) velocity_of_body(*T, T->by_depth[k], b);
     for (int k = n - 1; k >= 0; k--) inertia_of_body(*T, T->by_depth[k], b);
     for (int k = 0; k < n; k++) accelerate(*T, T->by_depth[k], b);
+  }
+}
+#endif
+#endif
+
+#if LW_PART == 0 || LW_PART == 4
+// --------------------------------------------------------------------------------------------------------------- gradients
+
+LW_FN void take_weights_item(const Tables& T, long long i, long long b) { take_weights_of(T, i, b); }
+LW_SWEEP(take_weights)
+
+LW_FN void body_shares_item(const Tables& T, long long i, long long b) { body_shares_of(T, i, b); }
+LW_SWEEP(body_shares)
+
+LW_FN void pass_sums_item(const Tables& T, long long s, long long b) {
+  if (LW_IS_NODE(s)) pass_sums_node(T, s, b);
+}
+LW_SWEEP(pass_sums)
+
+LW_FN void joint_gradients_item(const Tables& T, long long i, long long b) { gradients_of_joint(T, i, b); }
+LW_SWEEP(joint_gradients)
+
+// Twists again, sums and gradients of one sample, body by body; accelerations and virtual twists are there.
+#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__(256) bodies_gradients(const Tables T, int, int) {
+  long long b = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  int depths = (int)T.depths;
+  LW_EACH_DEPTH(0, depths, 1, velocity_of_body)
+  LW_EACH_DEPTH(depths - 1, -1, -1, sums_of_body)
+  LW_EACH_DEPTH(0, depths, 1, gradients_of_joint)
+}
+#else
+extern "C" void bodies_gradients(const Tables* T, int, int) {
+  int n = (int)T->bodies;
+  for (long long b = 0; b < T->batch; b++) {
+    for (int k = 0; k < n; k++) velocity_of_body(*T, T->by_depth[k], b);
+    for (int k = n - 1; k >= 0; k--) sums_of_body(*T, T->by_depth[k], b);
+    for (int k = 0; k < n; k++) gradients_of_joint(*T, T->by_depth[k], b);
   }
 }
 #endif

@@ -53,6 +53,15 @@ struct Tables {
   Real *keep;    // (27, slots, batch)  JOIN, HANG: factor of M, β
   Real *input;   // (12, slots, batch)  f1, f2 of clusters; acceleration of the carrier of branches
   Real *articulated;  // (27, n, batch)  of the sweep body by body: articulated inertia and bias wrench
+  // of gradients: what comes in, then by body, then what goes out; null where nobody asks
+  const Real *weights;  // (nv, batch)     λ
+  Real *mu;             // (nv, batch)     M⁻¹ λ
+  Real *acceleration, *virtual_twist;  // (6, n, batch)
+  Real *passed, *momentum, *twisted;   // (6, n, batch)  F, A and B of a body and all beyond it
+  Real *through;        // (6, n, batch)   where a solve writes the wrench through each joint
+  Real *by_q, *by_v, *by_stiffness;    // (nv, batch)
+  Real *by_inertia;     // (10, n, batch)
+  Real *by_gravity;     // (3, n, batch)   of bases; zero elsewhere
   int *status;   // 1 + body (in the model's order) whose joint could not be solved, or 0
 };
 

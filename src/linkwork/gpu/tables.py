@@ -24,9 +24,13 @@ TAKEN = ("from_q", "from_v", "from_effort")
 STATE = ("q", "v", "effort", "wrenches", "qdd")
 OF_BODIES = ("pose", "rate", "twist", "force", "total", "world", "energy", "moved")
 OF_SLOTS = ("top", "bottom", "cross", "keep", "input")
+OF_GRADIENTS = (
+    "weights", "mu", "acceleration", "virtual_twist", "passed", "momentum", "twisted", "through",
+    "by_q", "by_v", "by_stiffness", "by_inertia", "by_gravity",
+)  # fmt: skip
 POINTERS = (
     *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *TAKEN, *STATE, *OF_BODIES, *OF_SLOTS,
-    "articulated", "status",
+    "articulated", *OF_GRADIENTS, "status",
 )  # fmt: skip
 
 

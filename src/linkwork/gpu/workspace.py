@@ -112,6 +112,13 @@ class Workspace:
         self.tables.depths = depths
         self.need(articulated=(ARTICULATED_ROWS, self.sizes.bodies))
 
+    def need_relatives(self, tables: dict[str, Any]) -> None:
+        """Parents and children of the bodies alone, for sweeps over the assembly tree that ask for them."""
+        for name in ("parent", "child_first", "child"):
+            if name not in self.arrays:
+                self.arrays[name] = self.backend.upload(tables[name])
+                self._point(name, self.arrays[name])
+
     def write(self, name: str, value: Any) -> None:
         """Copies (entries, batch), or (entries,) for all samples, into a table."""
         table = self.arrays[name]
@@ -180,7 +187,7 @@ class Sweeps:
         if end > several:
             self.backend.launch(f"{kernel}_several", self.tables, several, end - several)
 
-    def _move(self, into: str) -> None:
+    def move(self, into: str) -> None:
         self.tables.moved = self.backend.address(self.work.arrays[into])
         self.root_to_leaf("spread")
 
@@ -188,7 +195,7 @@ class Sweeps:
         self.bodies("joint_states" if with_efforts else "joint_poses")
         self.leaf_to_root("stretch")
         self.at_root("start_still")
-        self._move("twist")
+        self.move("twist")
 
     def poses(self) -> None:
         """World poses; the stretches of the clusters must be there."""
@@ -208,7 +215,7 @@ class Sweeps:
         self.bodies("relative_accelerations")
         self.leaf_to_root("stretch")
         self.at_root("start_gravity")
-        self._move("force")
+        self.move("force")
         self.bodies("body_wrenches")
         self.leaf_to_root("gather")
         self.at_root("start_still")

@@ -5,9 +5,11 @@
 Gradients of w · q̈ are those of -(μ · (ID - Jᵀλ) + ν · (J q̈ + J̇ v)), and μ itself for the efforts. With y = T λ and y' = T ν
 in the frame B of a loop, X from its frame A to B, and w_A, V, a twists and accelerations of the frames,
 
-    -μ · Jᵀλ = -y · (w_B - X w_A),        ν · (J q̈ + J̇ v) = y' · (a_B - X a_A + V_B x X V_A)
+    -μ · Jᵀλ = -y · (w_B - X w_A),        ν · (J q̈ + J̇ v) = y' · (a_B - X a_A + V_B x X V_A + V_B x N (V_B - X V_A))
 
+N takes out of a twist what the loop's joint allows: N (V_B - X V_A) is zero where loops do not slip, its change is not.
 A relative motion ξ of the frames changes X u by (X u) x ξ. T, the directions that a loop's joint blocks, is constant in B.
+Weights ω on the wrenches Jᵀλ of the bodies stand on the right side of the second line, J μ = -C ω.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.derivatives import forward, inverse
+from linkwork.derivatives.accelerations import SOLVERS
 from linkwork.derivatives.front import RULES, Rule
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
@@ -38,6 +41,7 @@ from linkwork.spatial.matrices import motion_matrix
 
 FloatArray = NDArray[np.float64]
 
+STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `simulation.loop_forces`
 SEED, TURNED = 20_260_101, 1e-9  # of a second place of the joints; what the blocked directions may turn by
 
 
@@ -48,7 +52,7 @@ class ClosedPull:
         self.model, self.asked, self.plan = model, asked, loop_plan(model)
         tree = model.without_loops
         self.system = LoopSystem(self.plan, state.q, state.v)
-        _refuse_turning(self.plan, self.system)
+        refuse_turning(self.plan, self.system)
         self.at = Moving(tree, state)
         _, self.solve = forward.vjp(tree, state, effort, solution.wrenches, wrt=("effort", "wrenches"))
         _, self.pull = inverse.vjp(tree, state, solution.acceleration, solution.wrenches)
@@ -57,14 +61,21 @@ class ClosedPull:
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
         self.factors = factor(self.system.matrix(solver), self.system.free_answers())
         self.reactions = solution.reactions  # T λ of each loop, in B
+        self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)
 
-    def __call__(self, weights: ArrayLike) -> Gradients:
+    def __call__(self, weights: ArrayLike, by_wrenches: FloatArray | None = None) -> Gradients:
+        """by_wrenches: weights of the wrenches of the loops on the bodies, (n, 6), beside those of q̈."""
         w = as_weights(weights, (self.model.nv,), self.model)
-        nu = self.factors.solve(self.system.C @ self._stacked(self.solve(w).wrenches))
+        right = self.system.C @ self.stacked(self.solve(w).wrenches)
+        if by_wrenches is not None:
+            right += self.system.C @ self.stacked(by_wrenches)
+        nu = self.factors.solve(right)
         _, pushed = self.at.back(None, self.system.wrenches(nu))
         mu: Any = self.solve(w - pushed).effort
         found: Any = self.pull(mu)
         virtual = self.virtual_twists(mu)
+        if by_wrenches is not None:
+            virtual = virtual + by_wrenches
         A, B, G, gravity = self._seeds(nu)
         G += reaction_turns(self.plan, self.system, self.reactions, virtual)
         more: Any = seeded(self.pull, A, B)
@@ -85,11 +96,9 @@ class ClosedPull:
         _, twists = self.at.along({"v": mu})
         return twists
 
-    def _stacked(self, rows: FloatArray | None) -> FloatArray:
-        """Rows of the bodies that loops join, one after the other; zero for the world."""
+    def stacked(self, rows: FloatArray | None) -> FloatArray:
         assert rows is not None
-        bodies = self.plan.bodies
-        return np.where(bodies[:, None] >= 0, rows[np.maximum(bodies, 0)], 0.0).ravel()
+        return stacked(self.plan, rows)
 
     def _seeds(self, nu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Weights of accelerations, twists and poses of the bodies in ν · (J q̈ + J̇ v), (n, 6) each, and of gravity by the
@@ -105,10 +114,13 @@ class ClosedPull:
             V_A, V_B = (to @ (self.at.twists[i] if i >= 0 else still) for to, i in ((to_a, a), (to_b, b)))
             a_A = X @ to_a @ (self.a[a] if a >= 0 else fall)
             V_A = X @ V_A
-            turned = _cross(a_A, other) + _cross(V_A, _cross(V_B, other))
+            N = _blocked(self.system.bases[k])
+            slip = -N @ _cross(V_B, other)  # weights of V_B - X V_A by way of N
+            by_b = _cross(V_A + N @ (V_B - V_A), other)
+            turned = _cross(a_A, other) + _cross(V_A, _cross(V_B, other) + slip)
             pairs = (
-                (b, to_b.T, other, _cross(V_A, other), turned),
-                (a, -to_a.T @ X.T, other, _cross(V_B, other), turned),
+                (b, to_b.T, other, by_b + slip, turned),
+                (a, -to_a.T @ X.T, other, _cross(V_B, other) + slip, turned),
             )
             for i, back, by_a, by_v, by_pose in pairs:
                 if i >= 0:
@@ -118,6 +130,16 @@ class ClosedPull:
                 else:
                     gravity -= (back @ by_a)[3:]
         return A, B, G, gravity
+
+
+def _blocked(T: FloatArray) -> FloatArray:
+    """N, (6, 6): onto the directions that a loop's joint blocks; T: their basis, (6, p)."""
+    return np.asarray(T @ np.linalg.pinv(T))
+
+
+def stacked(plan: LoopPlan, rows: FloatArray) -> FloatArray:
+    """Rows of the bodies that loops join, one after the other; zero for the world."""
+    return np.where(plan.bodies[:, None] >= 0, rows[np.maximum(plan.bodies, 0)], 0.0).ravel()
 
 
 def relative_motion(plan: LoopPlan, system: LoopSystem, k: int) -> FloatArray:
@@ -155,8 +177,14 @@ def _cross(V: FloatArray, F: FloatArray) -> FloatArray:
     return cross_force(V[None], F[None])[0]
 
 
-def _refuse_turning(plan: LoopPlan, system: LoopSystem) -> None:
+def refuse_turning(plan: LoopPlan, system: LoopSystem) -> None:
     """Loops whose blocked directions turn with their joint's coordinates have terms that are not here."""
+    if plan.is_constant is None:
+        _look_for_turning(plan, system)
+        plan.is_constant = True
+
+
+def _look_for_turning(plan: LoopPlan, system: LoopSystem) -> None:
     joints = plan.joints
     state = joints.random_state(np.random.default_rng(SEED))
     for k, (loop, T) in enumerate(zip(plan.model.loops, system.bases, strict=True)):
@@ -194,4 +222,15 @@ def closed_jvp(model: Model, state: State, *arguments: Any, **options: Any) -> A
     raise StateError("constrained_dynamics has products from the left only: use lw.vjp.")
 
 
+def step_vjp(
+    model: Model, state: State, effort: FloatArray, wrenches: FloatArray | None
+) -> tuple[FloatArray, ClosedPull]:
+    """Accelerations (nv,) within a step, whose stages may leave the closed shapes, and the way back."""
+    found = constrained_dynamics(model, state, effort, wrenches, largest_gap=STAGE_GAP)
+    return found.acceleration, ClosedPull(
+        model, State(state.q.copy(), state.v.copy()), effort, found, frozenset(forward.KNOWN)
+    )
+
+
 RULES[constrained_dynamics] = Rule(closed_vjp, closed_jvp)
+SOLVERS[True] = step_vjp

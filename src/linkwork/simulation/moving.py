@@ -43,7 +43,9 @@ BY_INERTIA, POSES_READY = (
     18,
 )  # of variational steps: corrected by M; poses and wrenches at q are those of the last end
 RULE = 19  # by which a step of semi-implicit Euler is made: `integrators.euler`
-NEVER_WHIPS = 20  # whether such steps are made by Euler's rule, however fast joints turn: while runs have gradients
+# Whether such steps are made by Euler's rule, however fast joints turn, and steps in which bodies meet are not cut: while
+# runs have gradients.
+NEVER_WHIPS = 20
 COUNTS = 21
 
 # Entries of `numbers`.

@@ -47,7 +47,8 @@ class View:
 
     @contextmanager
     def by_one_rule(self) -> Iterator[None]:
-        """Within it all steps of semi-implicit Euler are made by Euler's rule, however fast the linkage whips."""
+        """Within it all steps of semi-implicit Euler are made by Euler's rule, however fast the linkage whips, and steps of
+        other integrators in which bodies meet are made whole by it."""
         counts = self.moving.counts
         before = int(counts[NEVER_WHIPS])
         counts[NEVER_WHIPS] = 1

@@ -1,8 +1,8 @@
-"""Gradients through adaptive runs whose region stays: those of the linkage that moves, in O(active joints) per step.
+"""Gradients through adaptive runs: those of the linkage that moves, in O(active joints) per step while the region stays.
 
 Between two updates of the region the joints that are active and the rigid pieces between them are a linkage like any other
 (`reduced`), stepped by the same kernels. So its steps go back as those of `FullDynamics` do. Which joints are active, and
-where all others stand, is held.
+where all others stand, is held. Where the region changed, the way back is that of the whole linkage (`locked`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.adaptive.dynamics.locked import Locked
 from linkwork.adaptive.dynamics.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.derivatives.rules import load_rules
-from linkwork.derivatives.runs import RUNS, GradientRun
+from linkwork.derivatives.runs import RUNS, GradientRun, RunGradients
 from linkwork.derivatives.step_gradients import StepMap
 from linkwork.derivatives.steps import STEPS, refuse_acting
 from linkwork.errors import StateError
@@ -60,6 +61,7 @@ class _Region:
         moving, reduced = view.moving, view.region.reduced
         n, nq, nv = (int(reduced.counts[k]) for k in (PIECES, COORDINATES, VELOCITIES))
         whole: Model = sim.model
+        self.whole_nv = whole.nv
         tree = moving.tree[:n].copy()
         of = whole.arrays.tree[reduced.joint[:n]]
         self.freedoms = _places(of[:, V], tree[:, V], tree[:, DOF], nv)
@@ -75,7 +77,7 @@ class _Region:
             effort_limit=moving.strength[:nv].copy(),
             velocity_limit=moving.top_speed[:nv].copy(),
         )
-        self.implicit_joints = sim.implicit_joints
+        self.implicit_joints, self.has_inertias = sim.implicit_joints, False
         held = int(moving.counts[LOADS])
         self.loads = [SimpleNamespace(is_fixed=False, bodies=moving.load_body[:held].copy(), rows=np.arange(held))]
         if reduced.counts[HAS_WRENCHES]:
@@ -96,15 +98,41 @@ def _places(of: IntArray, first: IntArray, widths: IntArray, count: int) -> IntA
     return np.repeat(of - first, widths) + np.arange(count)
 
 
+class _Segment:
+    """Steps that were made with one region: its states, from the first to the last. first: number of the first step."""
+
+    def __init__(self, sim: Any, first: int):
+        self.region, self.first = _Region(sim), first
+        self.start = np.array(sim.state.q)  # of the whole linkage
+        self.q: list[FloatArray] = []
+        self.v: list[FloatArray] = []
+        self.size = 8 * self.start.size + self.look(sim)
+
+    def look(self, sim: Any) -> int:
+        """Keeps the present state of the region; returns how many bytes that takes."""
+        moving, model = sim.view.moving, self.region.model
+        self.q.append(moving.q[: model.nq].copy())
+        self.v.append(moving.v[: model.nv].copy())
+        return 8 * (model.nq + model.nv)
+
+    def whole(self, k: int) -> State:
+        """State k of the segment, of the whole linkage: what is not active stands still."""
+        q, v = self.start.copy(), np.zeros(self.region.whole_nv)
+        q[self.region.coordinates], v[self.region.freedoms] = self.q[k], self.v[k]
+        return State(q, v)
+
+
 class RegionRun(GradientRun):
-    """A run of an adaptive simulation whose region stayed, and the way back through it."""
+    """A run of an adaptive simulation, and the way back through it."""
 
     def __init__(
         self, sim: Any, h: float, steps: int, efforts: FloatArray | None, memory: float, progress: bool | None = None
     ):
         refuse_acting(sim)
         if sim.model.loops:
-            raise StateError(f"model '{sim.model.name}' has loops; steps of closed linkages have no gradients yet.")
+            raise StateError(
+                f"model '{sim.model.name}' has loops; gradients of adaptive runs are those of trees. Use lw.FullDynamics."
+            )
         if sim.contact is not None or sim.limits or sim.integrator == "dormand_prince":
             raise StateError(
                 "gradients of adaptive runs go through steps without contact and limits of joints, by an integrator of "
@@ -114,15 +142,9 @@ class RegionRun(GradientRun):
         self._given = np.array(sim.view.joints.effort, dtype=float)
         self._since = sim.update_every
         self._make_current(h)
-        self._first = np.array(sim.state.q)
-        self.region = _Region(sim)
         self.model = sim.model
-        row = 8 * (self.region.model.nq + self.region.model.nv)
-        if row * (steps + 1) > memory:
-            raise StateError(f"memory is {memory:.3g} bytes; a run of {steps:,} steps keeps {row * (steps + 1):.3g}.")
-        version = self._version()
-        self._q, self._v = np.empty((steps + 1, self.region.model.nq)), np.empty((steps + 1, self.region.model.nv))
-        self._look(0)
+        self.segments = [_Segment(sim, 0)]
+        version, taken = self._version(), 0
         with progress_bar(steps, self.model.name, progress) as move:
             for k in range(steps):
                 if efforts is not None:
@@ -130,19 +152,32 @@ class RegionRun(GradientRun):
                 with sim.view.by_one_rule():
                     sim.advance(h, 1)
                 self._since += 1
+                taken += self.segments[-1].look(sim)
                 if k + 1 < steps:
                     self._make_current(h)
                 if self._version() != version:
+                    if sim.integrator == "variational":
+                        raise StateError(
+                            f"the region changed in step {k + 1} of {steps}: gradients of adaptive runs by 'variational' "
+                            "hold within one region. Take integrator='semi_implicit_euler', or pin what is to move "
+                            "(pin_active, max_active_joints=0), or give a longer update_every."
+                        )
+                    version = self._version()
+                    self.segments.append(_Segment(sim, k + 1))
+                    taken += self.segments[-1].size
+                if taken > memory:
                     raise StateError(
-                        f"the region changed in step {k + 1} of {steps}: gradients of adaptive runs hold within one "
-                        "region. Pin what is to move (pin_active, max_active_joints=0), or give a longer update_every."
+                        f"memory is {memory:.3g} bytes; {k + 1:,} of {steps:,} steps of this run keep {taken:.3g}."
                     )
-                self._look(k + 1)
                 move(k + 1, "")
         if efforts is not None:
             sim.set_efforts(self._given)
         load_rules()
-        self._step: StepMap = STEPS[sim.integrator](self.region, h)
+        self.region = self.segments[0].region
+        if len(self.segments) == 1:
+            self._step: StepMap = STEPS[sim.integrator](self.region, h)
+        else:
+            self._locked = Locked(sim, h)
 
     def _make_current(self, h: float) -> None:
         """An update of the region that the next step would begin with is made now; one comes before the first."""
@@ -154,24 +189,20 @@ class RegionRun(GradientRun):
     def _version(self) -> float:
         return float(self._sim.view.moving.numbers[LINKAGE])
 
-    def _look(self, k: int) -> None:
-        moving = self._sim.view.moving
-        self._q[k], self._v[k] = moving.q[: self._q.shape[1]], moving.v[: self._v.shape[1]]
-
     @property
     def state(self) -> State:
         """The last state; a copy."""
         return self._whole(self.steps)
 
     def _whole(self, k: int) -> State:
-        q, v = self._first.copy(), np.zeros(self.model.nv)  # what is not active stands still
-        q[self.region.coordinates], v[self.region.freedoms] = self._q[k], self._v[k]
-        return State(q, v)
+        """State k: before step k, as the region was chosen for it."""
+        segment = next(x for x in reversed(self.segments) if x.first <= k)
+        return segment.whole(k - segment.first)
 
     @property
     def kept_states(self) -> tuple[dict[str, Any], ...]:
-        """All states of the active freedoms."""
-        return tuple({"q": q, "v": v} for q, v in zip(self._q, self._v, strict=True))
+        """All states of the active freedoms, region by region."""
+        return tuple({"q": q, "v": v} for x in self.segments for q, v in zip(x.q, x.v, strict=True))
 
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv)."""
@@ -179,16 +210,24 @@ class RegionRun(GradientRun):
 
     def backward(  # type: ignore[override]
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, progress: bool | None = None
-    ) -> RegionGradients:
-        """As that of `lw.GradientRun`, for the active freedoms: where all others stand is held."""
+    ) -> RegionGradients | RunGradients:
+        """As that of `lw.GradientRun`, for the active freedoms: where all others stand is held.
+
+        Where the region changed within the run: `lw.RunGradients` of all freedoms, which joints were active when held. Each
+        step costs O(n) then.
+        """
         by_q, by_v = self._weights(q, "q"), self._weights(v, "v")
+        if len(self.segments) > 1:
+            with progress_bar(self.steps, "backward", progress) as move:
+                return self._locked.backward(self.segments, self._effort, self._efforts is not None, by_q, by_v, move)
+        only = self.segments[0]
         rows, m = self.region.freedoms, self.region.freedoms.size
         now_q, now_v = by_q(self.steps)[rows], by_v(self.steps)[rows]
         efforts = np.zeros(m if self._efforts is None else (self.steps, m))
         sums = [np.zeros(3), np.zeros(m), np.zeros(m), np.zeros(m)]
         with progress_bar(self.steps, "backward", progress) as move:
             for k in range(self.steps - 1, -1, -1):
-                before, after = State(self._q[k], self._v[k]), State(self._q[k + 1], self._v[k + 1])
+                before, after = State(only.q[k], only.v[k]), State(only.q[k + 1], only.v[k + 1])
                 found = self._step.back(before, after, self._effort(k)[rows], now_q, now_v)
                 now_q, now_v = found.q + by_q(k)[rows], found.v + by_v(k)[rows]
                 if self._efforts is None:

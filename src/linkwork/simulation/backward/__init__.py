@@ -1,12 +1,20 @@
-"""Steps of simulations, backwards: those that are solutions of equations of their own, and those with contact."""
+"""Steps of simulations, backwards: those that are solutions of equations of their own, with contact, and with loops."""
 
+from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
 from linkwork.derivatives.steps import STEPS
+from linkwork.simulation.backward.closing import closable
 from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
 from linkwork.simulation.backward.implicit_midpoint import MidpointStep
+from linkwork.simulation.backward.meeting import meeting
 from linkwork.simulation.backward.touching import TouchingStep
 from linkwork.simulation.backward.variational import VariationalStep
 
 STEPS["semi_implicit_euler"] = TouchingStep
-STEPS["variational"] = VariationalStep
-STEPS["implicit_midpoint"] = MidpointStep
-STEPS["dormand_prince"] = DormandPrinceStep
+for name, kind in {
+    "variational": VariationalStep,
+    "implicit_midpoint": MidpointStep,
+    "dormand_prince": DormandPrinceStep,
+    "rk4": RungeKuttaStep,
+    "kick_drift_kick": KickDriftKickStep,
+}.items():
+    STEPS[name] = meeting(closable(kind))

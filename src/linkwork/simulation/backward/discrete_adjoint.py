@@ -25,8 +25,6 @@ from linkwork.simulation.integrators.discrete_body import (
     cayley_vector,
     center_and_inertia,
     change_of_momentum,
-    k_times,
-    less_outer,
     momentum_at_end,
     momentum_at_start,
     times_k,
@@ -52,7 +50,9 @@ from linkwork.simulation.integrators.discrete_newton import (
     TURN,
     displace,
     end_rotation,
+    fill_pivot,
     invert_in_place,
+    less_joint,
     pass_on,
 )
 from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store3, store6, store9, store10
@@ -95,7 +95,7 @@ class Discrete(NamedTuple):
     y: Float1  # (nv,)
     virtual: Float2  # (n, 6) w
     by_start: Float1  # (nv,) gradient with respect to q, of what bodies have of it
-    by_inertias: Float2  # (n, 10)
+    by_inertias: Float2  # (n, 10), or no rows where nobody asks
 
 
 discrete_of = reader(Discrete)
@@ -184,29 +184,21 @@ def eliminate_transposed(s, i):
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
     a = s.change_dof
+    fill_pivot(a, j, nd, A, B, C, D)
     for d in range(nd):
-        store6(a, j + d, COLUMN_D, k_times(A, B, C, D, load6(a, j + d, S_1)))
-        store6(a, j + d, ROW_D, times_k(load6(a, j + d, S_0), A, B, C, D))
         a[j + d, RHO_D] = dot6(load6(a, j + d, S_1), r) + s.right[j + d]
-    for d in range(nd):
         for e in range(nd):
-            a[j + d, D_D + e] = dot6(load6(a, j + d, S_0), load6(a, j + e, COLUMN_D)) + s.joint[j + d, e]
+            a[j + d, D_D + e] += s.joint[j + d, e]
     if not invert_in_place(a, j, nd):
         return False
     parent = s.tree[i, PARENT]
     if parent >= 0:
         for d in range(nd):
-            row = ZERO6  # row d of D⁻¹ S₀ᵀK
             x = 0.0  # of D⁻ᵀ ρ
             for e in range(nd):
-                row = add6(row, scale6(a[j + d, D_D + e], load6(a, j + e, ROW_D)))
                 x += a[j + e, D_D + d] * a[j + e, RHO_D]
-            column = load6(a, j + d, COLUMN_D)
-            A = less_outer(A, 1.0, angular(column), angular(row))
-            B = less_outer(B, 1.0, angular(column), linear(row))
-            C = less_outer(C, 1.0, linear(column), angular(row))
-            D = less_outer(D, 1.0, linear(column), linear(row))
             r = sub6(r, scale6(x, load6(a, j + d, ROW_D)))
+        A, B, C, D = less_joint(a, j, nd, A, B, C, D)
         pass_on(s, i, parent, A, B, C, D)
         up = wrench_to_parent(load9(s.change, i, R_1), load3(s.change, i, P_1), r)
         add_to6(s.change, parent, MISSING, up)
@@ -246,8 +238,9 @@ def starts_leaf_to_root(s, h):
         R, p = displacement(s.change, i)
         store6(s.virtual, i, 0, w)
         store6(s.change, i, MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
-        weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
-        store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
+        if s.by_inertias.shape[0] > 0:
+            weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
+            store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
     for i in range(s.tree.shape[0] - 1, -1, -1):
         g = load6(s.change, i, MISSING)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):

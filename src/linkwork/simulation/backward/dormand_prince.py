@@ -70,6 +70,9 @@ class DormandPrinceStep(StepMap):
             by_q, by_v = total.q, total.v
         return total.gradients()
 
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        return self._substeps(before, effort, math.nan if seen[0] is None else seen[0])[1]
+
     def _substeps(self, start: State, effort: FloatArray, wish: float) -> tuple[list[tuple[float, list[Stage]]], State]:
         """Lengths and stages of the substeps that the controller accepts, and where they end."""
         found: list[tuple[float, list[Stage]]] = []
@@ -97,10 +100,9 @@ class DormandPrinceStep(StepMap):
 
     def _end(self, start: State, effort: FloatArray, made: list[Stage], h: float) -> tuple[State, float]:
         """Where a substep ends, and its estimated error as a part of what is allowed."""
-        model, method = self.model, self.method
-        u = method.way(made, h)
-        v = start.v + sum(h * weight * at.qdd for weight, (_, _, at, _) in zip(method.weights, made, strict=True))
-        end = State(model.integrate(start.q, u), v)
+        method = self.method
+        u, end = method.way(made, h), method.end(start, made, h)
+        v = end.v
         last = method.accelerations.at(end.q, end.v, effort)
         rates = [*(rate for *_, rate in made), method.charts.rates(u, v)]
         accelerations = [*(at.qdd for _, _, at, _ in made), last.qdd]

@@ -69,14 +69,22 @@ class MidpointStep(StepMap):
             energies.back(z, mean, total)
         return total.gradients()
 
+    def remember(self, sim: Any) -> FloatArray | None:
+        """The mean velocity of the last step, where loops were closed after it."""
+        return np.array(sim.view.moving.u) if self.model.loops else None
+
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        mean: FloatArray = seen[1]
+        return State(self.model.integrate(before.q, mean, self.h), 2.0 * mean - before.v)
+
     def _solver(self, at: Accelerated, mean: FloatArray, mu: float) -> Any:
         """y of (∂f/∂v̄)ᵀ y = g, as a function of g."""
         h, laws = self.h, self.accelerations.laws
         laws.look(at.state, mean)
         dof = laws.table.copy()
-        mass = replace(self.model, arrays=self.model.arrays._replace(dof=dof.copy()))
+        mass = replace(self.model.without_loops, arrays=self.model.arrays._replace(dof=dof.copy()))
         dof[:, layout.ARMATURE] += 0.5 * h * dof[:, layout.DAMPING] + 0.25 * h * h * dof[:, layout.STIFFNESS]
-        stiff = replace(self.model, arrays=self.model.arrays._replace(dof=dof))
+        stiff = replace(self.model.without_loops, arrays=self.model.arrays._replace(dof=dof))
         _, divide = forward.vjp(stiff, at.state, None, wrt=("effort",))
         _, multiply = inverse.vjp(mass, at.state, np.zeros(self.model.nv), wrt=("acceleration",))
 

@@ -26,6 +26,7 @@ from linkwork.derivatives.step_gradients import Seen
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.backward.closing import Closing
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -61,10 +62,12 @@ class TouchingStep(EulerStep):
         super().__init__(sim, h)
         self.can_touch = sim.contact is not None or sim.limits
         self.lower, self.upper = self.model.lower, self.model.upper
+        if self.model.loops:
+            self.closing = Closing(self.model)
 
     @property
     def has_matrices(self) -> bool:
-        return super().has_matrices and not self.can_touch
+        return super().has_matrices and not self.can_touch and self.closing is None
 
     def remember(self, sim: Any) -> Found | None:
         """What pressed in the last step."""

@@ -7,6 +7,9 @@ joints at the middle. With weights λ on v⁺, the second is forward dynamics fr
 μ = M(q⁺)⁻¹ λ. What that leaves as a gradient g with respect to q⁺ goes through the first, (-∂F/∂q⁺)ᵀ y = g
 (`discrete_adjoint`). The first is inverse dynamics from rest with the acceleration v: its gradients with the weights y are
 those by q, v and the model.
+
+With loops both equations have their forces: the first those that hold at the start, ½ h J(q)ᵀW with springs and dampers
+half way through the step, the second impulses that leave no slip.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.derivatives import forward, inverse
+from linkwork.derivatives.accelerations import solve
 from linkwork.derivatives.charts import Charts
 from linkwork.derivatives.euler import springs_of
 from linkwork.derivatives.joint_laws import JointLaws
@@ -62,8 +66,19 @@ class VariationalStep(StepMap):
         dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
         pull = 0.5 * h * arrays.gravity
         self.ending = replace(self.model, arrays=arrays._replace(dof=dof, gravity=pull))
-        self.beginning = replace(self.model, arrays=arrays._replace(dof=dof, gravity=-pull))
-        self.discrete = _memory(self.model)
+        self.beginning = replace(self.model.without_loops, arrays=arrays._replace(dof=dof, gravity=-pull))
+        if self.model.loops:
+            ahead = 0.5 * h if sim.implicit_joints else 0.0
+            self.half_way = JointLaws(self.model, np.asarray(saved["motor"], dtype=float), ahead)
+        own = (
+            {"inertias"} if getattr(sim, "has_inertias", True) else set()
+        )  # pieces of adaptive runs have none of their own
+        self.discrete = _memory(self.model, bool(own))
+        self.start = inverse.InversePull(self.beginning, frozenset({"q", "acceleration", "gravity", "armature"} | own))
+        self.end = forward.ForwardPull(
+            self.ending.without_loops, frozenset({"q", "effort", "wrenches", "gravity", "armature"} | own)
+        )
+        self.still = np.zeros(self.model.nv)
         self.table = describe(self.discrete)
         self.bodies = np.arange(self.model.n_bodies)
 
@@ -77,13 +92,16 @@ class VariationalStep(StepMap):
         discrete_momenta(self.table, h)
         joints = _Joints(self, before.q, s.u, effort)
         # the second equation
-        still = np.zeros(model.nv)
+        still = self.still
         rest = State(after.q, still)
         loads = self.loads.wrenches(rest)
         pushes = s.at_end if loads is None else s.at_end + 0.5 * h * loads
-        velocities, pull = forward.vjp(self.ending, rest, joints.at_end, pushes)
-        scale = self._scale(velocities, before, after)
-        end: Any = pull(scale * by_v)
+        if model.loops:
+            velocities, pull = solve(self.ending, rest, joints.at_end, pushes)
+            end: Any = pull(self._scale(velocities, before, after) * by_v)
+        else:
+            velocities = forward.solve_in(self.ending, after.q, still, joints.at_end, pushes, self.end.work)
+            end = self.end.of(self._scale(velocities, before, after) * by_v)
         s.weights[:] = end.wrenches
         ahead = joints.ahead(end.effort)
         s.right[:] = by_q + end.q + ahead
@@ -97,22 +115,38 @@ class VariationalStep(StepMap):
         rest = State(before.q, still)
         loads = self.loads.wrenches(rest)
         pushes = s.at_start if loads is None else s.at_start - 0.5 * h * loads
-        _, pull = inverse.vjp(self.beginning, rest, before.v, pushes)
-        start: Any = pull(s.y)
+        closed = _Closed(self, before, effort, loads) if model.loops else None
+        if closed is not None:
+            pushes = pushes - 0.5 * h * closed.wrenches
+        inverse.solve_in(self.beginning, before.q, still, before.v, pushes, self.start.work)
+        start: Any = self.start.of(s.y)
         own = joints.back(s.y, end.effort)
         q = start.q + s.by_start + own.q
         if self.loads.count:
             q += self.loads.back(rest, 0.5 * h * s.virtual)
-        return StepGradients(
+        found = StepGradients(
             q,
             start.acceleration,
             0.5 * h * (s.y + end.effort),
-            start.inertias + end.inertias + s.by_inertias,
+            start.inertias + end.inertias + s.by_inertias if s.by_inertias.size else s.by_inertias,
             0.5 * h * (end.gravity - start.gravity),
             own.stiffness,
             own.damping,
             start.armature + end.armature + own.armature,
         )
+        if closed is None:
+            return found
+        more = closed.back(0.5 * h * s.virtual)
+        return StepGradients(*(one + other for one, other in zip(found, more, strict=True)))
+
+    def remember(self, sim: Any) -> tuple[FloatArray, FloatArray] | None:
+        """Mean velocity and mean acceleration of the last step, where loops were closed after it."""
+        moving = sim.view.moving
+        return (np.array(moving.u), np.array(moving.qdd)) if self.model.loops else None
+
+    def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
+        u, qdd = seen[1]
+        return State(self.model.integrate(before.q, u, self.h), before.v + self.h * qdd)
 
     def _scale(self, found: FloatArray, before: State, after: State) -> float:
         """Velocities after the step over those of the equations: one, unless energy was given back (docs/integrators.md).
@@ -130,6 +164,25 @@ class VariationalStep(StepMap):
                 "gradients. Take shorter steps."
             )
         return scale
+
+
+class _Closed:
+    """The forces of loops where a step begins: wrenches on the bodies in their frames (n, 6), and the way back."""
+
+    def __init__(self, step: VariationalStep, before: State, effort: FloatArray, loads: FloatArray | None):
+        self.step, self.before = step, before
+        total = effort + step.half_way.look(before, before.v)
+        _, self.pull = solve(step.half_way.stepped, before, total, loads)
+        self.wrenches: FloatArray = self.pull.loop_wrenches
+
+    def back(self, weights: FloatArray) -> StepGradients:
+        """Gradients of weights · wrenches."""
+        laws = self.step.half_way
+        laws.look(self.before, self.before.v)
+        found: Any = self.pull(np.zeros(self.step.model.nv), weights)
+        q = found.q + self.step.loads.back(self.before, found.wrenches)
+        own = laws.own_gradients(found)
+        return StepGradients(q, found.v, found.effort, found.inertias, found.gravity, *own)
 
 
 class _Own:
@@ -161,7 +214,13 @@ class _Joints:
 
     def _springs_back(self, weights: FloatArray, by_dof: FloatArray) -> FloatArray:
         """Gradient of weights · (pull of the springs) with respect to the middle."""
-        arrays, out = self.step.model.arrays, np.zeros(self.step.model.nv)
+        arrays = self.step.model.arrays
+        if not self.step.charts.count:  # each freedom has its own spring
+            if by_dof.size:
+                of_v = self.step.laws.of_v
+                by_dof[:, layout.STIFFNESS] = weights * (self.middle[of_v] - arrays.rest[of_v])
+            return np.asarray(self.dof[:, layout.STIFFNESS] * weights)
+        out = np.zeros(self.step.model.nv)
         springs_of(arrays.tree, self.dof, arrays.rest, self.step.bodies, self.middle, weights, out, by_dof)
         return out
 
@@ -214,11 +273,11 @@ class _Joints:
 NO_ROWS = np.zeros((0, layout.DOF_COLUMNS))
 
 
-def _memory(model: Model) -> Discrete:
+def _memory(model: Model, with_inertias: bool) -> Discrete:
     n, nv, tree = model.n_bodies, model.nv, model.arrays
     return Discrete(
         tree.tree, tree.body, tree.screws, np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv), np.zeros(nv),
         np.zeros((n, CHANGE_COLUMNS)), np.zeros((nv, CHANGE_DOF_COLUMNS)), np.zeros((n, 6)), np.zeros((n, 6)),
         np.zeros((nv, 6)), np.zeros((n, 6)), np.zeros(nv), np.zeros(nv), np.zeros((n, 6)), np.zeros(nv),
-        np.zeros((n, 10)),
+        np.zeros((n if with_inertias else 0, 10)),
     )  # fmt: skip

@@ -218,13 +218,9 @@ def eliminate_general(table, i, passes):
     r = load6(s.change, i, MISSING)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
+    fill_pivot(s.change_dof, j, nd, A, B, C, D)
     for d in range(nd):
-        store6(s.change_dof, j + d, COLUMN_D, k_times(A, B, C, D, load6(s.change_dof, j + d, S_1)))
-        store6(s.change_dof, j + d, ROW_D, times_k(load6(s.change_dof, j + d, S_0), A, B, C, D))
         s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
-    for d in range(nd):
-        for e in range(nd):
-            s.change_dof[j + d, D_D + e] = dot6(load6(s.change_dof, j + d, S_0), load6(s.change_dof, j + e, COLUMN_D))
         s.change_dof[j + d, D_D + d] += s.resistance[j + d, ARMATURE]
     if not invert_in_place(s.change_dof, j, nd):
         return False
@@ -232,21 +228,41 @@ def eliminate_general(table, i, passes):
     if parent < 0:
         return True
     for d in range(nd):
-        row = ZERO6  # row d of D⁻¹ S₀ᵀK
         x = 0.0
         for e in range(nd):
-            row = add6(row, scale6(s.change_dof[j + d, D_D + e], load6(s.change_dof, j + e, ROW_D)))
             x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
-        column = load6(s.change_dof, j + d, COLUMN_D)
+        r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
+    if passes:
+        A, B, C, D = less_joint(s.change_dof, j, nd, A, B, C, D)
+        pass_on(s, i, parent, A, B, C, D)
+    pass_missing(s, i, parent, r)
+    return True
+
+
+@inlined
+def fill_pivot(a, j, nd, A, B, C, D):
+    """K S₁, S₀ᵀK and S₀ᵀK S₁ of a joint of nd freedoms, into the rows from j on."""
+    for d in range(nd):
+        store6(a, j + d, COLUMN_D, k_times(A, B, C, D, load6(a, j + d, S_1)))
+        store6(a, j + d, ROW_D, times_k(load6(a, j + d, S_0), A, B, C, D))
+    for d in range(nd):
+        for e in range(nd):
+            a[j + d, D_D + e] = dot6(load6(a, j + d, S_0), load6(a, j + e, COLUMN_D))
+
+
+@inlined
+def less_joint(a, j, nd, A, B, C, D):
+    """K - K S₁ D⁻¹ S₀ᵀK, with D⁻¹ where `fill_pivot` left the pivot."""
+    for d in range(nd):
+        row = ZERO6  # row d of D⁻¹ S₀ᵀK
+        for e in range(nd):
+            row = add6(row, scale6(a[j + d, D_D + e], load6(a, j + e, ROW_D)))
+        column = load6(a, j + d, COLUMN_D)
         A = less_outer(A, 1.0, angular(column), angular(row))
         B = less_outer(B, 1.0, angular(column), linear(row))
         C = less_outer(C, 1.0, linear(column), angular(row))
         D = less_outer(D, 1.0, linear(column), linear(row))
-        r = sub6(r, scale6(x, column))
-    if passes:
-        pass_on(s, i, parent, A, B, C, D)
-    pass_missing(s, i, parent, r)
-    return True
+    return A, B, C, D
 
 
 @inlined

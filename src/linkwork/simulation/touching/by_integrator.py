@@ -2,8 +2,9 @@
 
 A step in which nothing meets is the integrator's own, of its order. Where bodies meet on the way, it is cut at that moment.
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
-rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. The default integrator has
-kernels of its own (`touching.drivers`), so that others are not compiled with it.
+rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. In runs with gradients it is
+not cut: a step in which bodies meet is made whole by that rule, whose way back is known. The default integrator has kernels
+of its own (`touching.drivers`), so that others are not compiled with it.
 
     gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
 """
@@ -25,6 +26,7 @@ from linkwork.simulation.moving import (
     ENERGY_DEBT,
     KEEPS_MOMENTUM,
     METHOD,
+    NEVER_WHIPS,
     OK,
     RULE,
     SEMI_IMPLICIT_EULER,
@@ -127,18 +129,19 @@ def make_step_by(step: Any, searches: bool) -> Any:
         s = moving_of(table)
         t = touch_of(table)
         wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+        soon = SOON * h if s.counts[NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
         left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
         while status == OK and left > 0.0:
             status, count = begin_part(table, span, searches)
             if status == OK and parts == 0:
                 open_balance(table)
-            until, bounces = first_meeting(table, span, count, SOON * h) if status == OK else (0.0, False)
+            until, bounces = first_meeting(table, span, count, soon) if status == OK else (0.0, False)
             last = span
             parts += 1
             push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
-            if until <= SOON * h or (until < span and parts >= MOST_PARTS):
+            if until <= soon or (until < span and parts >= MOST_PARTS):
                 by = SEMI_IMPLICIT_EULER
-                if status == OK and bounces and bounced < MOST_BOUNCES and span > SOON * h:
+                if status == OK and bounces and bounced < MOST_BOUNCES and span > soon:
                     bounced += 1
                     last = SOON * h
                     take_back_velocities(s)

@@ -1,4 +1,4 @@
-"""Gradients: products with the Jacobian of forward dynamics in times of `aba`, and full Jacobians beside Pinocchio's.
+"""Gradients: products with the Jacobian of forward dynamics in times of `aba`, full Jacobians beside Pinocchio's, runs.
 
 Every product is checked first: from both sides against each other at all sizes, and against complex steps on trees of all
 joint kinds. Times are those of calls from Python, checks included; ratios are taken within one round.
@@ -7,8 +7,6 @@ joint kinds. Times are those of calls from Python, checks included; ratios are t
 from __future__ import annotations
 
 import argparse
-import math
-import statistics
 import warnings
 from collections.abc import Callable
 
@@ -17,9 +15,13 @@ import numpy as np
 import linkwork as lw
 from linkwork.reference import complex_steps
 
-from .harness import Report, Requirement, Timing, progress, take_turns
-from .harness.peers import pinocchio_peer
+from ..harness import Report, Requirement, progress, take_turns
+from ..harness.peers import pinocchio_peer
+from .device import CHAIN, QUICK_CHAIN, on_device
+from .ratios import times
+from .runs import ADAPTIVE, QUICK_ADAPTIVE, QUICK_RUN, RUN, RUN_INTEGRATORS, adaptive, long_run, runs
 
+CASES = ("products", "runs", "matrices", "device", "long")
 SIZES, QUICK_SIZES = (10, 100, 1000, 10_000, 100_000, 1_000_000), (10, 100)
 MATRIX_SIZES, QUICK_MATRIX_SIZES = (7, 30, 100, 300), (7, 30)
 SEED = 7
@@ -29,11 +31,6 @@ FLAT = 2.0  # largest ratio over the smallest, of all sizes
 MATRIX_MOST, MATRIX_GOAL = 1.5, 1.0  # times Pinocchio's time
 AGREEMENT = 1e-10  # with complex steps, relative
 MATRIX_AGREEMENT = 1e-9  # with Pinocchio, relative: rounding times the condition of the mass matrix
-RUN, QUICK_RUN = (1000, 200), (50, 20)  # joints, steps
-RUN_INTEGRATORS = ("semi_implicit_euler", "variational")
-ADAPTIVE, QUICK_ADAPTIVE = (50_000, 100, 200), (500, 20, 20)  # joints, active ones, steps
-RUN_MOST, RUN_GOAL = 8.0, 5.0  # times the run itself
-LONG_RUN, LONG_MEMORY = 100_000, 500e6  # steps, bytes
 KINDS = (
     "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free", "fixed", "compound",
 )  # fmt: skip
@@ -42,20 +39,32 @@ KINDS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=31, help="turns each contestant takes (31)")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="most joints (1000000)")
+    parser.add_argument(
+        "--case", choices=CASES, help="one part alone; 'long' takes minutes and is not part of the rest"
+    )
 
 
 def run(options: argparse.Namespace) -> Report:
-    settings = {"quick": options.quick, "rounds": options.rounds, "largest": options.largest}
+    settings = {"quick": options.quick, "rounds": options.rounds, "largest": options.largest, "case": options.case}
     report = Report("gradients", settings, is_judged=not options.quick)
     rounds = 3 if options.quick else options.rounds
-    exactness(report, 2 if options.quick else 10)
-    sizes = [n for n in (QUICK_SIZES if options.quick else SIZES) if n <= options.largest]
-    products(report, sizes, rounds)
-    for integrator in RUN_INTEGRATORS:
-        runs(report, integrator, *(QUICK_RUN if options.quick else RUN), rounds)
-    adaptive(report, *(QUICK_ADAPTIVE if options.quick else ADAPTIVE), rounds)
-    for joints in QUICK_MATRIX_SIZES if options.quick else MATRIX_SIZES:
-        matrices(report, joints, rounds)
+    asked = (options.case,) if options.case else CASES[:-1]
+    if "products" in asked:
+        exactness(report, 2 if options.quick else 10)
+        products(report, [n for n in (QUICK_SIZES if options.quick else SIZES) if n <= options.largest], rounds)
+    if "runs" in asked:
+        for integrator in RUN_INTEGRATORS:
+            runs(report, integrator, *(QUICK_RUN if options.quick else RUN), rounds)
+        for integrator in RUN_INTEGRATORS:
+            for every in (10, None):
+                adaptive(report, *(QUICK_ADAPTIVE if options.quick else ADAPTIVE), rounds, integrator, every)
+    if "matrices" in asked:
+        for joints in QUICK_MATRIX_SIZES if options.quick else MATRIX_SIZES:
+            matrices(report, joints, rounds)
+    if "device" in asked:
+        on_device(report, QUICK_CHAIN if options.quick else CHAIN, rounds)
+    if "long" in asked:
+        long_run(report, *(QUICK_RUN if options.quick else RUN))
     return report
 
 
@@ -155,12 +164,6 @@ def products(report: Report, sizes: list[int], rounds: int) -> None:
     )
 
 
-def times(one: Timing, other: Timing) -> float:
-    """Median over rounds of the ratio of processor times."""
-    pairs = zip(one.processor_samples, other.processor_samples, strict=True)
-    return statistics.median(a / b for a, b in pairs)
-
-
 def matrices(report: Report, joints: int, rounds: int) -> None:
     """All of ∂q̈/∂q, ∂q̈/∂v and M⁻¹."""
     case = Case(joints)
@@ -198,118 +201,5 @@ def matrices(report: Report, joints: int, rounds: int) -> None:
             f"≤ {MATRIX_GOAL:g}",
             ratio <= MATRIX_GOAL,
             f"{apart:.0e} apart",
-        )
-    )
-
-
-def runs(report: Report, integrator: str, joints: int, steps: int, rounds: int) -> None:
-    """The way back through a run, in times of the run; checked by a difference along one direction of velocities."""
-    progress(f"run of {joints} joints by {integrator}")
-    model = lw.library.chain(joints, joint=lw.Revolute((0, 1, 0), damping=1e-3)).compile()
-    rng = np.random.default_rng(SEED)
-    start = model.state(rng.uniform(-ANGLE, ANGLE, joints), SPEED * rng.normal(size=joints))
-    weights, h = rng.normal(size=joints), 1e-5
-
-    def fresh(v: np.ndarray) -> lw.FullDynamics:
-        return lw.FullDynamics(model, lw.State(start.q, v), integrator=integrator)
-
-    def end(v: np.ndarray) -> float:
-        sim = fresh(v)
-        sim.advance(h, steps)
-        return float(weights @ sim.state.v)
-
-    run = lw.run_with_gradients(fresh(start.v), h, steps)
-    direction, small = rng.normal(size=joints), 1e-5
-    slope = (end(start.v + small * direction) - end(start.v - small * direction)) / (2.0 * small)
-    found = run.backward(v=weights).v @ direction
-    apart = float(abs(found - slope) / abs(slope))
-    sim = fresh(start.v)
-
-    def forward() -> None:
-        sim.set_state(start)
-        sim.advance(h, steps)
-
-    timings = take_turns({"run": forward, "back": lambda: run.backward(v=weights)}, min(rounds, 5))
-    report.add_timings(f"run of {steps} steps, {integrator}", joints, timings)
-    ratio = times(timings["back"], timings["run"])
-    kept = bytes_kept(run, LONG_RUN)
-    report.requirements.append(
-        Requirement(
-            f"back through {steps} steps by {integrator}, {joints:,} joints",
-            ratio,
-            "times the run",
-            f"≤ {RUN_MOST:g}",
-            ratio <= RUN_MOST and apart <= 1e-5,
-            f"≤ {RUN_GOAL:g}",
-            ratio <= RUN_GOAL,
-            f"{apart:.0e} from differences",
-        )
-    )
-    report.requirements.append(
-        Requirement(
-            f"states kept for {LONG_RUN:,} steps by {integrator}, {joints:,} joints",
-            kept / 1e6,
-            "MB",
-            f"≤ {LONG_MEMORY / 1e6:g} MB",
-            kept <= LONG_MEMORY,
-        )
-    )
-
-
-def bytes_kept(run: lw.GradientRun, steps: int) -> float:
-    """What a run of so many steps keeps at a time: every √steps-th state with all that a step remembers, and the states
-    between two of them."""
-    one = sum(np.asarray(part).nbytes for part in run.kept_states[0].values())
-    every = math.isqrt(steps)
-    return steps / every * one + every * 8 * (run.model.nq + run.model.nv)
-
-
-def adaptive(report: Report, joints: int, active: int, steps: int, rounds: int) -> None:
-    """The way back through an adaptive run whose region stays, updates every ten steps, in times of the run."""
-    progress(f"adaptive run of {joints:,} joints, {active} active")
-    model = lw.library.chain(joints, joint=lw.Revolute((0, 1, 0), damping=1e-3)).compile()
-    rng = np.random.default_rng(SEED)
-    start, h = model.state(rng.uniform(-ANGLE, ANGLE, joints)), 1e-5
-    weights = rng.normal(size=joints)
-    efforts = np.zeros(joints)
-
-    def fresh() -> lw.AdaptiveDynamics:
-        sim = lw.AdaptiveDynamics(model, start, max_active_joints=0, integrator="semi_implicit_euler")
-        for name in model.joint_names[joints - active :]:
-            sim.pin_active(name)
-        return sim
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lw.LinkworkWarning)  # folded chains cost digits: checked here
-        sim = fresh()
-        run = lw.run_with_gradients(sim, h, steps)
-        found = run.backward(v=weights)
-        direction, small = rng.normal(size=found.freedoms.size), 1e-5
-
-        def end(size: float) -> float:
-            one = fresh()
-            pushed = efforts.copy()
-            pushed[found.freedoms] = size * direction
-            one.set_efforts(pushed)
-            one.advance(h, steps)
-            return float(weights @ one.state.v)
-
-        slope = (end(small) - end(-small)) / (2.0 * small)
-        apart = float(abs(found.effort @ direction - slope) / np.sum(np.abs(found.effort * direction)))
-        timings = take_turns(
-            {"run": lambda: sim.advance(h, steps), "back": lambda: run.backward(v=weights)}, min(rounds, 5)
-        )
-    report.add_timings(f"adaptive run of {steps} steps, {found.freedoms.size} active", joints, timings)
-    ratio = times(timings["back"], timings["run"])
-    report.requirements.append(
-        Requirement(
-            f"back through an adaptive run, {found.freedoms.size} active of {joints:,}",
-            ratio,
-            "times the run",
-            f"≤ {RUN_MOST:g}",
-            ratio <= RUN_MOST and apart <= 1e-5,
-            f"≤ {RUN_GOAL:g}",
-            ratio <= RUN_GOAL,
-            f"{apart:.0e} from differences",
         )
     )

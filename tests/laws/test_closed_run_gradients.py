@@ -1,0 +1,128 @@
+"""Gradients through runs of closed linkages agree with differences along states that stay closed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model import layout
+
+H, STEPS = 2e-3, 5
+FOUND = 1e-13  # gap and slip to which loops are closed
+# Fourth-order differences with steps of 1e-3 of a motion whose loops are closed to 1e-10: 1e-8 seen, 6e-8 along states,
+# which are closed anew; ten times that.
+CLOSE = 6e-7
+INTEGRATORS = ("semi_implicit_euler", "variational", "implicit_midpoint", "rk4", "kick_drift_kick", "dormand_prince")
+OPTIONS = {"stiffness": 0.7, "damping": 0.3, "armature": 0.1}
+
+
+def tied(joint, rng):
+    """Two branches of ball joints, hinges and slides with springs, dampers and rotors, tied at their ends."""
+    kinds = (lw.Spherical(), lw.Revolute((0, 1, 0)), lw.Universal(), lw.Cylindrical((0, 0, 1)))
+    linkage = lw.Linkage("tied")
+    for branch in "ab":
+        for i, kind in enumerate(kinds):
+            place = lw.Pose(0.3 * rng.normal(size=3), rpy=rng.normal(size=3))
+            inertia = lw.Inertia.box(1.0 + i, (0.2, 0.3, 0.4)).at(lw.Pose(0.1 * rng.normal(size=3)))
+            parent = f"{branch}{i - 1}" if i else "world"
+            linkage.add_body(f"{branch}{i}", parent, replace(kind, **OPTIONS), place, inertia)
+    return tie(linkage, "a3", "b3", joint, rng)
+
+
+def ring(rng):
+    """A floating ring, whose momentum is kept: a body, three hinges in a row, and a ball joint that closes them."""
+    linkage = lw.Linkage("ring")
+    linkage.add_body("base", "world", lw.Free(), inertia=lw.Inertia.box(2.0, (0.3, 0.2, 0.1)))
+    for i, axis in enumerate(((0, 1, 0), (1, 0, 0), (0, 0, 1), (0, 1, 0))):
+        hinge, parent = lw.Revolute(axis, damping=0.2, stiffness=0.5), f"{i - 1}" if i else "base"
+        linkage.add_body(f"{i}", parent, hinge, lw.Pose((0.3, 0.05, 0.0)), lw.Inertia.box(1.0, (0.2, 0.1, 0.1)))
+    return tie(linkage, "base", "3", lw.Spherical(), rng)
+
+
+def tie(linkage, a, b, joint, rng):
+    tree = linkage.compile(merge_fixed=False)
+    state = tree.random_state(rng)
+    T = lw.body_poses(tree, state)
+    at_a = lw.Pose((0.1, -0.2, 0.3), rpy=(0.3, 0.2, 0.1))
+    at_b = lw.Pose(matrix=np.linalg.inv(T[tree.body(b)]) @ T[tree.body(a)] @ at_a.matrix)
+    linkage.add_loop(joint, a, b, (at_a, at_b), name="loop")
+    model = linkage.compile(merge_fixed=False)
+    return model, lw.close_loops(model, lw.State(state.q, 0.3 * rng.normal(size=model.nv)), tolerance=FOUND)
+
+
+def judge(model, first, integrator, rng, derivative):
+    nv = model.nv
+    efforts, kicks = rng.normal(size=(2, STEPS, nv))
+    by_q, by_v, d, e = rng.normal(size=(4, nv))
+    masses = 0.02 * model.mass * rng.normal(size=model.n_bodies)
+
+    def simulated(m, state):
+        sim = lw.FullDynamics(m, state, integrator=integrator, limits=False)
+        last = m.n_bodies - 1
+        sim.apply_wrench(last, force=(0.2, 0.5, -0.3), torque=(0.0, 0.1, 0.2), at=(0.05, 0.0, 0.1))
+        return sim
+
+    run = lw.run_with_gradients(simulated(model, first), H, STEPS, efforts)
+    end, found = run.state, run.backward(q=by_q, v=by_v)
+
+    def loss(m=model, state=first, tau=efforts):
+        sim = simulated(m, state)
+        with sim.view.by_one_rule():
+            for effort in tau:
+                sim.set_efforts(effort)
+                sim.advance(H)
+        return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
+
+    def moved(x):
+        return lw.close_loops(model, lw.State(model.integrate(first.q, d, x), first.v + x * e), tolerance=FOUND)
+
+    def heavier(x):
+        body = model.arrays.body.copy()
+        body[:, layout.INERTIA] += x * masses
+        return replace(model, arrays=model.arrays._replace(body=body))
+
+    def changed(column, x):
+        dof = model.arrays.dof.copy()
+        dof[:, column] += x * (dof[:, column] > 0.0)
+        return replace(model, arrays=model.arrays._replace(dof=dof))
+
+    def present(gradient, column):
+        return gradient[model.arrays.dof[:, column] > 0.0].sum()
+
+    along = derivative(lambda x: found.q @ model.difference(first.q, moved(x).q) + found.v @ moved(x).v)
+    pairs = {
+        "state": (along, lambda x: loss(state=moved(x))),
+        "effort": (np.sum(found.effort * kicks), lambda x: loss(tau=efforts + x * kicks)),
+        "inertias": (found.inertias[:, 0] @ masses, lambda x: loss(heavier(x))),
+        "damping": (present(found.damping, layout.DAMPING), lambda x: loss(changed(layout.DAMPING, x))),
+        "stiffness": (present(found.stiffness, layout.STIFFNESS), lambda x: loss(changed(layout.STIFFNESS, x))),
+        "armature": (present(found.armature, layout.ARMATURE), lambda x: loss(changed(layout.ARMATURE, x))),
+    }
+    for name, (ours, function) in pairs.items():
+        assert ours == pytest.approx(derivative(function), rel=CLOSE, abs=CLOSE), name
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_every_integrator(integrator, rng, derivative):
+    judge(*tied(lw.Spherical(), rng), integrator, rng, derivative)
+
+
+@pytest.mark.parametrize("joint", [lw.Revolute((0, 0, 1)), lw.Cylindrical((0, 1, 0)), lw.Planar()], ids=str)
+def test_loops_closed_by_other_joints(joint, rng, derivative):
+    judge(*tied(joint, rng), "semi_implicit_euler", rng, derivative)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational"])
+def test_a_floating_ring(integrator, rng, derivative):
+    judge(*ring(rng), integrator, rng, derivative)
+
+
+def test_constraints_that_repeat_each_other(rng, derivative):
+    """A planar four-bar in space says three things twice; the default settings."""
+    model = lw.library.four_bar().compile()
+    first = lw.close_loops(model, lw.State(model.neutral().q, np.full(model.nv, 0.4)), tolerance=FOUND)
+    assert lw.loop_gaps(model, first).redundant > 0
+    judge(model, first, "auto", rng, derivative)

@@ -1,0 +1,76 @@
+"""Gradients on the device are those of the CPU: both schedules, one state and many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.gpu import DeviceModel
+
+# Rounding of the mass matrix (condition 1e3 to 1e5), twice, in sums of some hundred terms. Seen: 2e-12 of the largest.
+TOLERANCE = 1e7 * np.finfo(float).eps
+NAMES = ("q", "v", "effort", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature")
+
+
+def differ(own, expected) -> float:
+    expected = np.asarray(expected)
+    return float(np.abs(np.asarray(own) - expected).max() / max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("schedule", ["levels", "bodies"])
+def test_every_gradient_of_one_state_and_of_many(tree, rng, device_backend, schedule):
+    batch, nv, n = 3, tree.nv, tree.n_bodies
+    states = [tree.random_state(rng) for _ in range(batch)]
+    q, v = (np.array([getattr(state, name) for state in states]) for name in "qv")
+    effort, wrenches, weights = (
+        rng.normal(size=(batch, nv)),
+        rng.normal(size=(batch, n, 6)),
+        rng.normal(size=(batch, nv)),
+    )
+    device = DeviceModel(tree, schedule=schedule, backend=device_backend)
+    qdd, pull = device.vjp(q, v, effort, wrenches)
+    found = pull(weights)
+    one, pull_one = device.vjp(q[1], v[1], effort[1], wrenches[1])
+    found_one = pull_one(weights[1])
+    again = pull(weights)  # another call was made since: the states are solved once more
+    for k, state in enumerate(states):
+        y, expected_pull = lw.vjp(lw.forward_dynamics, tree, state, effort[k], wrenches[k])
+        expected = expected_pull(weights[k])
+        assert differ(qdd[k], y) <= TOLERANCE
+        for name in NAMES:
+            theirs = getattr(expected, name)
+            assert getattr(found, name)[k].shape == theirs.shape, name
+            assert differ(getattr(found, name)[k], theirs) <= TOLERANCE, name
+            assert differ(getattr(again, name)[k], theirs) <= TOLERANCE, name
+            if k == 1:
+                assert getattr(found_one, name).shape == theirs.shape, name
+                assert differ(getattr(found_one, name), theirs) <= TOLERANCE, name
+    assert one.shape == (nv,)
+
+
+def test_what_is_asked_for_and_what_is_refused(rng, device_backend):
+    model = lw.library.chain(9).compile()
+    state = model.random_state(rng)
+    device = DeviceModel(model, backend=device_backend)
+    _, pull = device.vjp(state.q, state.v, wrt=("q", "effort"))
+    found = pull(np.ones(9))
+    assert found.inertias is None
+    assert found.v is None
+    _, expected = lw.vjp(lw.forward_dynamics, model, state)
+    assert differ(found.q, expected(np.ones(9)).q) <= TOLERANCE
+    with pytest.raises(lw.StateError, match="weights hold numbers that are not finite"):
+        pull(np.full(9, np.nan))
+    with pytest.raises(lw.StateError, match=r"weights has shape \(8,\)"):
+        pull(np.ones(8))
+    with pytest.raises(lw.StateError, match="on which forward_dynamics does not depend"):
+        device.vjp(state.q, state.v, wrt=("height",))
+
+
+def test_single_precision(rng, device_backend):
+    model = lw.library.chain(20).compile()
+    state, weights = model.random_state(rng), rng.normal(size=20)
+    device = DeviceModel(model, "float32", backend=device_backend)
+    _, pull = device.vjp(state.q, state.v)
+    _, expected = lw.vjp(lw.forward_dynamics, model, state)
+    assert differ(pull(weights).effort, expected(weights).effort) <= 1e5 * np.finfo(np.float32).eps
