@@ -16,7 +16,7 @@ from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
-from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.fields import Field
@@ -24,6 +24,7 @@ from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
+from linkwork.statics.hanging import hang
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
@@ -34,9 +35,8 @@ from linkwork.statics.workspace import WRENCH, Acting
 FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
-ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
 SOON = 40  # sweeps along pseudo time
-OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
+ALMOST = 0.05  # gap that Newton's method may close by itself, as a part of the length of the linkage
 
 
 class SettleReport(NamedTuple):
@@ -212,9 +212,14 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    q, before = _closed_start(model, acting, q, most)
-    near = Standing(model, acting, q)  # Newton's method alone, where the state is close to a stable equilibrium
+    q, before, gap = hang(model, acting, q, most)
+    if gap > ALMOST:
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
+    # Newton's method alone, where the state is close to a stable equilibrium
+    near = Standing(model, acting, q, is_closed=False)
     is_near = near.seek(limit) and near.factor(0.0) == 0
+    if not is_near and gap <= ALMOST:
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
     before += near.balance.sweeps
     balance = Balance(model, acting, near.balance.place.q if is_near else q)
     closed = ClosedBalance(balance, loop_plan(model))
@@ -234,27 +239,12 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        q, before = _closed_start(model, acting, q, most)
+        q, before, _ = hang(model, acting, q, most)
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
     q, more = approach(model, acting, q, water, most)
     balance = Balance(model, acting, q)
     tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
     return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most, True), before + more)
-
-
-def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:
-    """Coordinates with closed loops, and the sweeps it took to find them."""
-    still = np.zeros(model.nv)
-    balance = Balance(model.without_loops, acting, q)
-    gap = np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0)
-    if gap > OPEN * balance.scales.length and not _floats(model):
-        settle_tree(balance, ROUGHLY, max_sweeps, False)
-        q = balance.place.q.copy()
-    return close_loops(model, State(q, still)).q, balance.sweeps
-
-
-def _floats(model: Model) -> bool:
-    """Whether a part of the linkage is held by its loops alone."""
-    return any(joint.nv == 6 or any(not any(screw.axis) for screw in joint.screws) for joint in model.joints)
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:

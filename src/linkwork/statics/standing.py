@@ -29,7 +29,8 @@ ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by thi
 class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
-    def __init__(self, model: Model, acting: Acting, q: FloatArray):
+    def __init__(self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True):
+        """is_closed: loops that are open are refused; else `seek` may close them."""
         self.model = model
         refuse_couplings(model, "statics")
         self.balance = Balance(model, acting, q)
@@ -38,7 +39,7 @@ class Standing:
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
-            if gap > OPEN * self.balance.scales.length:
+            if is_closed and gap > OPEN * self.balance.scales.length:
                 raise StateError(
                     f"a loop is open by {gap:.2e} (rad or m); close loops first, with lw.settle or lw.close_loops."
                 )
