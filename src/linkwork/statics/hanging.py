@@ -16,23 +16,30 @@ from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 
-ROUGHLY = 1e-3  # part of the loads to which the open tree hangs
+ROUGHLY = (
+    1e-3  # part of the loads to which the open tree hangs, and with springs for pins, whose shape is a first guess
+)
+WITH_PINS = 0.1
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
-STIFF = 100.0  # of springs for pins: loads and springs of the linkage stretch them by some hundredth of its length
+STIFF = 1.0  # of springs for pins: loads stretch them by some tenths of the length, and few sweeps find where they hang
 
 
-def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int, float]:
-    """Coordinates for a search to start from, the sweeps it took, and the largest gap of a loop as a part of the length."""
+def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int, bool]:
+    """Coordinates for a search to start from, the sweeps it took, and whether Newton's method may go far from there."""
     still = np.zeros(model.nv)
     balance = Balance(model.without_loops, acting, q)
     length = max(balance.scales.length, 1e-300)
-    gap = _gap(model, q, still) / length
-    if gap <= OPEN or floats(model):
-        return q, 0, gap
-    balance = Balance(model.without_loops, _with_pins(model, acting, balance), q)
-    settle_tree(balance, ROUGHLY, max_sweeps, False)
-    q = balance.place.q.copy()
-    return q, balance.sweeps, _gap(model, q, still) / length
+    gap = float(np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0))
+    if gap <= OPEN * length or floats(model):
+        return q, 0, False
+    pinned = _with_pins(model, acting, balance)
+    if pinned is acting:
+        settle_tree(balance, ROUGHLY, max_sweeps, False)
+    else:
+        loads = balance.scales.effort
+        balance = Balance(model.without_loops, pinned, q)
+        settle_tree(balance, WITH_PINS * loads / max(balance.scales.effort, 1e-300), max_sweeps, False)
+    return balance.place.q.copy(), balance.sweeps, pinned is not acting
 
 
 def floats(model: Model) -> bool:
@@ -47,10 +54,6 @@ def floats(model: Model) -> bool:
                 return True
         first += joint.nv
     return False
-
-
-def _gap(model: Model, q: FloatArray, still: FloatArray) -> float:
-    return float(np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0))
 
 
 def _with_pins(model: Model, acting: Acting, balance: Balance) -> Acting:

@@ -28,7 +28,7 @@ from linkwork.statics.hanging import hang
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
-from linkwork.statics.standing import Standing
+from linkwork.statics.standing import FAR, SHORT, Standing
 from linkwork.statics.water import approach, settle_in_water
 from linkwork.statics.workspace import WRENCH, Acting
 
@@ -36,7 +36,6 @@ FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
 SOON = 40  # sweeps along pseudo time
-ALMOST = 0.05  # gap that Newton's method may close by itself, as a part of the length of the linkage
 
 
 class SettleReport(NamedTuple):
@@ -212,15 +211,15 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    q, before, gap = hang(model, acting, q, most)
-    if gap > ALMOST:
+    q, before, is_far = hang(model, acting, q, most)
+    if not is_far:
         q = close_loops(model, State(q, np.zeros(model.nv))).q
-    # Newton's method alone, where the state is close to a stable equilibrium
-    near = Standing(model, acting, q, is_closed=False)
-    is_near = near.seek(limit) and near.factor(0.0) == 0
-    if not is_near and gap <= ALMOST:
-        q = close_loops(model, State(q, np.zeros(model.nv))).q
+    # Newton's method alone, where a stable equilibrium is close by, or where pins were springs until now
+    near = Standing(model, acting, q, is_closed=not is_far)
+    is_near = near.seek(limit, FAR if is_far else SHORT) and near.count_softly() == 0
     before += near.balance.sweeps
+    if is_far and not is_near:
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
     balance = Balance(model, acting, near.balance.place.q if is_near else q)
     closed = ClosedBalance(balance, loop_plan(model))
     if is_near and near.closed is not None:
