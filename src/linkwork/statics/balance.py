@@ -108,7 +108,10 @@ class Balance:
         springs = float(self.acting.rows[:, LOAD_STIFFNESS].max(initial=0.0)) * length * length
         rate2 = (moment + force * length + stiffness + springs) / inertia if inertia > 0.0 else 0.0
         efforts = float(np.abs(self.acting.effort).max(initial=0.0)), float(np.abs(self.r).max(initial=0.0))
-        self.slides = self._slides()
+        kept = self.model.workspaces.__dict__
+        if "slides" not in kept:
+            kept["slides"] = self._slides()
+        self.slides: bool = kept["slides"]
         effort = max(moment, *efforts, SLIGHT * stiffness, force if self.slides else 0.0)
         return Scales(effort, length, rate2)
 

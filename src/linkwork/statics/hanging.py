@@ -44,16 +44,14 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
 
 def floats(model: Model) -> bool:
     """Whether a part of the linkage may be held by its loops alone: free joints, and sliders without a spring."""
-    springs = model.arrays.dof[:, STIFFNESS]
-    first = 0
-    for joint in model.joints:
-        if joint.nv == 6:
-            return True
-        for d, screw in enumerate(joint.screws):
-            if springs[first + d] == 0.0 and not any(screw.axis):
-                return True
-        first += joint.nv
-    return False
+    kept = model.workspaces.__dict__
+    if "floats" not in kept:
+        springs, first = model.arrays.dof[:, STIFFNESS], np.cumsum([0, *(joint.nv for joint in model.joints)])
+        kept["floats"] = any(
+            joint.nv == 6 or any(springs[k + d] == 0.0 and not any(screw.axis) for d, screw in enumerate(joint.screws))
+            for k, joint in zip(first.tolist(), model.joints, strict=False)
+        )
+    return bool(kept["floats"])
 
 
 def _with_pins(model: Model, acting: Acting, balance: Balance) -> Acting:

@@ -20,8 +20,22 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.environment.fluid import wrench_at_rest
 from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
-from linkwork.model.joint_kernels import helical_twist
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, V
+from linkwork.model.ball_spring import ball_spring_pull
+from linkwork.model.joint_kernels import helical_twist, quaternion_at
+from linkwork.model.layout import (
+    ARMATURE,
+    COMPOUND,
+    DOF,
+    FREE,
+    HELICAL,
+    INERTIA,
+    KIND,
+    PARENT,
+    SPHERICAL,
+    STIFFNESS,
+    Q,
+    V,
+)
 from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_times_twist
@@ -32,6 +46,10 @@ from linkwork.spatial.rotations import (
     cross3,
     matmul3,
     matvec3,
+    quaternion_conjugate,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_multiply,
     rotation_about,
     scale3,
     sub3,
@@ -42,6 +60,7 @@ from linkwork.spatial.vectors import (
     add6,
     angular,
     cross_force,
+    cross_motion,
     dot6,
     join,
     linear,
@@ -174,16 +193,19 @@ def row_columns(acting, place, k, A):
 
 
 @kernel
-def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2):
+def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, soft):
     """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
 
     wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
+    soft [N·m]: stiffness against rotations of every body, for those that nothing else resists (a rod rolls about its axis).
     """
     tree, body = arrays.tree, arrays.body
     A = stream.A
     n = tree.shape[0]
     for i in range(n):
         own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A)
+        for c in range(3):
+            A[i, 7 * c] += soft
     for k in range(acting.row_body.shape[0]):
         if acting.row_body[k] >= 0:
             row_columns(acting, place, k, A)
@@ -231,6 +253,7 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             work.dof[j + d, D_D + e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
     add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
+    add_turning_axes(arrays, place, work, stream, i)
     for d in range(nd):
         for e in range(nd):
             small[d, e] = work.dof[j + d, D_D + e]
@@ -256,6 +279,43 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             stream.D[j + d, e] = small[d, nd + e]
     return True
+
+
+@routine
+def add_turning_axes(arrays, place, work, stream, i):
+    """Adds to D what is not symmetric in it: axes that turn with the joint's own motion carry F with them.
+
+    Axes of balls and free joints move with the body, those of compound joints with the screws before them; springs of balls
+    come symmetric from `add_joint_stiffness`, without ½ τ·(e x d). The sum with F is symmetric where a joint is balanced.
+    """
+    tree = arrays.tree
+    j, nd, kind = tree[i, V], tree[i, DOF], tree[i, KIND]
+    F = load6(work.body, i, WRENCH)
+    pull = ZERO6  # of the joint's springs
+    if kind == SPHERICAL or kind == FREE:
+        k = tree[i, Q] + (3 if kind == FREE else 0)
+        now = quaternion_at(place.q, k)
+        from_rest = quaternion_multiply(quaternion_conjugate(quaternion_at(arrays.rest, k)), now)
+        straight = ZERO3
+        if kind == FREE:
+            way = sub3(
+                (place.q[k - 3], place.q[k - 2], place.q[k - 1]),
+                (arrays.rest[k - 3], arrays.rest[k - 2], arrays.rest[k - 1]),
+            )
+            straight = scale3(arrays.dof[j + 3, STIFFNESS], tmatvec3(quaternion_matrix(now), way))
+        pull = join(ball_spring_pull(arrays.dof, j, quaternion_log(from_rest)), straight)
+    for d in range(nd):
+        for e in range(d):
+            S_d, S_e = load6(place.S, j + d, 0), load6(place.S, j + e, 0)
+            turned_axis = cross_motion(S_e, S_d)
+            carried = dot6(F, turned_axis)
+            if kind == COMPOUND:
+                work.dof[j + d, D_D + e] -= 0.5 * carried
+                work.dof[j + e, D_D + d] += 0.5 * carried
+            else:
+                more = 0.5 * dot6(pull, turned_axis) - carried
+                work.dof[j + d, D_D + e] += more
+                work.dof[j + e, D_D + d] -= more
 
 
 @inlined

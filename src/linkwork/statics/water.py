@@ -21,7 +21,7 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
-from linkwork.statics.constrained import CLOSED, ClosedBalance, _extent, settle_closed
+from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
 from linkwork.statics.workspace import P_WORLD, R_WORLD, Acting
@@ -32,7 +32,8 @@ FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at 
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
 TURN = 0.7  # [rad] of any body in one step
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
-MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-9, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
+MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-3, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
+SOFT = 1e-10  # part of what loads amount to that resists rotations: far below what twisting a long rod resists with
 MOST_S = 1e6  # of the first s: where not even steps that short get on, there is no rest
 
 
@@ -70,7 +71,7 @@ class Stream:
         return int(
             eliminate_in_stream(
                 b.arrays, b.acting, b.place, b.work, self.work, self.wet.rows, self.numbers, self.water.profile,
-                self.row, shift,
+                self.row, shift, SOFT * b.scales.effort / b.model.n_bodies,
             )
         )  # fmt: skip
 
@@ -110,16 +111,27 @@ def settle_in_water(
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
             raise not_settled(balance, done, balance.sweeps, tolerance)
         shift = _step(balance, closed, stream, shift)
-    pivots = balance.eliminate(0.0)
+    return _judged(balance, closed, stream, done)
+
+
+def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
+    """How far the equilibrium is, and in how many directions it is unstable under the fluid's forces as they are, fixed in
+    the world: they have a potential then."""
+    kept = balance.acting
+    loads = kept._replace(wrenches=stream.given)
+    balance.acting = _fixed_in_world(loads, stream)
+    balance.weigh()
+    pivots = balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
     negative = pivots.negative
     turn, way = balance.solve(balance.r, balance.x)
     if closed is not None and pivots.singular < 0:
         saddle = closed.saddle()
         negative += int((saddle.values > 0.0).sum()) - saddle.values.size
-        x = balance.x
-        balance.solve(balance.r, x)
-        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
-        turn = way = float(np.abs(x).max(initial=0.0))
+        balance.solve(balance.r, balance.x)
+        balance.x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        turn = way = float(np.abs(balance.x).max(initial=0.0))
+    balance.acting = kept
+    balance.weigh()
     done.sweeps = balance.sweeps
     return Outcome(turn, way, negative, negative == 0 and pivots.singular < 0, done)
 
