@@ -35,7 +35,12 @@ from linkwork.statics.workspace import WRENCH, Acting
 FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
-SOON = 40  # sweeps along pseudo time
+SOON = 12  # sweeps along pseudo time, or of Newton's method in a fluid, before a closer start is sought
+APPROACHES = (
+    (3, 1e-3),
+    (6, 1e-3),
+    (12, 1e-6),
+)  # rounds under fixed forces of the fluid, and how well they are balanced
 
 
 class SettleReport(NamedTuple):
@@ -229,7 +234,8 @@ def settle(
 
 
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
-    """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces."""
+    """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces, from
+    ever closer starts."""
     before = 0
     if not model.loops:
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
@@ -240,10 +246,20 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
     else:
         q, before, _ = hang(model, acting, q, most)
         q = close_loops(model, State(q, np.zeros(model.nv))).q
-    q, more = approach(model, acting, q, water, most)
-    balance = Balance(model, acting, q)
-    tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
-    return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most, True), before + more)
+    for rounds, roughly in APPROACHES:
+        q, more = approach(model, acting, q, water, most, rounds, roughly)
+        before += more
+        balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+        tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
+        is_last = (rounds, roughly) == APPROACHES[-1]
+        try:
+            outcome = settle_in_water(balance, tied, water, limit, most if is_last else min(most, SOON), True)
+            return _settled(balance, tied, outcome, before)
+        except StateError:
+            before += balance.sweeps
+            if is_last:
+                raise
+    raise AssertionError("the last approach returns or raises")
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:

@@ -12,6 +12,7 @@ For loads with a potential it is the symmetric elimination of `sweeps` in other 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,7 @@ from linkwork.statics.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH
 TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
 LEAST_MOVE = 1e-9  # [m]
 NO_DIAGONAL = np.zeros(0)
+HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
 
 
 class StreamWork(NamedTuple):
@@ -193,19 +195,17 @@ def row_columns(acting, place, k, A):
 
 
 @kernel
-def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, soft):
+def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, hold):
     """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
 
     wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
-    soft [N·m]: stiffness against rotations of every body, for those that nothing else resists (a rod rolls about its axis).
+    hold: a rotation of a ball that is resisted by less than this part of its largest is held for this step (`hold_roll`).
     """
     tree, body = arrays.tree, arrays.body
     A = stream.A
     n = tree.shape[0]
     for i in range(n):
         own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A)
-        for c in range(3):
-            A[i, 7 * c] += soft
     for k in range(acting.row_body.shape[0]):
         if acting.row_body[k] >= 0:
             row_columns(acting, place, k, A)
@@ -223,7 +223,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
                 W = add6(W, scale6(s[c], load6(A, i, 6 * c)))
             store6(stream.U, j + d, 0, U)
             store6(stream.W, j + d, 0, sub6(W, cross_force(s, F)))
-        if not invert_pivot(arrays, place, work, stream, i, rate2):
+        if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
         parent = tree[i, PARENT]
         if parent >= 0:
@@ -240,7 +240,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
 
 
 @routine
-def invert_pivot(arrays, place, work, stream, i, rate2):
+def invert_pivot(arrays, place, work, stream, i, rate2, hold):
     """D⁻¹ of joint i by elimination with pivoting; False where it has none."""
     tree, dof = arrays.tree, arrays.dof
     j, nd = tree[i, V], tree[i, DOF]
@@ -258,6 +258,8 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             small[d, e] = work.dof[j + d, D_D + e]
             small[d, nd + e] = 1.0 if d == e else 0.0
+    if hold > 0.0 and tree[i, KIND] == SPHERICAL:
+        hold_roll(small, hold)
     for c in range(nd):
         best = c
         for d in range(c + 1, nd):
@@ -279,6 +281,31 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             stream.D[j + d, e] = small[d, nd + e]
     return True
+
+
+@routine
+def hold_roll(D, hold):
+    """Makes the softest of three rotations stiff where hardly anything resists it.
+
+    A round rod on a ball rolls about its axis, which changes nothing: the derivative has no inverse at rest, and next to it
+    steps roll by much and gain nothing. The roll is held, and its equation left out, which the others fulfil.
+    """
+    largest, softest, least = 0.0, -1, math.inf
+    for c in range(3):
+        a, b = (c + 1) % 3, (c + 2) % 3
+        largest = max(largest, abs(D[c, c]))
+        minor = D[a, a] * D[b, b] - D[a, b] * D[b, a]
+        if minor != 0.0:
+            x = (D[b, b] * D[a, c] - D[a, b] * D[b, c]) / minor
+            y = (D[a, a] * D[b, c] - D[b, a] * D[a, c]) / minor
+            resists = abs(D[c, c] - D[c, a] * x - D[c, b] * y)
+            if resists < least:
+                softest, least = c, resists
+    if least < hold * largest:
+        for c in range(3):
+            D[softest, c] = 0.0
+            D[c, softest] = 0.0
+        D[softest, softest] = HELD * largest
 
 
 @routine
