@@ -47,7 +47,10 @@ SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
 # What is softer than the least of them counts as held: signs of pivots are rounding there.
 MOST_SOFTEN, LEAST_SOFTEN = 1e-4, 1e-6
 CLOSED = 1e-11  # gap at the end, as a part of the length of the linkage
-LOOSELY = 1e-4  # gap after a step before that, as a part of the unbalanced one: the next step closes what is left
+LOOSELY, LOOSEST = (
+    1e-2,
+    1e-6,
+)  # gap after a step, as a part of the squared unbalanced part, as the decrease of energy is
 
 
 class Saddle(NamedTuple):
@@ -220,7 +223,7 @@ def _step(
     new_force = closed.force + step
     length = max(balance.scales.length, 1e-300)
     scale = min(1.0, LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
-    loosely = max(CLOSED, min(LOOSELY * done.history[-1], LOOSELY))
+    loosely = max(CLOSED, min(LOOSELY * done.history[-1] ** 2, LOOSEST))
     while True:
         q = balance.look(x, scale).copy()
         system = closed.close(saddle, q, loosely)

@@ -219,9 +219,7 @@ def settle(
     q, before, is_far = hang(model, acting, q, most)
     if not is_far:
         q = close_loops(model, State(q, np.zeros(model.nv))).q
-    # Newton's method alone, where a stable equilibrium is close by, or where pins were springs until now
-    near = Standing(model, acting, q, is_closed=not is_far)
-    is_near = near.seek(limit, FAR if is_far else SHORT) and near.count_softly() == 0
+    near, is_near = _by_newton(model, acting, q, limit, is_far)
     before += near.balance.sweeps
     if is_far and not is_near:
         q = close_loops(model, State(q, np.zeros(model.nv))).q
@@ -231,6 +229,21 @@ def settle(
         closed.force = near.closed.force
     leave = leave_saddles and has_potential(model, acting)
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
+
+
+def _by_newton(model: Model, acting: Acting, q: FloatArray, limit: float, is_far: bool) -> tuple[Standing, bool]:
+    """Newton's method alone, and whether it found a stable equilibrium: close by; farther away only with less energy than
+    at a start whose loops are closed, or anywhere where pins were springs until now (is_far)."""
+    near = Standing(model, acting, q, is_closed=not is_far)
+    if near.seek(limit, FAR if is_far else SHORT) and near.count_softly() == 0:
+        return near, True
+    if is_far:
+        return near, False
+    far = Standing(model, acting, q)
+    energy = far.balance.energy(acting.rows.shape[0])
+    found = far.seek(limit, FAR) and far.count_softly() == 0
+    far.balance.sweeps += near.balance.sweeps
+    return far, found and far.balance.energy(acting.rows.shape[0]) < energy
 
 
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
