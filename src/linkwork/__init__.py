@@ -98,6 +98,7 @@ from linkwork.record.recording import Recording
 from linkwork.sensing.front import Sensors
 from linkwork.simulation import backward as _backward  # noqa: F401  (gradients of steps are known from here on)
 from linkwork.simulation.actuating import Actuators
+from linkwork.simulation.along import along
 from linkwork.simulation.protocol import Report, RunReport, Simulation
 from linkwork.simulation.run import RunInterrupted, resume_run
 from linkwork.spatial.pose import Pose
@@ -312,6 +313,7 @@ __all__ = [
     "Water",
     "Waves",
     "air",
+    "along",
     "bias_efforts",
     "body_accelerations",
     "body_jacobian",
