@@ -36,7 +36,7 @@ Page = Live | Playback | Still | Vibration
 class Viewer(Uncopied):
     """An open page. Closes with `close()`, at the end of a `with` block, or with the program.
 
-    url: where it is. page: what it shows (Live, Playback, Still or Vibration). server: the viser server, for your own scenes.
+    url: where it is. page: what it shows (Live, Playback, Still or Vibration). server: the viser server.
     """
 
     def __init__(self, server: Any, page: Page):
