@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from linkwork.scene import Scene, run_scene
     from linkwork.sensing.front import Sensors
     from linkwork.simulation.actuating import Actuators
+    from linkwork.simulation.along import along
     from linkwork.simulation.protocol import Report, RunReport, Simulation
     from linkwork.simulation.run import RunInterrupted, resume_run
     from linkwork.simulation.thermal.langevin import Langevin
@@ -191,6 +192,7 @@ _LATER = {
     "scene": "Scene run_scene",
     "sensing.front": "Sensors",
     "simulation.actuating": "Actuators",
+    "simulation.along": "along",
     "simulation.protocol": "Report RunReport Simulation",
     "simulation.run": "RunInterrupted resume_run",
     "simulation.touching.front": "ContactReport",
@@ -378,6 +380,7 @@ __all__ = [
     "Water",
     "Waves",
     "air",
+    "along",
     "bias_efforts",
     "body_accelerations",
     "body_jacobian",

@@ -438,6 +438,12 @@ def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     few = lw.AdaptiveDynamics(wet, wet.neutral(), max_active_joints=2, water=sea)
     few.step(H, STEPS)
     yield "few joints in water", few.state.q
+    yield "tension of a rod in water", few.along().tension
+    held = lw.rod(1.0, 4, EI=1.0, mass_per_length=2.0, radius=0.01)
+    held.attach_world("start", lw.Pinned())
+    held.attach_world("end", lw.Pinned(), at=(0.8, 0.0, 0.0))
+    hung = held.compile()
+    yield "tension of a rod between two pins", lw.settle(hung, hung.neutral()).tension
     ball = lw.library.chain(3, joint=lw.Spherical(stiffness=(1.0, 2.0, 3.0))).compile()
     yield "gradient of the energy of uneven balls", lw.vjp(lw.energy, ball, ball.random_state(rng))[1]((0.0, 1.0)).q
     tight = lw.FullDynamics(column, column.state(0.1 * rng.normal(size=6)), integrator="implicit_euler")

@@ -396,3 +396,45 @@ def test_the_view_command_finds_what_is_meant(recording):
     for source, settings in (("nothing_of_this_name", []), (str(recording.path), ["a=1"]), ("chain", ["joints"])):
         with pytest.raises(lw.LinkworkError):
             find_subject(source, settings)
+
+
+# -------------------------------------------------------------------------------------------------------------------- rods
+
+
+@pytest.fixture(scope="module")
+def hanging_rod():
+    rod = lw.rod(1.0, 8, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01)
+    rod.attach_world("start", lw.Clamped(), at=lw.Pose(rpy=(0.0, 0.5 * np.pi, 0.0)))
+    model = rod.compile()
+    return model, lw.settle(model, model.neutral()).state
+
+
+def test_rods_are_coloured_by_tension(hanging_rod):
+    model, state = hanging_rod
+    with lw.view(lw.FullDynamics(model, state), port=0) as viewer:
+        plain = viewer.page.stage.colors
+        viewer.page.tightness.is_shown = True
+        viewer.step(1)
+        assert viewer.page.tightness.largest == pytest.approx(9.81 * 15 / 16, rel=1e-3)
+        above, below = viewer.page.stage.colors[0].astype(int), viewer.page.stage.colors[-1].astype(int)
+        assert above[0] > above[2] + 100  # red where the whole rod hangs
+        assert abs(below[0] - below[2]) < 40  # grey at its free end
+        viewer.page.tightness.is_shown = False
+        viewer.step(1)
+        assert np.array_equal(viewer.page.stage.colors, plain)
+
+
+def test_modes_swing_on_a_page(hanging_rod):
+    model, state = hanging_rod
+    found = lw.modes(model, state, 4)
+    with lw.view(model, state=state, modes=found, port=0) as viewer:
+        viewer.pause()
+        viewer.show(2)
+        turned = model.difference(state.q, viewer.page.at(0.5 * np.pi).q)
+        shape = found.shapes[2]
+        assert np.abs(turned / np.abs(turned).max() - shape / np.abs(shape).max()).max() < 1e-9
+        assert np.array_equal(viewer.page.at(0.0).q, state.q)
+        with pytest.raises(lw.StateError, match="there are 4"):
+            viewer.show(4)
+    with pytest.raises(lw.LinkworkError, match="modes are shown of a model"):
+        lw.view(lw.FullDynamics(model, state), modes=found, port=0)

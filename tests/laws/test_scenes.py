@@ -39,6 +39,8 @@ SMALLER = {
     "mooring": {"run.duration": 0.5, "record.every": 0.1},
     "power_line": {"run.duration": 0.5, "record.every": 0.1},
     "strip": {"run.duration": 0.5},
+    "catheter_vessel": {"run.duration": 0.2},
+    "drill_string": {"run.duration": 0.2},
     "stiff_robot": {"run.duration": 0.5},
     "protein_pulled": {"model.parameters.joints": 300, "run.duration": 2.0},
     "polyalanine_pull": {"run.duration": 0.2, "record.every": 0.02},
@@ -342,3 +344,29 @@ def test_a_strip_leaves_its_plane_beyond_the_critical_load_alone(tmp_path):
     aside = np.array([abs(_tip(rod, recording.model, recording.state(k))[1]) for k in range(len(recording))])
     assert aside[recording.times < 3.2].max() < 0.02  # 4.0 N at 4 s
     assert aside[-1] > 0.2
+
+
+def test_a_drill_string_winds_along_the_wall_of_its_hole(tmp_path):
+    recording = run_scene("drill_string", tmp_path / "run", {"run.duration": 3.0, "record.every": 1.0}, progress=False)
+    model = recording.model
+    at = lw.body_poses(model, recording.state(-1))[[model.body(name) for name in model.rods[0].bodies], :3, 3]
+    inside = at[10:70]
+    play = np.hypot(inside[:, 0], inside[:, 1])
+    assert play.min() > 0.09
+    assert play.max() < 0.1 / np.cos(np.pi / 8) + 1e-3  # the hole has eight walls
+    turns = np.diff(np.unwrap(np.arctan2(inside[:, 1], inside[:, 0])))
+    assert (turns > 0.0).all()  # one hand
+    pitch = 2.0 * np.pi * (inside[-1, 2] - inside[0, 2]) / turns.sum()
+    assert pitch == pytest.approx(np.pi * np.sqrt(8.0 * 2e5 / 5e4), rel=0.2)
+
+
+def test_a_catheter_follows_the_bend_of_its_vessel(tmp_path):
+    recording = run_scene("catheter_vessel", tmp_path / "run", {"record.every": 1.0}, progress=False)
+    model, rod = recording.model, recording.model.rods[0]
+    at = lw.body_poses(model, recording.state(-1))[[model.body(name) for name in rod.bodies], :3, 3]
+    assert at[-1, 2] > 0.06  # up the vessel behind the bend
+    # The vessel is 10 mm wide about a line that runs along x, around (0.06, 0.04) with a radius of 40 mm, and up.
+    x, z = at[:, 0], at[:, 2]
+    around = np.abs(np.hypot(x - 0.06, z - 0.04) - 0.04)
+    aside = np.where(x < 0.06, np.abs(z), np.where(z > 0.04, np.abs(x - 0.1), around))
+    assert aside.max() < 0.0045  # the rod is 2 mm thick; the outer wall of the bend has corners

@@ -185,6 +185,25 @@ def test_a_closed_cable_settles_in_a_current_and_its_motion_rests_there():
         assert np.abs(moved).max() < 1e-4
 
 
+@pytest.mark.parametrize(("start", "end"), [("pinned", "free"), ("clamped", "free"), ("pinned", "pinned")])
+def test_a_tether_comes_to_rest_in_a_current_that_turns_with_depth(start, end):
+    """Also where it may roll about its axis, which nothing resists; the motion from there stays."""
+    held = {"tip_mass": 80.0, "tip_radius": 0.25} if end == "free" else {"end_at": (60.0, 0.0, -270.0)}
+    rod = lw.library.rod(
+        300.0, 30, EI=12.0, GJ=8.0, mass_per_length=1.2, radius=0.012, start=start, pitch=0.5 * math.pi, end=end, **held
+    )
+    model = rod.compile()
+    water = lw.Water(current=[[-300.0, 0.0, 0.3, 0.0], [-150.0, 0.4, 0.0, 0.0], [0.0, 0.6, -0.5, 0.0]], depth=350.0)
+    rest = lw.settle(model, model.neutral(), water=water)
+    assert rest.report.unbalanced_part < 1e-9
+    before = lw.body_poses(model, rest.state)[:, :3, 3]
+    assert np.abs(before[:, 1]).max() > 1.0  # it leaves the plane
+    sim = lw.FullDynamics(model, rest.state, water=water)
+    sim.advance(0.02, 100)
+    # An effort of 1e-9 of the loads moves bodies of 10 kg by micrometres within 2 s.
+    assert np.abs(lw.body_poses(model, sim.state)[:, :3, 3] - before).max() < 1e-4
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

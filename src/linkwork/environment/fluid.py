@@ -33,7 +33,7 @@ from linkwork.environment.wet_columns import (
     WET_VOLUME,
 )
 from linkwork.spatial.inertia import point_as_articulated
-from linkwork.spatial.memory import load3, load9, store6
+from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.rotations import (
     add3,
     add9,
@@ -160,3 +160,22 @@ def wrenches_at_rest(wet, wet_body, water, profile, gravity, pose, rotation_at, 
         i = wet_body[k]
         R, p = load9(pose, i, rotation_at), load3(pose, i, place_at)
         store6(out, i, 0, wrench_at_rest(wet, k, water, profile, g, R, p))
+
+
+@kernel
+def wrenches_in_motion(wet, wet_body, water, profile, gravity, poses, twists, out):
+    """Wrenches (n, 6) on bodies that move, in their frames: buoyancy, drag, the seabed. Added mass is left out, an inertia.
+
+    poses (n, 12): rotation and place in the world; twists (n, 6), in the frames of the bodies.
+    """
+    g = (gravity[0], gravity[1], gravity[2])
+    for i in range(out.shape[0]):
+        store6(out, i, 0, ZERO6)
+    for k in range(wet.shape[0]):
+        i = wet_body[k]
+        R, p, V = load9(poses, i, 0), load3(poses, i, 9), load6(twists, i, 0)
+        down = tmatvec3(R, g)
+        first, second = gauss_point(wet, k, -1.0), gauss_point(wet, k, 1.0)
+        f, _ = fluid_at_point(wet, k, water, profile, down, R, p, V, first, 0.0)
+        e, _ = fluid_at_point(wet, k, water, profile, down, R, p, V, second, 0.0)
+        store6(out, i, 0, join(add3(cross3(first, f), cross3(second, e)), add3(f, e)))

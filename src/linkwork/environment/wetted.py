@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dynamics.kinematics import local_twists, world_poses
+from linkwork.environment.fluid import wrenches_in_motion
 from linkwork.environment.water import Water
 from linkwork.environment.wet_columns import (
+    TIME,
     WET_ADDED,
     WET_AXIS,
     WET_COLUMNS,
@@ -97,3 +100,19 @@ def _piece(shape: Shape) -> tuple[float, float, float, int] | None:
         others = [edge for k, edge in enumerate(shape.size) if k != axis]
         return shape.size[axis], 0.25 * sum(others), math.prod(shape.size), axis
     return None
+
+
+def fluid_wrenches(model: Model, water: Water, q: FloatArray, v: FloatArray, time: float = 0.0) -> FloatArray:
+    """What a fluid does to all bodies at a state, in their frames at their origins [N·m, N], shape (n, 6).
+
+    Buoyancy, drag, waves and the seabed; added mass is left out.
+    """
+    wet, numbers = wetted(model, water), water.numbers_in_motion
+    numbers[TIME] = time
+    tree, body, screws, *_ = model.arrays
+    poses, twists = world_poses(tree, body, screws, q), local_twists(tree, body, screws, q, v)
+    turned = np.einsum("kij,kj->ki", poses[wet.body, :9].reshape(-1, 3, 3), wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3])
+    wet.follow(water, turned + poses[wet.body, 9:], time)
+    out = np.zeros((model.n_bodies, 6))
+    wrenches_in_motion(*wet, numbers, water.profile, model.arrays.gravity, poses, twists, out)
+    return out

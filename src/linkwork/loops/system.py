@@ -14,6 +14,7 @@ from linkwork.dynamics import path_queries as paths
 from linkwork.dynamics.path_data import Answers, solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
+from linkwork.loops.rows import constraint_rows
 from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
 from linkwork.model.joint_kernels import joint_motion
@@ -109,6 +110,8 @@ class LoopPlan:
         self.named = list(zip(names, [*self.rows, *last], strict=True))  # what each row belongs to
         self.mobility = np.array([_inverse_inertia(model, int(b)) for b in self.bodies])  # (m, 6, 6)
         self.to_frame = [(_motion(loop.placement_a), _motion(loop.placement_b)) for loop in model.loops]
+        self.starts = starts  # first row of each loop, and one more
+        self.closed = joints.neutral().q  # coordinates that the search for those of cut joints starts from
 
 
 class LoopSystem:
@@ -124,7 +127,7 @@ class LoopSystem:
         poses = kinematics.world_poses(mtree, mbody, mscrews, q)
         twists = kinematics.local_twists(mtree, mbody, mscrews, q, v)
         count, nv = len(plan.rows), plan.joints.nv
-        self.z, rate = plan.joints.neutral().q, np.zeros(nv)
+        self.z, rate = plan.closed.copy(), np.zeros(nv)
         self.loop = np.zeros((count, fr.LOOP_COLUMNS))
         S, E, B = np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(48 * count)
         bad = fr.relate_frames(
@@ -137,19 +140,10 @@ class LoopSystem:
                 "it, or use a ball joint."
             )
         self.C = np.zeros((plan.count, 6 * plan.bodies.size))
-        blocks = B.reshape(count, 6, 8)
+        self.basis, blocks = B, B.reshape(count, 6, 8)
         self.bases = [block[:, : 6 - loop.joint.nv] for block, loop in zip(blocks, plan.model.loops, strict=True)]
         self.gap, self.slip, self.bias = (np.zeros(plan.count) for _ in range(3))
-        for k, (rows, T) in enumerate(zip(plan.rows, self.bases, strict=True)):
-            row = self.loop[k]
-            X = motion_matrix(row[fr.L_R : fr.L_R + 9], row[fr.L_P : fr.L_P + 3])
-            to_a, to_b = plan.to_frame[k]
-            a, b = plan.where[k]
-            self.C[rows, 6 * a : 6 * a + 6] = -T.T @ X @ to_a
-            self.C[rows, 6 * b : 6 * b + 6] = T.T @ to_b
-            self.gap[rows] = T.T @ row[fr.L_GAP : fr.L_GAP + 6]
-            self.slip[rows] = T.T @ row[fr.L_TWIST : fr.L_TWIST + 6]
-            self.bias[rows] = T.T @ row[fr.L_BIAS : fr.L_BIAS + 6]
+        constraint_rows(self.loop, plan.frames, B, plan.starts, plan.where, self.C, self.gap, self.slip, self.bias)
         if plan.coupled:
             self._couple(q, v, poses, twists)
 

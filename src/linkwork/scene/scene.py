@@ -191,7 +191,7 @@ class Scene:
             model = (method.build_model if method else build_model)(data, folder, faults)
         if model is None:
             return None
-        begin = build_state(model, data["state"], folder, faults) if state is None else state
+        begin = build_state(model, data, folder, faults) if state is None else state
         options = method.check(data, model, begin, faults) if method else {}
         actions = find_actions(data, model, begin, faults)
         self._sensors = find_sensors(data, model, faults)

@@ -46,7 +46,11 @@ STATE: Keys = {
     "speed": Key(must_be.number(0.0), "scale of random velocities", "rad/s or m/s", default=0.0),
     "file": Key(must_be.text, "an .npz with q and v, or a recording whose last state is taken"),
     "close_loops": Key(must_be.boolean, "brings the frames of loops together first", default=True),
-    "settle": Key(must_be.boolean, "begins at the equilibrium under gravity and joint springs", default=False),
+    "settle": Key(
+        must_be.boolean,
+        "begins at the equilibrium, in the water of the scene",
+        default=False,
+    ),
     "q": Key(must_be.anything, "coordinates by joint name or pattern", "rad or m", default={}),
     "v": Key(must_be.anything, "velocities by joint name or pattern", "rad/s or m/s", default={}),
 }

@@ -19,12 +19,14 @@ from linkwork.scene.checks import is_number, shown
 from linkwork.scene.expression import Expression, ExpressionError
 from linkwork.scene.faults import Faults, dotted
 from linkwork.scene.lines import KeyPath
+from linkwork.scene.waters import water_of
 from linkwork.statics.settle import settle
 
 
-def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Faults) -> State | None:
-    """The state, or None after a fault."""
+def build_state(model: Model, scene: Mapping[str, Any], folder: Path, faults: Faults) -> State | None:
+    """The state that the table [state] of a scene asks for, or None after a fault; settling takes the scene's water."""
     before = len(faults)
+    table = scene["state"]
     state = _beginning(model, table, folder, faults)
     if state is None:
         return None
@@ -37,7 +39,7 @@ def build_state(model: Model, table: Mapping[str, Any], folder: Path, faults: Fa
     try:
         state = model.state(state.q, state.v)
         if table["settle"]:
-            return settle(model, state).state
+            return settle(model, state, water=water_of(scene, faults)).state
         return close_loops(model, state) if model.is_constrained and table["close_loops"] else state
     except LinkworkError as error:
         faults.add(("state",), str(error))

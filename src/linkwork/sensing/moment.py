@@ -22,7 +22,7 @@ from linkwork.dynamics.digits import joint_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Frame, Model
 from linkwork.model.state import State
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.load_wrenches import load_wrenches
 
 
 class Placed:
@@ -91,14 +91,8 @@ class Moment:
 
     def _wrenches(self) -> FloatArray:
         """Loads and contact forces on all bodies in their frames before the step, shape (n, 6)."""
-        loads, poses = self.sim.view.loads, self.before.poses
-        total = np.array(loads.wrench)
-        for row, body in zip(loads.table[: loads.count], loads.body[: loads.count].tolist(), strict=True):
-            R, p = poses[body, :9].reshape(3, 3), poses[body, 9:]
-            at, force = row[LOAD_AT : LOAD_AT + 3], row[LOAD_FORCE : LOAD_FORCE + 3]
-            force = force + row[LOAD_STIFFNESS] * (row[LOAD_TARGET : LOAD_TARGET + 3] - (p + R @ at))
-            f = R.T @ force
-            total[body] += np.concatenate([R.T @ row[LOAD_TORQUE : LOAD_TORQUE + 3] + np.cross(at, f), f])
+        poses = self.before.poses
+        total = load_wrenches(self.sim.view.loads, poses)
         for body, point, force in self._contact_forces():
             R, p = poses[body, :9].reshape(3, 3), poses[body, 9:]
             f = R.T @ force

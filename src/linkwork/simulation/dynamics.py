@@ -15,10 +15,12 @@ from linkwork.core.checks import flag, positive
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
+from linkwork.dynamics.rod_forces import RodForces
 from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.along import along_now
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.energy_watch import EnergyWatch
@@ -143,6 +145,14 @@ class Dynamics(LinkageSimulation):
             tree, body, screws, *_ = self.model.arrays
             add_contact_wrenches(rows, world_poses(tree, body, screws, self.state.q), total)
         return total
+
+    def along(self, rod: str | None = None) -> RodForces:
+        """Tension, shear, moments, twist and curvature along a rod now, by its name; the only one by default.
+
+        Joints are balanced with the accelerations that all that acts gives; added mass of a fluid is left out of them,
+        contact forces are those of the last step. Cost: O(n), and that of loops.
+        """
+        return along_now(self, getattr(self, "water", None), rod)
 
     def _contact_efforts(self) -> FloatArray:
         return efforts_of_wrenches(self.model, self.state.q, self.contact_wrenches())

@@ -15,7 +15,12 @@ from linkwork.spatial.memory import load3
 from linkwork.statics.energy import energy_change, potential_energy
 from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
 from linkwork.statics.products import mass_times
-from linkwork.statics.sweeps import eliminate_leaf_to_root, follow_negative_pivot, solve_right_side
+from linkwork.statics.sweeps import (
+    eliminate_leaf_to_root,
+    follow_negative_pivot,
+    solve_pushes,
+    solve_right_side,
+)
 from linkwork.statics.workspace import (
     P_,
     TWIST,
@@ -103,7 +108,10 @@ class Balance:
         springs = float(self.acting.rows[:, LOAD_STIFFNESS].max(initial=0.0)) * length * length
         rate2 = (moment + force * length + stiffness + springs) / inertia if inertia > 0.0 else 0.0
         efforts = float(np.abs(self.acting.effort).max(initial=0.0)), float(np.abs(self.r).max(initial=0.0))
-        self.slides = self._slides()
+        kept = self.model.workspaces.__dict__
+        if "slides" not in kept:
+            kept["slides"] = self._slides()
+        self.slides: bool = kept["slides"]
         effort = max(moment, *efforts, SLIGHT * stiffness, force if self.slides else 0.0)
         return Scales(effort, length, rate2)
 
@@ -146,9 +154,13 @@ class Balance:
         turn, way = solve_right_side(self.arrays, self.place, self.work, r, NO_PUSHES, NO_BODIES, x)
         return float(turn), float(way)
 
-    def push(self, wrenches: FloatArray, bodies: IntArray, x: FloatArray) -> None:
-        """x for wrenches (m, 6) on bodies (m,), in their frames."""
-        solve_right_side(self.arrays, self.place, self.work, self.work.still, wrenches, bodies, x)
+    def push_all(self, rows: FloatArray, bodies: IntArray) -> tuple[FloatArray, FloatArray]:
+        """H⁻¹Jᵀ (nv, p) and J H⁻¹Jᵀ (p, p) of constraints with the rows (p, 6 m) on the twists of bodies (m,)."""
+        p = rows.shape[0]
+        Y, A = np.zeros((self.model.nv, p)), np.zeros((p, p))
+        by_body = rows.reshape(-1, 6)
+        solve_pushes(self.arrays, self.place, self.work, by_body, bodies, np.zeros(self.model.nv), Y, A)
+        return Y, A
 
     def twists(self, bodies: IntArray) -> FloatArray:
         """Twists of bodies in the last solution, stacked, shape (6 m,); the world's are zero."""

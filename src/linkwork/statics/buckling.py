@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 
 SEED, ITERATIONS = 20_240_608, 6
 CLOSE_BY = 1e-3  # of the first step of the load: where the branch begins to be followed
+HALVINGS = 3  # of a step of the load, where Newton's method does not stay on the branch
 
 
 class Buckled(NamedTuple):
@@ -67,30 +68,53 @@ def buckling(
         raise StateError(f"low is {a:g} and high {b:g}; the load grows from low to high.")
     sweeps = 0
 
-    def unstable(p: float, start: State) -> tuple[int, State, Standing]:
-        nonlocal sweeps
+    def acting_at(p: float) -> tuple[Model, Loaded | None]:
         given = ask(p)
-        at, loads = (
-            given if isinstance(given, tuple) else ((given, None) if isinstance(given, Model) else (model, given))
-        )
-        if at.loops:  # from where it is, not from where it would hang without loops
-            start = close_loops(at, start)
-            stays = Standing(at, gather(at, None, None, loads), start.q)
-            found = stays.seek()  # settling would lead away from where more directions are unstable
-            sweeps += stays.balance.sweeps
-            if found:
-                return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
+        if isinstance(given, tuple):
+            return given
+        return (given, None) if isinstance(given, Model) else (model, given)
+
+    def close_by(p: float, start: State) -> tuple[int, State, Standing] | None:
+        """The equilibrium with loops next to a start; settling would lead away from where more directions are unstable."""
+        nonlocal sweeps
+        at, loads = acting_at(p)
+        if not at.loops:
+            return None
+        stays = Standing(at, gather(at, None, None, loads), close_loops(at, start).q)
+        found = stays.seek()
+        sweeps += stays.balance.sweeps
+        if not found:
+            return None
+        return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
+
+    def settled(p: float, start: State) -> tuple[int, State, Standing]:
+        nonlocal sweeps
+        at, loads = acting_at(p)
         rest = settle(at, start, loads=loads, leave_saddles=False)
         standing = Standing(at, gather(at, None, None, loads), rest.state.q)
         count = standing.factor(0.0)
         sweeps += rest.report.sweeps + standing.balance.sweeps
         return count, rest.state, standing
 
+    def unstable(p: float, start: State) -> tuple[int, State, Standing]:
+        return close_by(p, start) or settled(p, start)
+
     def ahead(p: float) -> State:
         """Where the branch is at p, by the secant through the last two equilibria: a way off it leads to another branch."""
         (p0, before), (p1, last) = known[-2], known[-1]
         step = model.difference(before.q, last.q) * ((p - p1) / (p1 - p0))
         return State(model.integrate(last.q, step), np.zeros(model.nv))
+
+    def follow(p: float, halvings: int = HALVINGS) -> tuple[int, State, Standing]:
+        """The branch at p; where the secant leads too far off it, by way of loads in between."""
+        nonlocal known
+        found = close_by(p, ahead(p))
+        if found is None and halvings > 0 and model.loops:
+            kept, middle = known, 0.5 * (known[-1][0] + p)
+            known = [known[-1], (middle, follow(middle, halvings - 1)[1])]
+            found = follow(p, halvings - 1)
+            known = kept
+        return found or settled(p, ahead(p))
 
     first, at, kept = unstable(a, State(q, np.zeros(model.nv)))
     known = [(a, at)]
@@ -100,7 +124,7 @@ def buckling(
     previous = a
     for p in [near, *np.linspace(a, b, parts + 1)[1:].tolist()]:
         if p != near:
-            count, there, standing = unstable(p, ahead(p))
+            count, there, standing = follow(p)
         if count > first:
             break
         previous, at, kept = p, there, standing
@@ -113,7 +137,7 @@ def buckling(
         middle = 0.5 * (previous + upper)
         if not previous < middle < upper:
             break
-        more, there, standing = unstable(middle, ahead(middle))
+        more, there, standing = follow(middle)
         if more > first:
             upper, count = middle, more
         else:

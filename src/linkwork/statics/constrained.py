@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dynamics import kinematics
-from linkwork.loops.frames import L_P
 from linkwork.loops.system import LoopPlan, LoopSystem
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
+from linkwork.statics.forces import cut_forces
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
@@ -47,7 +46,11 @@ SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
 # and the limit of turns would shorten every step. Rotations are resisted by this part of |B|, by less near the equilibrium.
 # What is softer than the least of them counts as held: signs of pivots are rounding there.
 MOST_SOFTEN, LEAST_SOFTEN = 1e-4, 1e-6
-CLOSED = 1e-11  # gap after a step, as a part of the length of the linkage
+CLOSED = 1e-11  # gap at the end, as a part of the length of the linkage
+LOOSELY, LOOSEST = (
+    1e-2,
+    1e-6,
+)  # gap after a step, as a part of the squared unbalanced part, as the decrease of energy is
 
 
 class Saddle(NamedTuple):
@@ -79,40 +82,30 @@ class ClosedBalance:
 
     def write_forces(self) -> None:
         """λ as forces and torques in the axes of the world, on both bodies of every loop."""
-        rows = self.balance.acting.rows[self.loads :]
-        pose = self.balance.place.pose
-        for k, (loop, wrench) in enumerate(zip(self.plan.model.loops, self.system.reactions(self.force), strict=True)):
-            b = loop.body_b
-            R = pose[b, R_WORLD : R_WORLD + 9].reshape(3, 3) if b >= 0 else np.eye(3)
-            frame = R @ loop.placement_b.matrix[:3, :3]
-            torque, force = frame @ wrench[:3], frame @ wrench[3:]
-            at_a = loop.placement_a.matrix
-            rows[2 * k, LOAD_AT : LOAD_AT + 3] = at_a[:3, :3] @ self.system.loop[k, L_P : L_P + 3] + at_a[:3, 3]
-            rows[2 * k, LOAD_FORCE : LOAD_FORCE + 3], rows[2 * k, LOAD_TORQUE : LOAD_TORQUE + 3] = -force, -torque
-            rows[2 * k + 1, LOAD_AT : LOAD_AT + 3] = loop.placement_b.xyz
-            rows[2 * k + 1, LOAD_FORCE : LOAD_FORCE + 3] = force
-            rows[2 * k + 1, LOAD_TORQUE : LOAD_TORQUE + 3] = torque
+        plan, system, balance = self.plan, self.system, self.balance
+        rows, pose = balance.acting.rows, balance.place.pose
+        cut_forces(
+            system.loop, plan.frames, system.basis, plan.starts, plan.ends, self.force, pose, R_WORLD, rows, self.loads
+        )
 
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
-        plan, balance = self.plan, self.balance
-        Y = np.zeros((plan.model.nv, plan.count))
-        A = np.zeros((plan.count, plan.count))
-        x = np.zeros(plan.model.nv)
-        for k in range(plan.count):
-            balance.push(np.ascontiguousarray(self.system.C[k].reshape(-1, 6)), plan.bodies, x)
-            Y[:, k] = x
-            A[:, k] = self.system.C @ balance.twists(plan.bodies)
+        Y, A = self.balance.push_all(self.system.C, self.plan.bodies)
         A = 0.5 * (A + A.T)
         root = np.sqrt(np.maximum(np.abs(np.diagonal(A)), 1e-12 * np.abs(A).max(initial=1e-300)))
         values, vectors = np.linalg.eigh(A / np.outer(root, root))
         counts = np.abs(values) > REDUNDANT * np.abs(values).max(initial=0.0)
         return Saddle(Y, root, vectors[:, counts], values[counts])
 
-    def close(self, saddle: Any, q: FloatArray) -> LoopSystem | None:
-        """Closes the loops at `trial` = q by the factors of the step; None where they stay open."""
+    @property
+    def gap(self) -> float:
+        """Largest gap [rad or m], as a part of the length of the linkage."""
+        return float(np.abs(self.system.gap).max(initial=0.0)) / max(self.balance.scales.length, 1e-300)
+
+    def close(self, saddle: Any, q: FloatArray, part: float = CLOSED) -> LoopSystem | None:
+        """Closes loops at `trial` = q by the factors of the step, to a part of the length; None where they stay open."""
         balance, plan = self.balance, self.plan
-        enough = CLOSED * max(balance.scales.length, 1e-300)
+        enough = part * max(balance.scales.length, 1e-300)
         before = np.inf
         for _ in range(CLOSING_STEPS):
             system = LoopSystem(plan, q, balance.work.still)
@@ -138,15 +131,16 @@ def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leav
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
         if balance.sweeps >= max_sweeps:
             raise not_settled(balance, done, max_sweeps, tolerance)
-        if done.history[-1] <= tolerance:
+        is_there = done.history[-1] <= tolerance and closed.gap <= CLOSED
+        if is_there:
             blend = 0.0
-        blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], tolerance)
+        blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], is_there)
         x, step = balance.x, np.zeros(closed.plan.count)
         balance.solve(balance.r, x)
         moving = closed.system.C @ balance.twists(closed.plan.bodies)
         step = saddle.solve(-closed.system.gap - moving)
         x += saddle.Y @ step
-        if done.history[-1] <= tolerance:
+        if is_there:
             turn, way = _extent(closed, x)
             if unstable == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
                 done.sweeps = balance.sweeps
@@ -199,13 +193,13 @@ def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
     )
 
 
-def _eliminate(closed: ClosedBalance, blend: float, left: float, tolerance: float) -> tuple[float, Saddle, int]:
+def _eliminate(closed: ClosedBalance, blend: float, left: float, as_it_is: bool) -> tuple[float, Saddle, int]:
     """The first blend from `blend` on with a minimum on the closed states: as many negative signs as constraints.
 
-    left: the unbalanced part; at the tolerance the matrix is taken as it is.
+    left: the unbalanced part. as_it_is: no other blend and nothing added, as at the end of the search.
     Returns it, the elimination, and how many more negative signs there are.
     """
-    extra, as_it_is = 0.0, left <= tolerance
+    extra = 0.0
     soften = LEAST_SOFTEN if as_it_is else min(MOST_SOFTEN, max(LEAST_SOFTEN, left))
     while True:
         pivots = closed.balance.eliminate(blend, extra, soften)
@@ -229,9 +223,10 @@ def _step(
     new_force = closed.force + step
     length = max(balance.scales.length, 1e-300)
     scale = min(1.0, LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
+    loosely = max(CLOSED, min(LOOSELY * done.history[-1] ** 2, LOOSEST))
     while True:
         q = balance.look(x, scale).copy()
-        system = closed.close(saddle, q)
+        system = closed.close(saddle, q, loosely)
         if system is not None:
             change, noise = balance.change(x, scale, closed.loads)
             change -= float(new_force @ (system.gap - closed.system.gap))

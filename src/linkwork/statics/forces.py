@@ -7,6 +7,8 @@ leaf to root   F = own loads + Σ Xᵀ F_child,   r = Sᵀ F + efforts and sprin
 import math
 
 from linkwork.core.jit import inlined, kernel
+from linkwork.loops.frames import L_P
+from linkwork.loops.rows import constrained_direction
 from linkwork.model.joint_kernels import (
     body_pose,
     helical_pose,
@@ -18,8 +20,18 @@ from linkwork.model.joint_kernels import (
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3, tmatvec3
-from linkwork.spatial.vectors import compose_pose, dot6, join, wrench_to_parent
+from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.vectors import (
+    ZERO6,
+    add6,
+    angular,
+    compose_pose,
+    dot6,
+    join,
+    linear,
+    scale6,
+    wrench_to_parent,
+)
 from linkwork.statics.workspace import MOMENT, P_, P_WORLD, PULL, R_, R_WORLD, WRENCH
 
 
@@ -138,3 +150,27 @@ def add_row_wrench(acting, place, work, k, i):
     size = length3(f)
     work.body[i, PULL] += size
     work.body[i, MOMENT] += size * length3(at) + length3(torque)
+
+
+@kernel
+def cut_forces(loop, frames, basis, starts, ends, force, pose, rotation_at, rows, first):
+    """Forces λ (p,) of cut joints as loads held by the world, two of `rows` per loop from `first` on: on bodies a and b.
+
+    `loop`, `frames`, `basis`, `starts` and `ends` are those of `loops.system`; pose (n, k): world rotations of bodies.
+    """
+    for k in range(ends.shape[0]):
+        wrench = ZERO6
+        for r in range(starts[k], starts[k + 1]):
+            wrench = add6(wrench, scale6(force[r], constrained_direction(basis, k, r - starts[k])))
+        b = ends[k, 1]
+        R = load9(frames, k, 12)
+        if b >= 0:
+            R = matmul3(load9(pose, b, rotation_at), R)
+        torque, push = matvec3(R, angular(wrench)), matvec3(R, linear(wrench))
+        on_a, on_b = first + 2 * k, first + 2 * k + 1
+        store3(rows, on_a, LOAD_AT, add3(matvec3(load9(frames, k, 0), load3(loop, k, L_P)), load3(frames, k, 9)))
+        store3(rows, on_a, LOAD_FORCE, scale3(-1.0, push))
+        store3(rows, on_a, LOAD_TORQUE, scale3(-1.0, torque))
+        store3(rows, on_b, LOAD_AT, load3(frames, k, 21))
+        store3(rows, on_b, LOAD_FORCE, push)
+        store3(rows, on_b, LOAD_TORQUE, torque)

@@ -84,6 +84,8 @@ def has_potential(model: Model, acting: Acting) -> bool:
     """Whether what acts has an energy: no torques, no wrenches fixed in bodies, no efforts on ball and free joints."""
     if acting.wrenches.any() or acting.rows[:, LOAD_TORQUE : LOAD_TORQUE + 3].any():
         return False
+    if not acting.effort.any():
+        return True
     tree = model.arrays.tree
     for i in np.flatnonzero((tree[:, layout.KIND] == layout.SPHERICAL) | (tree[:, layout.KIND] == layout.FREE)):
         first = int(tree[i, layout.V])

@@ -16,7 +16,7 @@ from linkwork.dynamics.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
-from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.fields import Field
@@ -24,19 +24,23 @@ from linkwork.simulation.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.gradients import SettleGradients, settle_gradients
+from linkwork.statics.hanging import hang
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
-from linkwork.statics.standing import Standing
+from linkwork.statics.standing import FAR, SHORT, Standing
 from linkwork.statics.water import approach, settle_in_water
 from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
-ROUGHLY = 1e-3  # part of the loads to which an open chain hangs before its loops are closed
-SOON = 40  # sweeps along pseudo time
-OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
+SOON = 12  # sweeps along pseudo time, or of Newton's method in a fluid, before a closer start is sought
+APPROACHES = (
+    (3, 1e-3),
+    (6, 1e-3),
+    (12, 1e-6),
+)  # rounds under fixed forces of the fluid, and how well they are balanced
 
 
 class SettleReport(NamedTuple):
@@ -212,10 +216,13 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    q, before = _closed_start(model, acting, q, most)
-    near = Standing(model, acting, q)  # Newton's method alone, where the state is close to a stable equilibrium
-    is_near = near.seek(limit) and near.factor(0.0) == 0
+    q, before, is_far = hang(model, acting, q, most)
+    if not is_far:
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
+    near, is_near = _by_newton(model, acting, q, limit, is_far)
     before += near.balance.sweeps
+    if is_far and not is_near:
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
     balance = Balance(model, acting, near.balance.place.q if is_near else q)
     closed = ClosedBalance(balance, loop_plan(model))
     if is_near and near.closed is not None:
@@ -224,8 +231,24 @@ def settle(
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 
 
+def _by_newton(model: Model, acting: Acting, q: FloatArray, limit: float, is_far: bool) -> tuple[Standing, bool]:
+    """Newton's method alone, and whether it found a stable equilibrium: close by; farther away only with less energy than
+    at a start whose loops are closed, or anywhere where pins were springs until now (is_far)."""
+    near = Standing(model, acting, q, is_closed=not is_far)
+    if near.seek(limit, FAR if is_far else SHORT) and near.count_softly() == 0:
+        return near, True
+    if is_far:
+        return near, False
+    far = Standing(model, acting, q)
+    energy = far.balance.energy(acting.rows.shape[0])
+    found = far.seek(limit, FAR) and far.count_softly() == 0
+    far.balance.sweeps += near.balance.sweeps
+    return far, found and far.balance.energy(acting.rows.shape[0]) < energy
+
+
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
-    """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces."""
+    """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces, from
+    ever closer starts."""
     before = 0
     if not model.loops:
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
@@ -234,27 +257,22 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        q, before = _closed_start(model, acting, q, most)
-    q, more = approach(model, acting, q, water, most)
-    balance = Balance(model, acting, q)
-    tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
-    return _settled(balance, tied, settle_in_water(balance, tied, water, limit, most, True), before + more)
-
-
-def _closed_start(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int]:
-    """Coordinates with closed loops, and the sweeps it took to find them."""
-    still = np.zeros(model.nv)
-    balance = Balance(model.without_loops, acting, q)
-    gap = np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0)
-    if gap > OPEN * balance.scales.length and not _floats(model):
-        settle_tree(balance, ROUGHLY, max_sweeps, False)
-        q = balance.place.q.copy()
-    return close_loops(model, State(q, still)).q, balance.sweeps
-
-
-def _floats(model: Model) -> bool:
-    """Whether a part of the linkage is held by its loops alone."""
-    return any(joint.nv == 6 or any(not any(screw.axis) for screw in joint.screws) for joint in model.joints)
+        q, before, _ = hang(model, acting, q, most)
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
+    for rounds, roughly in APPROACHES:
+        q, more = approach(model, acting, q, water, most, rounds, roughly)
+        before += more
+        balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+        tied = ClosedBalance(balance, loop_plan(model)) if model.loops else None
+        is_last = (rounds, roughly) == APPROACHES[-1]
+        try:
+            outcome = settle_in_water(balance, tied, water, limit, most if is_last else min(most, SOON), True)
+            return _settled(balance, tied, outcome, before)
+        except StateError:
+            before += balance.sweeps
+            if is_last:
+                raise
+    raise AssertionError("the last approach returns or raises")
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:

@@ -15,21 +15,23 @@ from linkwork.errors import StateError
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import ClosedBalance, Saddle
+from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
 from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 
 OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which on it counts as open
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
-SOUGHT, MOST_SEEKING, SHORT = 1e-9, 15, 0.5  # part of the loads; steps; way of a joint in all of them [rad]
+SOUGHT, MOST_SEEKING = 1e-9, 15  # part of the loads; steps
+SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
 
 class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
-    def __init__(self, model: Model, acting: Acting, q: FloatArray):
+    def __init__(self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True):
+        """is_closed: loops that are open are refused; else `seek` may close them."""
         self.model = model
         refuse_couplings(model, "statics")
         self.balance = Balance(model, acting, q)
@@ -38,7 +40,7 @@ class Standing:
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
-            if gap > OPEN * self.balance.scales.length:
+            if is_closed and gap > OPEN * self.balance.scales.length:
                 raise StateError(
                     f"a loop is open by {gap:.2e} (rad or m); close loops first, with lw.settle or lw.close_loops."
                 )
@@ -104,11 +106,18 @@ class Standing:
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         self.balance.mass_times(x, out)
 
-    def seek(self, enough: float = SOUGHT) -> bool:
-        """Newton's method on the exact second derivative, to an equilibrium of any kind close by; whether it got there.
+    def count_softly(self) -> int:
+        """Unstable directions, where motions that nothing resists (a rod that rolls about its axis) count as held."""
+        pivots = self.balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
+        if self.closed is None:
+            return int(pivots.negative)
+        values = self.closed.saddle().values
+        return int(pivots.negative) + int((values > 0.0).sum()) - values.size
 
-        It goes no further than a small turn: what lies beyond is another equilibrium.
-        enough: unbalanced part of the loads.
+    def seek(self, enough: float = SOUGHT, longest: float = SHORT) -> bool:
+        """Newton's method on the exact second derivative, to an equilibrium of any kind; whether it got there.
+
+        enough: unbalanced part of the loads. longest: way of a joint [rad]; beyond a small one lie other equilibria.
         """
         balance, closed = self.balance, self.closed
         x = np.zeros(self.model.nv)
@@ -125,7 +134,7 @@ class Standing:
                 x += self._saddle.Y @ step
                 closed.force = closed.force + step
             gone += float(np.abs(x).max(initial=0.0))
-            if not gone < SHORT:
+            if not gone < longest:
                 return False
             self.move(balance.look(x, 1.0).copy())
         return False

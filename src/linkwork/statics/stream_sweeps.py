@@ -12,6 +12,7 @@ For loads with a potential it is the symmetric elimination of `sweeps` in other 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,22 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.environment.fluid import wrench_at_rest
 from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
-from linkwork.model.joint_kernels import helical_twist
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, V
+from linkwork.model.ball_spring import ball_spring_pull
+from linkwork.model.joint_kernels import helical_twist, quaternion_at
+from linkwork.model.layout import (
+    ARMATURE,
+    COMPOUND,
+    DOF,
+    FREE,
+    HELICAL,
+    INERTIA,
+    KIND,
+    PARENT,
+    SPHERICAL,
+    STIFFNESS,
+    Q,
+    V,
+)
 from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_times_twist
@@ -32,6 +47,10 @@ from linkwork.spatial.rotations import (
     cross3,
     matmul3,
     matvec3,
+    quaternion_conjugate,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_multiply,
     rotation_about,
     scale3,
     sub3,
@@ -42,6 +61,7 @@ from linkwork.spatial.vectors import (
     add6,
     angular,
     cross_force,
+    cross_motion,
     dot6,
     join,
     linear,
@@ -55,6 +75,7 @@ from linkwork.statics.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH
 TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
 LEAST_MOVE = 1e-9  # [m]
 NO_DIAGONAL = np.zeros(0)
+HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
 
 
 class StreamWork(NamedTuple):
@@ -174,10 +195,11 @@ def row_columns(acting, place, k, A):
 
 
 @kernel
-def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2):
+def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, hold):
     """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
 
     wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
+    hold: a rotation of a ball that is resisted by less than this part of its largest is held for this step (`hold_roll`).
     """
     tree, body = arrays.tree, arrays.body
     A = stream.A
@@ -201,7 +223,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
                 W = add6(W, scale6(s[c], load6(A, i, 6 * c)))
             store6(stream.U, j + d, 0, U)
             store6(stream.W, j + d, 0, sub6(W, cross_force(s, F)))
-        if not invert_pivot(arrays, place, work, stream, i, rate2):
+        if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
         parent = tree[i, PARENT]
         if parent >= 0:
@@ -218,7 +240,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
 
 
 @routine
-def invert_pivot(arrays, place, work, stream, i, rate2):
+def invert_pivot(arrays, place, work, stream, i, rate2, hold):
     """D⁻¹ of joint i by elimination with pivoting; False where it has none."""
     tree, dof = arrays.tree, arrays.dof
     j, nd = tree[i, V], tree[i, DOF]
@@ -231,10 +253,13 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             work.dof[j + d, D_D + e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
     add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
+    add_turning_axes(arrays, place, work, stream, i)
     for d in range(nd):
         for e in range(nd):
             small[d, e] = work.dof[j + d, D_D + e]
             small[d, nd + e] = 1.0 if d == e else 0.0
+    if hold > 0.0 and tree[i, KIND] == SPHERICAL:
+        hold_roll(small, hold)
     for c in range(nd):
         best = c
         for d in range(c + 1, nd):
@@ -256,6 +281,68 @@ def invert_pivot(arrays, place, work, stream, i, rate2):
         for e in range(nd):
             stream.D[j + d, e] = small[d, nd + e]
     return True
+
+
+@routine
+def hold_roll(D, hold):
+    """Makes the softest of three rotations stiff where hardly anything resists it.
+
+    A round rod on a ball rolls about its axis, which changes nothing: the derivative has no inverse at rest, and next to it
+    steps roll by much and gain nothing. The roll is held, and its equation left out, which the others fulfil.
+    """
+    largest, softest, least = 0.0, -1, math.inf
+    for c in range(3):
+        a, b = (c + 1) % 3, (c + 2) % 3
+        largest = max(largest, abs(D[c, c]))
+        minor = D[a, a] * D[b, b] - D[a, b] * D[b, a]
+        if minor != 0.0:
+            x = (D[b, b] * D[a, c] - D[a, b] * D[b, c]) / minor
+            y = (D[a, a] * D[b, c] - D[b, a] * D[a, c]) / minor
+            resists = abs(D[c, c] - D[c, a] * x - D[c, b] * y)
+            if resists < least:
+                softest, least = c, resists
+    if least < hold * largest:
+        for c in range(3):
+            D[softest, c] = 0.0
+            D[c, softest] = 0.0
+        D[softest, softest] = HELD * largest
+
+
+@routine
+def add_turning_axes(arrays, place, work, stream, i):
+    """Adds to D what is not symmetric in it: axes that turn with the joint's own motion carry F with them.
+
+    Axes of balls and free joints move with the body, those of compound joints with the screws before them; springs of balls
+    come symmetric from `add_joint_stiffness`, without ½ τ·(e x d). The sum with F is symmetric where a joint is balanced.
+    """
+    tree = arrays.tree
+    j, nd, kind = tree[i, V], tree[i, DOF], tree[i, KIND]
+    F = load6(work.body, i, WRENCH)
+    pull = ZERO6  # of the joint's springs
+    if kind == SPHERICAL or kind == FREE:
+        k = tree[i, Q] + (3 if kind == FREE else 0)
+        now = quaternion_at(place.q, k)
+        from_rest = quaternion_multiply(quaternion_conjugate(quaternion_at(arrays.rest, k)), now)
+        straight = ZERO3
+        if kind == FREE:
+            way = sub3(
+                (place.q[k - 3], place.q[k - 2], place.q[k - 1]),
+                (arrays.rest[k - 3], arrays.rest[k - 2], arrays.rest[k - 1]),
+            )
+            straight = scale3(arrays.dof[j + 3, STIFFNESS], tmatvec3(quaternion_matrix(now), way))
+        pull = join(ball_spring_pull(arrays.dof, j, quaternion_log(from_rest)), straight)
+    for d in range(nd):
+        for e in range(d):
+            S_d, S_e = load6(place.S, j + d, 0), load6(place.S, j + e, 0)
+            turned_axis = cross_motion(S_e, S_d)
+            carried = dot6(F, turned_axis)
+            if kind == COMPOUND:
+                work.dof[j + d, D_D + e] -= 0.5 * carried
+                work.dof[j + e, D_D + d] += 0.5 * carried
+            else:
+                more = 0.5 * dot6(pull, turned_axis) - carried
+                work.dof[j + d, D_D + e] += more
+                work.dof[j + e, D_D + d] -= more
 
 
 @inlined

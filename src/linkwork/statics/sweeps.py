@@ -170,13 +170,35 @@ def solve_right_side(arrays, place, work, r, pushes, push_body, x):
 
     Leaves the twists of all bodies in the workspace. Returns the largest rotation [rad] and displacement of an origin [m].
     """
+    return solve_efforts_and_pushes(arrays, place, work, r, pushes, 0, push_body, x)
+
+
+@kernel
+def solve_pushes(arrays, place, work, rows, push_body, x, Y, A):
+    """Y (nv, p), A (p, p) ← H⁻¹Jᵀ, J H⁻¹Jᵀ of p constraints, whose rows (p m, 6) act on m bodies; x (nv,) is scratch."""
+    m = push_body.shape[0]
+    for k in range(A.shape[0]):
+        solve_efforts_and_pushes(arrays, place, work, work.still, rows, k * m, push_body, x)
+        for j in range(x.shape[0]):
+            Y[j, k] = x[j]
+        for c in range(A.shape[0]):
+            moved = 0.0
+            for b in range(m):
+                if push_body[b] >= 0:
+                    moved += dot6(load6(rows, c * m + b, 0), load6(work.body, push_body[b], TWIST))
+            A[c, k] = moved
+
+
+@routine
+def solve_efforts_and_pushes(arrays, place, work, r, pushes, first, push_body, x):
+    """`solve_right_side` with the pushes from row `first` on."""
     tree, body = arrays.tree, arrays.body
     n = tree.shape[0]
     for i in range(n):
         store6(work.body, i, BIAS, ZERO6)
     for k in range(push_body.shape[0]):
         if push_body[k] >= 0:
-            add_to6(work.body, push_body[k], BIAS, scale6(-1.0, load6(pushes, k, 0)))
+            add_to6(work.body, push_body[k], BIAS, scale6(-1.0, load6(pushes, first + k, 0)))
     for i in range(n - 1, -1, -1):
         p = load6(work.body, i, BIAS)
         parent = tree[i, PARENT]

@@ -18,10 +18,11 @@ from linkwork.environment.wet_columns import WET_MIDDLE
 from linkwork.environment.wetted import wetted
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
+from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
-from linkwork.statics.constrained import CLOSED, ClosedBalance, _extent, settle_closed
+from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
 from linkwork.statics.workspace import P_WORLD, R_WORLD, Acting
@@ -32,7 +33,9 @@ FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at 
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
 TURN = 0.7  # [rad] of any body in one step
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
-MOST_APPROACHES, ROUGHLY, NEAR = 12, 1e-9, 0.02  # rounds; unbalanced part; way of a joint in a round [rad]
+SMALL_TURN, MUCH_WORSE = 0.2, 1e3  # [rad] stiff joints answer steps that turn no body further with efforts that soon go
+NEAR = 0.02  # [rad] way of a joint in a round under fixed forces, below which Newton's method begins
+HOLD = 1e-5  # rotations of balls that are resisted by less than this part of their largest: rods that roll
 MOST_S = 1e6  # of the first s: where not even steps that short get on, there is no rest
 
 
@@ -48,6 +51,7 @@ class Stream:
         self.given = balance.acting.wrenches.copy()
         self.wrenches = np.zeros((model.n_bodies, 6))
         self.work = make_stream_work(model)
+        self.hold = HOLD if all(isinstance(loop.joint, Spherical) for loop in model.loops) else 0.0
 
     def act(self) -> None:
         """Puts wrenches at `place` into what acts, and weighs it."""
@@ -70,7 +74,7 @@ class Stream:
         return int(
             eliminate_in_stream(
                 b.arrays, b.acting, b.place, b.work, self.work, self.wet.rows, self.numbers, self.water.profile,
-                self.row, shift,
+                self.row, shift, self.hold,
             )
         )  # fmt: skip
 
@@ -110,16 +114,27 @@ def settle_in_water(
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
             raise not_settled(balance, done, balance.sweeps, tolerance)
         shift = _step(balance, closed, stream, shift)
-    pivots = balance.eliminate(0.0)
+    return _judged(balance, closed, stream, done)
+
+
+def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
+    """How far the equilibrium is, and in how many directions it is unstable under the fluid's forces as they are, fixed in
+    the world: they have a potential then."""
+    kept = balance.acting
+    loads = kept._replace(wrenches=stream.given)
+    balance.acting = _fixed_in_world(loads, stream)
+    balance.weigh()
+    pivots = balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
     negative = pivots.negative
     turn, way = balance.solve(balance.r, balance.x)
     if closed is not None and pivots.singular < 0:
         saddle = closed.saddle()
         negative += int((saddle.values > 0.0).sum()) - saddle.values.size
-        x = balance.x
-        balance.solve(balance.r, x)
-        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
-        turn = way = float(np.abs(x).max(initial=0.0))
+        balance.solve(balance.r, balance.x)
+        balance.x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        turn = way = float(np.abs(balance.x).max(initial=0.0))
+    balance.acting = kept
+    balance.weigh()
     done.sweeps = balance.sweeps
     return Outcome(turn, way, negative, negative == 0 and pivots.singular < 0, done)
 
@@ -158,7 +173,7 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         _hold_in_world(closed, held)
     stream.act()
     ratio = float(np.linalg.norm(balance.r)) / max(before, 1e-300)
-    if not ratio < WORSE:
+    if not ratio < (WORSE if turn > SMALL_TURN else MUCH_WORSE):
         balance.accept()
         if closed is not None and kept is not None:
             closed.system, closed.force = kept
@@ -169,21 +184,26 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
     return shift if shift > LAST * balance.scales.rate2 else 0.0
 
 
-def approach(model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int) -> tuple[FloatArray, int]:
+def approach(
+    model: Model, acting: Acting, q: FloatArray, water: Water, max_sweeps: int, rounds: int, roughly: float
+) -> tuple[FloatArray, int]:
     """Coordinates near rest in water, loops closed, and the sweeps it took: again and again an equilibrium under the
     fluid's forces as they were, fixed in the world, which have a potential."""
     sweeps, plan = 0, loop_plan(model) if model.loops else None
-    for _ in range(MOST_APPROACHES):
+    for _ in range(rounds):
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
         stream = Stream(model, water, balance)
         stream.act()
         balance.acting = _fixed_in_world(acting, stream)
         closed = None if plan is None else ClosedBalance(balance, plan)
         balance.scales = balance._scales()
-        if closed is None:
-            settle_tree(balance, ROUGHLY, max_sweeps, False)
-        else:
-            settle_closed(closed, ROUGHLY, max_sweeps, False)
+        try:
+            if closed is None:
+                settle_tree(balance, roughly, max_sweeps, False)
+            else:
+                settle_closed(closed, roughly, max_sweeps, False)
+        except StateError:  # where it stands is a start all the same
+            pass
         sweeps += balance.sweeps
         moved = float(np.abs(model.difference(q, balance.place.q)).max(initial=0.0))
         q = balance.place.q.copy()

@@ -29,6 +29,7 @@ from linkwork.viewer.controls.pointing import Sight, grabbed, pointed_at, sight
 from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 from linkwork.viewer.shapes.colors import by_activity
 from linkwork.viewer.stage import Stage
+from linkwork.viewer.tightness import Tightness
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
 BUSY = 0.8  # of a frame that may go into steps
@@ -56,6 +57,7 @@ class Live:
         self.stage.add_bodies()
         self.actions, self.menu = Actions(self), Menu(self)
         self.stage.add_look(active_bodies(inner(sim)) is not None)
+        self.tightness = Tightness(server.gui, sim.model, lambda: self.do(self._show))
         self.plots = Plots(server.gui)
         self._listen()
         self._show()
@@ -314,8 +316,13 @@ class Live:
         """Draws where the simulation is."""
         sim, stage = self.sim, self.stage
         active = active_bodies(inner(sim))
-        if active is not None:
+        tight = self.tightness.colors(sim.model, inner(sim).along) if hasattr(inner(sim), "along") else None
+        if tight is not None:
+            stage.paint(tight)
+        elif active is not None:
             stage.paint(by_activity(sim.model, active))
+        elif stage.colors is not stage.plain:
+            stage.paint(stage.plain)
         assert stage.layers is not None
         stage.layers.hidden = self.hand.load  # the hand has an arrow of its own
         stage.drawing.is_frozen = self.hand.is_holding  # a node that goes would end the drag

@@ -13,12 +13,15 @@ from linkwork.core.checks import finite, shown
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
+from linkwork.scene.plots.rods import recorded_water
+from linkwork.simulation.along import along
 from linkwork.viewer.controls.plots import LINES
 from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 from linkwork.viewer.shapes.colors import SECOND, by_depth
 from linkwork.viewer.shapes.drawing import Drawing
 from linkwork.viewer.shapes.pieces import Pieces, pieces_of
 from linkwork.viewer.stage import Stage
+from linkwork.viewer.tightness import Tightness
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
 EVENTS = {  # scalars whose changes are events, and what a change is called
@@ -87,6 +90,7 @@ class Playback:
         self._add_controls()
         self.stage.add_bodies()
         self.stage.add_look()
+        self.tightness = Tightness(server.gui, recording.model, self._show_again)
         self._add_plots()
         self._listen()
         self.seek(self.time)
@@ -195,6 +199,7 @@ class Playback:
             self.time = min(max(t, float(self.recording.times[0])), self._end)
             frames = (frame_at(self.recording, self.time), frame_at(self.other, self.time) if self.other else -1)
             if frames[0] != self.frames[0]:
+                self._paint(frames[0])
                 self.stage.move(self.recording.state(frames[0]))
             if self._second is not None and self.other is not None and frames[1] != self.frames[1]:
                 self._second.move(body_poses(self.other.model, self.other.state(frames[1])))
@@ -208,6 +213,19 @@ class Playback:
                 self._slider.value = self.time
             finally:
                 self._is_moving = False
+
+    def _paint(self, frame: int) -> None:
+        """Rods by their tension, where that is asked for; a scene's water acts, loads on bodies are not recorded."""
+        water = recorded_water(self.recording) if self.tightness.is_shown else None
+        tight = self.tightness.colors(
+            self.recording.model, lambda name: along(self.recording, frame, name, water=water)
+        )
+        if tight is not None or self.stage.colors is not self.stage.plain:
+            self.stage.paint(self.stage.plain if tight is None else tight)
+
+    def _show_again(self) -> None:
+        self.frames = (-1, -1)
+        self.seek(self.time)
 
     def _scrubbed(self) -> None:
         if not self._is_moving and abs(float(self._slider.value) - self.time) > 1e-9:

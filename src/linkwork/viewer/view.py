@@ -20,23 +20,26 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene
+from linkwork.statics.modes import Modes
 from linkwork.viewer.live import Live
 from linkwork.viewer.playback import Playback
 from linkwork.viewer.server import LOCAL, PORT, address, open_server
 from linkwork.viewer.still import Still
+from linkwork.viewer.vibration import Vibration
 
 STEP = 1e-3  # [s] where nothing says what suits the simulation
 
 Subject = Model | Linkage | Recording | Scene | Any
+Page = Live | Playback | Still | Vibration
 
 
 class Viewer(Uncopied):
     """An open page. Closes with `close()`, at the end of a `with` block, or with the program.
 
-    url: where it is. page: what it shows (Live, Playback or Still). server: the viser server, for scenes of your own.
+    url: where it is. page: what it shows (Live, Playback, Still or Vibration). server: the viser server.
     """
 
-    def __init__(self, server: Any, page: Live | Playback | Still):
+    def __init__(self, server: Any, page: Page):
         self.server, self.page, self.url = server, page, address(server)
         self.is_open = True
 
@@ -86,6 +89,7 @@ def view(
     other: Recording | None = None,
     *,
     state: State | None = None,
+    modes: Modes | None = None,
     h: float | None = None,
     live: bool = False,
     play: bool = False,
@@ -98,7 +102,8 @@ def view(
 
     subject: a simulation, which runs on the page; a Scene, likewise; a Recording; a Model or Linkage to pose by sliders.
     other: a second recording, shown beside the first.
-    state: of a model (neutral by default). h: time step of a simulation [s]; 1 ms, or that of the scene.
+    state: of a model (neutral by default). modes: what `lw.modes` found for a model at this state, which then swings in
+    them. h: time step of a simulation [s]; 1 ms, or that of the scene.
     live: simulate a model or linkage with FullDynamics. play: begin at once.
     host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
     browser: open it in a browser; by default where a program asks for it with `block`, not in a notebook, which shows the
@@ -112,9 +117,11 @@ def view(
     source, step = _prepared(subject, state, step, live)
     if other is not None and not (isinstance(source, Recording) and isinstance(other, Recording)):
         raise LinkworkError("only two recordings can be compared: view(recording, other).")
+    if modes is not None and not isinstance(source, Model):
+        raise LinkworkError("modes are shown of a model at a state: view(model, state=rest.state, modes=found).")
     server = open_server(host, port, _title(subject, source))
     try:
-        page = _page(server, source, other, state, step)
+        page = _page(server, source, other, state, step, modes)
     except BaseException:
         with contextlib.redirect_stdout(io.StringIO()):
             server.stop()
@@ -156,10 +163,14 @@ def _title(subject: Any, source: Any) -> str:
     return str((source if isinstance(source, Model) else source.model).name)
 
 
-def _page(server: Any, source: Any, other: Recording | None, state: State | None, h: float) -> Live | Playback | Still:
+def _page(
+    server: Any, source: Any, other: Recording | None, state: State | None, h: float, modes: Modes | None
+) -> Page:
     if isinstance(source, Recording):
         return Playback(server, source, other)
     if isinstance(source, Model):
         checked = source.neutral() if state is None else State(*as_state(source, state))
+        if modes is not None:
+            return Vibration(server, source, checked, modes)
         return Still(server, source, checked)
     return Live(server, source, h)

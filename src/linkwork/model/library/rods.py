@@ -10,9 +10,9 @@ import numpy as np
 from linkwork.core.checks import not_negative, shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
-from linkwork.model.joints import Fixed
+from linkwork.model.joints import Fixed, Prismatic
 from linkwork.model.library.parts import MOST
-from linkwork.model.linkage import Linkage
+from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.rods.ends import Clamped, Pinned
 from linkwork.model.rods.rod import Rod
 from linkwork.model.rods.rod import rod as make_rod
@@ -44,6 +44,7 @@ def rod(
 ) -> Linkage:
     """A rod whose ends are "clamped", "pinned" or "free"; `lw.rod` says what its numbers mean.
 
+    start: also "guided", on a slider along the rod, for one that is fed: joint "rod_0".
     at [m], pitch, yaw [rad]: where it starts and where it points, x along it; end_at [m]: where its end is held.
     tip_mass [kg], tip_radius [m]: of a ball at its end.
     """
@@ -52,11 +53,13 @@ def rod(
         joints=joints,
     )  # fmt: skip
     for name, how in (("start", start), ("end", end)):
-        if not (isinstance(how, str) and how in (*ENDS, "free")):
+        if not (isinstance(how, str) and (how in (*ENDS, "free") or (name, how) == ("start", "guided"))):
             raise ModelError(f"rod: {name} is {shown(how)}; it is 'clamped', 'pinned' or 'free'.", about=name)
-    if start != "free":
-        turn = vector3((0.0, pitch, yaw), "rod: (0, pitch, yaw)")
-        made.attach_world("start", ENDS[start](), at=Pose(vector3(at, "rod: at"), rpy=turn))
+    place = Pose(vector3(at, "rod: at"), rpy=vector3((0.0, pitch, yaw), "rod: (0, pitch, yaw)"))
+    if start == "guided":
+        made.edit_body(made.on.start.body, parent=WORLD, joint=Prismatic((1.0, 0.0, 0.0)), placement=place)
+    elif start != "free":
+        made.attach_world("start", ENDS[start](), at=place)
     if end != "free":
         made.attach_world("end", ENDS[end](), at=None if end_at is None else vector3(end_at, "rod: end_at"))
     if not_negative(tip_mass, "rod: tip_mass", finite=True) > 0.0:

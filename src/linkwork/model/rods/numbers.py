@@ -13,13 +13,14 @@ from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.model.rods.curve import Measured
+from linkwork.model.rods.refinement import segments_for
 from linkwork.model.rods.section import Material, Section, above_zero, round_section
 
 FloatArray = NDArray[np.float64]
 
 MOST = 10_000_000
 LONGEST = 1e100  # [m]
-FEWEST_AUTO = 4
+FEWEST_AUTO, MOST_AUTO = 4, 20_000
 TIP_ERROR = 0.25  # of a cantilever's deflection per (ℓ/λ)², the error of the midpoint rule for ∫ x² dx over x³/3
 
 
@@ -65,7 +66,9 @@ class Numbers(NamedTuple):
     gyration2: tuple[float, float, float]  # squared radii of gyration of the section about x, y, z [m²]
     radius: float  # [m]
     lag: float  # [s]
-    estimated_error: float  # part of the deflection that the length of segments leaves, by `segment_error`
+    estimated_error: (
+        float  # part of the deflection that the length of segments leaves: Richardson's where it chose them
+    )
 
     @property
     def stretches(self) -> bool:
@@ -129,9 +132,10 @@ def rod_numbers(
             f"rod: mass_per_length times gravity is {w:g} N/m, too much for it to bend over any length.",
             about="mass_per_length",
         )
+    found = None
     if auto:
         wanted = above_zero(tolerance, "rod: tolerance")
-        segments = max(FEWEST_AUTO, math.ceil(math.sqrt(TIP_ERROR / wanted) * L / scale))
+        segments, found = _segments(L, bend, heavy, pull, wanted, None if measured is None else scale)
         if curve is not None:
             measured = Measured(curve, segments)
     n = int(segments)
@@ -148,9 +152,34 @@ def rod_numbers(
         raise ModelError("rod: its section is so small that its area is zero; give a larger one.", about="radius")
     gy, gz = shape.about_y / shape.area, shape.about_z / shape.area
     part = L / n / scale  # of the length over which it bends, per segment
-    error = TIP_ERROR * part * part
+    error = TIP_ERROR * part * part if found is None else found
     stiffness = np.column_stack([twisting, bending])
     return Numbers(L, s, stiffness, stretching, masses, (gy + gz, gy, gz), shape.radius, lag, error), measured
+
+
+def _segments(L: float, bend: Any, heavy: Any, pull: float, tolerance: float, scale: float | None) -> tuple[int, float]:
+    """How many segments, and the estimated error: of a cantilever by Richardson, and by the natural shape's radius."""
+
+    def EI(s: FloatArray) -> FloatArray:
+        return _spread(_even(bend), s, "EI", 2).min(axis=1)
+
+    def weight(s: FloatArray) -> FloatArray:
+        return pull * _spread(_even(heavy), s, "mass_per_length", 1)[:, 0]
+
+    n, error = segments_for(L, EI, weight, tolerance, FEWEST_AUTO, MOST_AUTO)
+    if scale is not None:
+        n = max(n, math.ceil(math.sqrt(TIP_ERROR / tolerance) * L / scale))
+        error = max(error, TIP_ERROR * (L / n / scale) ** 2)
+    return n, error
+
+
+def _even(value: Any) -> Any:
+    """A number, a pair or a function as they are; rows per joint cannot be for a number of joints that is sought."""
+    if callable(value) or np.ndim(value) == 0 or np.shape(value) == (2,):
+        return value
+    raise ModelError(
+        "rod: segments='auto' needs numbers or functions of the length, not rows per joint.", about="segments"
+    )
 
 
 def length_scale(L: float, EI: float, weight: float, measured: Measured | None) -> float:

@@ -76,6 +76,7 @@ class Rod(Linkage):
             if "end" in self.held:
                 raise ModelError(f"{self.name}: attach the start before the end.")
             self.edit_body(self.on.start.body, parent=body, joint=how.joint, placement=place)
+            _ignore_clamp(self, self.on, body, how)
             self._end_frame = place @ natural.inverse() @ self._end_frame
             self._start_frame = place
         else:
@@ -122,10 +123,17 @@ class Rod(Linkage):
                 )
             if what == "start":
                 linkage.edit_body(placed.start.body, parent=body, joint=how.joint, placement=pose)
+                _ignore_clamp(linkage, placed, body, how)
             else:
                 frames = (pose, placed.end.frame)
                 linkage.add_loop(how.joint, body, placed.end.body, frames, name=f"{placed.name}_end")
         return placed
+
+
+def _ignore_clamp(linkage: Linkage, on: RodOn, body: str, how: Held) -> None:
+    """A piece that is clamped in the world is a part of it, which the next piece overlaps with."""
+    if body == WORLD and isinstance(how, Clamped) and on.bodies:
+        linkage.ignore_contact.append((WORLD, on.bodies[0]))
 
 
 def rod(

@@ -24,6 +24,7 @@ from linkwork.model.couplings import Coupling
 from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.rods.ends import RodEnd, RodOn
 from linkwork.model.sensors import KINDS as SENSOR_KINDS
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Shape
@@ -124,6 +125,7 @@ def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) ->
         sensors=tuple(_sensor(item) for item in text.get("sensors", ())),
         actuators=tuple(Actuator(**_values(item)) for item in text.get("actuators", ())),
         couplings=tuple(Coupling(**_values(item)) for item in text.get("couplings", ())),
+        rods=tuple(_rod(item) for item in text.get("rods", ())),
     )
 
 
@@ -146,6 +148,7 @@ def _description(model: Model) -> dict[str, Any]:
         "sensors": [{"kind": sensor.KIND, **_named(sensor)} for sensor in model.sensors],
         "actuators": [_named(actuator) for actuator in model.actuators],
         "couplings": [_named(coupling) for coupling in model.couplings],
+        "rods": [_rod_fields(rod) for rod in model.rods],
         "warnings": model.warnings,
         "merged_into": model.merged_into,
         "joint_parts": model.joint_parts,
@@ -209,6 +212,26 @@ def _values(item: dict[str, Any]) -> dict[str, Any]:
 def _sensor(item: dict[str, Any]) -> Sensor:
     values = _values(item)
     return SENSOR_KINDS[values.pop("kind")](**values)
+
+
+def _rod_fields(rod: RodOn) -> dict[str, Any]:
+    ends = {name: [end.body, _pose_numbers(end.frame), end.mass, end.length] for name, end in _ends(rod)}
+    return {**{field.name: getattr(rod, field.name) for field in fields(rod)}, **ends}
+
+
+def _ends(rod: RodOn) -> tuple[tuple[str, RodEnd], ...]:
+    return ("start", rod.start), ("end", rod.end)
+
+
+def _rod(item: dict[str, Any]) -> RodOn:
+    values = dict(item)
+    for name in ("start", "end"):
+        body, pose, mass, length = values[name]
+        values[name] = RodEnd(body, _pose(pose), mass, length)
+    for name in ("s", "spacing", "curvature"):
+        values[name] = _frozen(np.array(values[name], dtype=float))
+    values["bodies"] = tuple(values["bodies"])
+    return RodOn(**values)
 
 
 def _pose_numbers(pose: Pose) -> list[Any]:

@@ -16,6 +16,7 @@ from linkwork.scene.plots.energy import energy_panels
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
 from linkwork.scene.plots.paths import path_panels
+from linkwork.scene.plots.rods import rod_panels
 from linkwork.scene.plots.sensors import sensor_panels
 from linkwork.scene.plots.work import work_panels
 
@@ -50,6 +51,7 @@ def save_plot(
         *effort_panels(recording, efforts),
         *path_panels(recording, bodies),
         *sensor_panels(recording),
+        *rod_panels(recording),
     ]
     if not panels:
         raise LinkworkError(f"recording '{recording.path}' has nothing to draw: no scalars, and nothing moved.")

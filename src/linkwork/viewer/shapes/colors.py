@@ -1,4 +1,4 @@
-"""Colours of bodies: what is active, which parts are rigid, how far down the tree a body is."""
+"""Colours of bodies: what is active, which parts are rigid, how far down the tree a body is, how tight a rod."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.dynamics.rod_forces import RodForces
 from linkwork.model.model import Model
 
 Colors = NDArray[np.uint8]
@@ -21,6 +22,9 @@ GOLDEN = 0.6180339887498949  # neighbours get greys that differ
 DOWN = np.array([[64, 77, 150], [48, 118, 170], [42, 160, 140], [120, 190, 80], [225, 195, 60]], dtype=float)
 
 
+# From pressed to pulled: blue, grey, orange, red.
+TIGHT = np.array([[40, 80, 200], [120, 150, 210], [190, 190, 190], [235, 150, 60], [200, 30, 40]], dtype=float)
+
 # Pages take colours of meshes for amounts of light, screens and legends for what is seen: 2.2 is the exponent between them.
 LIGHT_OF = np.round(255.0 * (np.arange(256) / 255.0) ** 2.2).astype(np.uint8)
 
@@ -35,11 +39,28 @@ def by_depth(model: Model) -> Colors:
     depth = np.zeros(model.n_bodies)
     for i, above in enumerate(model.parent.tolist()):
         depth[i] = 0.0 if above < 0 else depth[above] + 1.0
-    way = depth / max(1.0, float(depth.max(initial=0.0)))
-    x = way * (len(DOWN) - 1)
-    k = np.minimum(x.astype(int), len(DOWN) - 2)
+    return _between(DOWN, depth / max(1.0, float(depth.max(initial=0.0))))
+
+
+def _between(colors: FloatArray, way: FloatArray) -> Colors:
+    """Colours along a row of them, way (n,) from 0 to 1."""
+    x = way * (len(colors) - 1)
+    k = np.minimum(x.astype(int), len(colors) - 2)
     t = (x - k)[:, None]
-    return ((1.0 - t) * DOWN[k] + t * DOWN[k + 1]).astype(np.uint8)
+    return ((1.0 - t) * colors[k] + t * colors[k + 1]).astype(np.uint8)
+
+
+def by_tension(model: Model, along: list[RodForces], largest: float) -> Colors:
+    """Rods from blue where they are pressed over grey to red where they are pulled, by parts of `largest` [N]; (n, 3)."""
+    colors = np.repeat(WORLD[None], model.n_bodies, axis=0)
+    for forces, rod in zip(along, model.rods, strict=True):
+        part = np.clip(forces.tension / max(largest, 1e-300), -1.0, 1.0)
+        bodies = np.array([model.body(name) for name in rod.bodies])
+        colors[bodies] = _between(TIGHT, 0.5 + 0.5 * part)
+        first = model.body(rod.start.body)
+        if first >= 0:
+            colors[first] = colors[bodies[0]]
+    return colors
 
 
 def rigid_parts(parent: IntArray, active: IntArray) -> IntArray:

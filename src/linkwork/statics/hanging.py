@@ -1,0 +1,76 @@
+"""Where a search with loops starts: the shape in which the open tree hangs, with springs in place of pins in the world."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.model.joints import Spherical
+from linkwork.model.layout import STIFFNESS
+from linkwork.model.model import Model
+from linkwork.simulation.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.statics.balance import Balance
+from linkwork.statics.newton import settle_tree
+from linkwork.statics.workspace import Acting
+
+FloatArray = NDArray[np.float64]
+
+ROUGHLY = (
+    1e-3  # part of the loads to which the open tree hangs, and with springs for pins, whose shape is a first guess
+)
+WITH_PINS = 0.1
+OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
+STIFF = 1.0  # of springs for pins: loads stretch them by some tenths of the length, and few sweeps find where they hang
+
+
+def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int, bool]:
+    """Coordinates for a search to start from, the sweeps it took, and whether Newton's method may go far from there."""
+    still = np.zeros(model.nv)
+    balance = Balance(model.without_loops, acting, q)
+    length = max(balance.scales.length, 1e-300)
+    gap = float(np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0))
+    if gap <= OPEN * length or floats(model):
+        return q, 0, False
+    pinned = _with_pins(model, acting, balance)
+    if pinned is acting:
+        settle_tree(balance, ROUGHLY, max_sweeps, False)
+    else:
+        loads = balance.scales.effort
+        balance = Balance(model.without_loops, pinned, q)
+        settle_tree(balance, WITH_PINS * loads / max(balance.scales.effort, 1e-300), max_sweeps, False)
+    return balance.place.q.copy(), balance.sweeps, pinned is not acting
+
+
+def floats(model: Model) -> bool:
+    """Whether a part of the linkage may be held by its loops alone: free joints, and sliders without a spring."""
+    kept = model.workspaces.__dict__
+    if "floats" not in kept:
+        springs, first = model.arrays.dof[:, STIFFNESS], np.cumsum([0, *(joint.nv for joint in model.joints)])
+        kept["floats"] = any(
+            joint.nv == 6 or any(springs[k + d] == 0.0 and not any(screw.axis) for d, screw in enumerate(joint.screws))
+            for k, joint in zip(first.tolist(), model.joints, strict=False)
+        )
+    return bool(kept["floats"])
+
+
+def _with_pins(model: Model, acting: Acting, balance: Balance) -> Acting:
+    """What acts, and a spring from each point that a loop pins to the world to where it is pinned."""
+    pins = []
+    for loop in model.loops:
+        a, b = (loop.body_a, loop.placement_a.xyz), (loop.body_b, loop.placement_b.xyz)
+        if isinstance(loop.joint, Spherical) and min(a[0], b[0]) < 0 <= max(a[0], b[0]):
+            (_, target), (body, at) = sorted([a, b], key=lambda end: end[0])
+            pins.append((body, at, target))
+    if not pins:
+        return acting
+    force, moment = balance.weigh()
+    length = max(balance.scales.length, 1e-300)
+    springs = model.arrays.dof[:, STIFFNESS]
+    bends = 1.0 / float((1.0 / springs).sum()) if springs.size and (springs > 0.0).all() else 0.0
+    rows = np.zeros((len(pins), acting.rows.shape[1]))
+    rows[:, LOAD_AT : LOAD_AT + 3] = [at for _, at, _ in pins]
+    rows[:, LOAD_TARGET : LOAD_TARGET + 3] = [target for _, _, target in pins]
+    rows[:, LOAD_STIFFNESS] = STIFF * (force * length + moment + bends) / length**2
+    bodies = np.array([body for body, _, _ in pins], dtype=np.int64)
+    return acting._replace(rows=np.concatenate([acting.rows, rows]), row_body=np.concatenate([acting.row_body, bodies]))
