@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.checks import choice, dimensions, numbers, shown, whole
+from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules import checks, extras
 from linkwork.molecules.forces.field import CompiledField
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
-from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
+from linkwork.molecules.molecule import Molecule, Torsion
 from linkwork.molecules.pulling import Pulled, pull
 from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.report import Change, PreparationReport

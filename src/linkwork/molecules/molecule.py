@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,9 +34,9 @@ from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+NAMED_TORSIONS = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4")
 ENGINES = ("numba", "openmm")
 RESIDUE_NUMBER = re.compile(r"-?\d+")  # an insertion code may follow
-FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,20 @@ class Molecule:
     def state(self) -> State:
         """At rest, in the geometry the molecule was made with."""
         return self.model.neutral()
+
+    def contents(self) -> dict[str, Any]:
+        """What it is made of, counted: atoms, residues, chains, pieces (connected parts), cuts, torsions by kind."""
+        kinds = Counter(torsion.name.rpartition(":")[2] for torsion in self.torsions)
+        named = {kind: kinds.pop(kind) for kind in NAMED_TORSIONS if kind in kinds}
+        others = {"other": sum(kinds.values())} if kinds else {}
+        return {
+            "atoms": len(self.atoms),
+            "residues": len(self.atoms.residues),
+            "chains": list(dict.fromkeys(residue.chain for residue in self.atoms.residues)),
+            "pieces": len({residue.piece for residue in self.atoms.residues}),
+            "cuts": len(self.tree.cut),
+            "torsions": {**named, **others},
+        }
 
     @property
     def n_torsions(self) -> int:

@@ -8,7 +8,7 @@ sweep of `aba` at rest: a joint that carries much is stiff, as many pairs resist
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.describe import table_of_attributes
+from linkwork.core.units import unit, units_of
 from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
@@ -46,11 +47,12 @@ class FieldReport(NamedTuple):
     evaluations: int  # of the field
     steps: int
     history: FloatArray  # (steps + 1,) largest effort before every step and at the end
+    units: Mapping[str, str]  # what stands for each SI unit; empty where SI units hold
 
     def __str__(self) -> str:
         return (
-            f"at rest in the field after {self.evaluations} evaluations: largest effort {self.unbalanced:.1e}, "
-            f"energy {self.energy:.6g}"
+            f"at rest in the field after {self.evaluations} evaluations: largest effort {self.unbalanced:.1e} "
+            f"{unit('N·m or N', self.units)}, energy {self.energy:.6g} {unit('J', self.units)}"
         )
 
 
@@ -77,6 +79,7 @@ class Landscape:
         if model.arrays.gravity.any() or model.arrays.dof[:, :2].any():
             raise StateError("settling in a field is for linkages without gravity, springs and dampers of their own.")
         self.still = np.zeros(model.nv)
+        self.units = units_of({"field_kind": type(self.field).__name__})
         self.wrenches = np.zeros((model.n_bodies, 6))
         self.evaluations = 0
 
@@ -137,8 +140,9 @@ def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, m
     while not history[-1] <= tolerance:
         if land.evaluations >= max_evaluations:
             raise StateError(
-                f"not at rest after {land.evaluations} evaluations of the field: the largest effort is {history[-1]:.3g}, "
-                f"asked for was {tolerance:g}. Allow more (max_sweeps), or begin from a state without clashes (relax=True)."
+                f"not at rest after {land.evaluations} evaluations of the field: the largest effort is {history[-1]:.3g} "
+                f"{unit('N·m or N', land.units)}, asked for was {tolerance:g}. Allow more (max_sweeps), or begin "
+                "from a state without clashes (relax=True)."
             )
         d = memory.direction(land, q, slope)
         if not float(d @ slope) < 0.0:
@@ -157,7 +161,7 @@ def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, m
         memory.add(t * d, after - slope)
         slope = after
         history.append(float(np.abs(slope).max(initial=0.0)))
-    report = FieldReport(history[-1], energy, land.evaluations, len(history) - 1, np.array(history))
+    report = FieldReport(history[-1], energy, land.evaluations, len(history) - 1, np.array(history), land.units)
     return FieldRest(State(q, np.zeros(model.nv)), report)
 
 
