@@ -27,6 +27,7 @@ from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydro
 from linkwork.molecules.molecule import Molecule, Torsion
 from linkwork.molecules.pulling import Pulled, pull
 from linkwork.molecules.restraints import Restraints
+from linkwork.molecules.sampling import Replicas, Sampled, hmc, replica_exchange
 from linkwork.molecules.structure.report import Change, PreparationReport
 from linkwork.simulation.fields import Field
 from linkwork.simulation.thermal.fixman import FixmanPotential
@@ -46,14 +47,18 @@ __all__ = [
     "PreparationReport",
     "Pulled",
     "RandomVelocities",
+    "Replicas",
     "Restraints",
+    "Sampled",
     "Torsion",
     "from_openmm",
     "helix_content",
+    "hmc",
     "hydrogen_bonds",
     "load",
     "peptide",
     "pull",
+    "replica_exchange",
     "temperature",
 ]
 
