@@ -10,6 +10,7 @@ from typing import Any
 import linkwork as lw
 from linkwork.core.names import did_you_mean
 from linkwork.errors import LinkworkError
+from linkwork.molecules.structure.reading import SUFFIXES
 from linkwork.scene.model import JOINTS
 from linkwork.scene.settings import parse_setting
 
@@ -76,12 +77,9 @@ def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
         ) from error
 
 
-STRUCTURES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
-
-
 def is_structure(source: str) -> bool:
     """Whether a file holds a molecule, whose model is in nm, ps and Da."""
-    return source.lower().endswith(STRUCTURES)
+    return source.lower().endswith(SUFFIXES)
 
 
 def find_molecule(source: str, settings: Sequence[str]) -> lw.molecules.Molecule | None:

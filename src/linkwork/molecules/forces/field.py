@@ -91,7 +91,7 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
 
 
 class CompiledField(FieldQuestions):
-    """Lennard-Jones, Coulomb, 1-4 and torsion terms, all terms across cut bonds, and implicit solvent, in one kernel.
+    """Lennard-Jones, Coulomb, 1-4 and torsion terms, maps of torsions, all terms across cut bonds, and implicit solvent.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
@@ -334,8 +334,8 @@ def with_longer_list(tables: FieldTables) -> FieldTables:
     return tables._replace(work=work._replace(entry=np.zeros(2 * work.entry.shape[0], dtype=np.int64)))
 
 
-def term_counts(terms: Any) -> tuple[int, int, int, int]:
-    return len(terms.near), len(terms.torsion), len(terms.bond), len(terms.angle)
+def term_counts(terms: Any) -> tuple[int, ...]:
+    return tuple(len(table) for table in (terms.near, terms.torsion, terms.bond, terms.angle, terms.cmap))
 
 
 def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -> FieldTables:
