@@ -164,8 +164,10 @@ def place_terminal_oxygens(fixer: Any, where: set[tuple[str, str, str]]) -> None
     for residue in fixer.topology.residues():
         atoms = {atom.name: atom.index for atom in residue.atoms()}
         if _place(residue) in where and {"CA", "C", "O", "OXT"} <= set(atoms):
-            x = [np.array(fixer.positions[atoms[n]].value_in_unit(unit.nanometer)) for n in ("CA", "C", "O")]
-            fixer.positions[atoms["OXT"]] = opposite(*x, CARBOXYLATE) * unit.nanometer
+            near, center, other = (
+                np.array(fixer.positions[atoms[name]].value_in_unit(unit.nanometer)) for name in ("CA", "C", "O")
+            )
+            fixer.positions[atoms["OXT"]] = opposite(near, center, other, CARBOXYLATE) * unit.nanometer
 
 
 def _place(residue: Any) -> tuple[str, str, str]:

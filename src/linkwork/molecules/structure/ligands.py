@@ -86,9 +86,9 @@ def _join(
     }
     for link in links:
         ends = [(end.chain_name, str(end.res_id.seqid), end.atom_name) for end in (link.partner1, link.partner2)]
-        atoms = [standing.get(end) for end in ends]
-        if None in atoms or not any(end in of_file for end in ends):
+        if not all(end in standing for end in ends) or not any(end in of_file for end in ends):
             continue
+        atoms = [standing[end] for end in ends]
         topology.addBond(*atoms)
         _exclude_near(topology, nonbonded, atoms[0].index, atoms[1].index)
         named = [f"{atom.residue.name} {atom.residue.chain.id}:{atom.residue.id} {atom.name}" for atom in atoms]

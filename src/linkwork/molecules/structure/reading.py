@@ -7,7 +7,7 @@ import gzip
 import math
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ SHAKE = 0.05  # [Å] by which atoms are moved where some stand in one place
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
 # Files that end with a record END; mmCIF files cannot be cut unnoticed
 TEXT_SUFFIXES = tuple(kind + packed for packed in ("", ".gz", ".bz2") for kind in (".pdb", ".ent"))
-UNPACK = {".gz": gzip.open, ".bz2": bz2.open}
+UNPACK: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 FURTHEST = 1e5  # [Å] from the origin: what the columns of a PDB file can say, 10 µm
 SUFFIXES = tuple(kind + packed for packed in ("", ".gz", ".bz2") for kind in (".pdb", ".ent", ".cif", ".mmcif"))
 BINARY = (".mmtf", ".bcif", ".mmtf.gz", ".bcif.gz")  # which gemmi does not read
