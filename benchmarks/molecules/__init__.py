@@ -21,16 +21,23 @@ from linkwork.molecules.forces.field import poses_of
 
 from ..harness import Report, Requirement, TableReport, progress, take_turns
 from .adaptive import compare_adaptive
+from .deca import measure_deca
 from .dynamics import Pulling, energy_drift, held_temperature, pull_atoms, pull_linkage, warm_state
 from .hand import measure_hand
+from .kept import measure_kept
 from .pages import Span, fill_page, timing_rows
 from .regions import measure_regions
 from .rest import measure_rest
+from .sampling import measure_sampling
 from .slopes import compare_slopes
 from .solvent import compare_solvent
+from .structures import AT_HAND, packaged, readable, small_proteins
 
-PARTS = ("counts", "slopes", "forces", "solvent", "rest", "regions", "adaptive", "hand", "drift", "temperature", "pull")
-STRUCTURE = Path(__file__).parents[3] / "shared" / "data" / "proteins" / "1PY6_bcl.pdb"
+PARTS = (
+    "counts", "slopes", "forces", "solvent", "rest", "regions", "adaptive", "hand", "drift", "kept", "temperature",
+    "sampling", "pull", "deca",
+)  # fmt: skip
+STRUCTURE = AT_HAND / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
 HELIX, CRAMBIN, OBSERVED = 40, 139, 786  # torsions
 WHOLE = 852  # torsions; the paper's 857 are these, less the last ψ, and the six freedoms of the base
@@ -74,13 +81,16 @@ def run(options: argparse.Namespace) -> TableReport:
         "slopes": lambda: compare_slopes(report, helix, options),
         "forces": lambda: compare_forces(report, helix, protein, rounds),
         "solvent": lambda: compare_solvent(report, [helix, protein], rounds, clusters),
-        "rest": lambda: measure_rest(report, [helix, protein]),
+        "rest": lambda: rest(report, helix, protein, options.quick),
         "regions": lambda: measure_regions(report, protein, rounds),
         "adaptive": lambda: compare_adaptive(report, protein, rounds, options.quick),
         "hand": lambda: measure_hand(report, whole_molecule(options, report), options.quick),
         "drift": lambda: measure_drift(report, helix, protein, options.quick),
+        "kept": lambda: measure_kept(report, small_proteins(report, options.quick), options.quick),
         "temperature": lambda: measure_temperature(report, helix, options.quick),
+        "sampling": lambda: measure_sampling(report, options.quick),
         "pull": lambda: pull(report, helix, options.quick),
+        "deca": lambda: measure_deca(report, options.quick),
     }
     spans = []
     for part in (part for part in PARTS if part in options.parts):
@@ -96,13 +106,28 @@ def run(options: argparse.Namespace) -> TableReport:
     return report
 
 
+def rest(report: Report, helix: Any, protein: Any, quick: bool) -> None:
+    """Ubiquitin's evaluations are required; where its file is absent, the helix takes its place."""
+    file = None if quick else packaged("ubiquitin")
+    ubiquitin = [] if file is None else [lw.molecules.load(readable(file), relax=True, seed=1)]
+    measure_rest(report, [helix, *ubiquitin, protein], (ubiquitin or [helix])[0].name)
+
+
 def large_molecule(options: argparse.Namespace, report: Report) -> Any:
     if options.structure.is_file() and not options.quick:
         progress(f"reading {options.structure.name}")
         return lw.molecules.load(options.structure, chains="A", relax=True, seed=1)
+    instead = None if options.quick else packaged("adk")
+    if instead is not None:
+        report.notes.append(
+            f"there is no file {options.structure.name}; {instead.name} of MDAnalysisTests stands in for it."
+        )
+        progress(f"reading {instead.name}")
+        return lw.molecules.load(instead, relax=True, seed=1)
     if not options.quick:
         report.notes.append(
-            f"there is no file {options.structure.name}; a helix of 120 mixed residues stands in for it."
+            f"there is no file {options.structure.name}; a helix of 120 mixed residues stands in for it "
+            "(`pip install MDAnalysisTests` brings adenylate kinase)."
         )
     return lw.molecules.peptide(STAND_IN[:10] if options.quick else STAND_IN, helix=True, relax=True, seed=1)
 

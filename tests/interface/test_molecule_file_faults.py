@@ -72,8 +72,8 @@ def test_openmm_objects_are_checked():
         lw.molecules.from_openmm(molecule.topology, system, bad)
     import openmm as mm
 
-    system.addForce(mm.CMAPTorsionForce())
-    with pytest.raises(lw.ModelError, match=r"has no CMAPTorsionForce; .* Use engine='openmm'"):
+    system.addForce(mm.CustomTorsionForce("theta"))
+    with pytest.raises(lw.ModelError, match=r"has no CustomTorsionForce; .* Use engine='openmm'"):
         lw.molecules.from_openmm(molecule.topology, system, good).field(engine="numba")
     system.addParticle(1.0)
     with pytest.raises(lw.ModelError, match="they must agree"):

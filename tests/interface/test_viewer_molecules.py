@@ -1,4 +1,4 @@
-"""Molecules on pages and pictures: a tube through the Cα atoms, sticks along bonds, colours of active torsions."""
+"""Molecules on pages and pictures: ribbons and tubes through the Cα atoms, sticks along bonds, colours, names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import pytest
 from tests.helpers import proteins
 
 import linkwork as lw
-from linkwork.viewer.shapes.colors import ACTIVE, by_activity
-from linkwork.viewer.shapes.molecules import STICK, TUBE, atoms_of, bonds
+from linkwork.viewer.animation import renderer_of
+from linkwork.viewer.shapes.colors import ACTIVE, by_activity, by_depth
+from linkwork.viewer.shapes.molecules import ELEMENTS, RIBBON, STICK, TUBE, atoms_of, bonds, residue_labels
 from linkwork.viewer.shapes.pieces import pieces_of
+from linkwork.viewer.view import _title
 
 proteins.need_packages()
 
@@ -46,15 +48,53 @@ def test_sticks_join_the_atoms_in_every_shape(name):
         assert gap.min() < 0.02  # [nm] capsules of nearly one shape share a prototype, whose caps are up to 5 % off
 
 
-def test_the_tube_follows_the_alpha_carbons():
-    molecule = proteins.helix()
+@pytest.mark.parametrize("name", ["helix", "loose"])
+def test_ribbons_and_tubes_follow_the_alpha_carbons(name):
+    """Nineteen pieces that meet at the Cα atoms, also after all torsions turned; flat where they were a helix."""
+    if name == "helix":
+        molecule = proteins.helix()
+    else:
+        rng = np.random.default_rng(3)
+        molecule = lw.molecules.peptide("A" * 20, phi=rng.uniform(-2.0, -1.0, 20), psi=rng.uniform(0.6, 1.4, 20))
     state = proteins.displaced(molecule, 0.4, 5)
+    pieces = pieces_of(molecule.model)
     radius, _, start, end = capsules(molecule, state)
+    tubes, ribbons = np.abs(radius - TUBE) < 1e-9, np.abs(radius - RIBBON[0]) < 1e-9
+    assert tubes.sum() + ribbons.sum() == 19
+    assert ribbons.sum() == 19 if name == "helix" else ribbons.sum() < 10
     alphas = molecule.positions(state)[molecule.select(atoms="CA")]
-    tube = np.flatnonzero(np.abs(radius - TUBE) < 1e-9)
-    assert len(tube) == 19
-    ends = np.concatenate([start[tube], end[tube]])
+    # The caps of a ribbon reach beyond its ends by the radius of a tube
+    along = (end - start)[ribbons] / np.linalg.norm((end - start)[ribbons], axis=1, keepdims=True)
+    reach = (RIBBON[0] - TUBE) * along
+    start[ribbons] -= reach
+    end[ribbons] += reach
+    ends = np.concatenate([start[tubes | ribbons], end[tubes | ribbons]])
     assert max(np.linalg.norm(ends - x, axis=1).min() for x in alphas) < 0.02
+    # A ribbon lies in its peptide plane: the oxygen of the first residue is within its width's direction
+    oxygens = molecule.select(atoms="O")
+    x = molecule.positions(state)
+    X = pieces.world_poses(lw.body_poses(molecule.model, state))
+    for k in np.flatnonzero(ribbons).tolist():
+        (own,) = oxygens[molecule.tree.body[oxygens] == pieces.body[k]]
+        assert abs((x[own] - X[k, :3, 3]) @ X[k, :3, 1]) < 0.03  # [nm] across it
+
+
+def test_elements_have_colours_of_their_own_and_carbon_that_of_its_body():
+    molecule = proteins.strand()
+    pieces = pieces_of(molecule.model)
+    own = pieces.own_color[:, 0] >= 0.0
+    elements = molecule.atoms.elements
+    for letter, number in (("N", 7), ("O", 8), ("S", 16)):
+        assert ((pieces.own_color == ELEMENTS[letter]).all(axis=1)).sum() == (elements == number).sum()
+    plain = np.full((molecule.model.n_bodies, 3), 7, dtype=np.uint8)
+    assert (pieces.colors(plain)[~own] == 7).all()
+    assert (pieces.colors(plain)[own] == pieces.own_color[own]).all()
+
+
+def test_residues_are_named_by_their_atoms():
+    molecule = proteins.strand()
+    labels = [text for text, _, _ in residue_labels(atoms_of(molecule.model))]
+    assert labels == [f"{residue.name} {residue.number} A" for residue in molecule.atoms.residues]
 
 
 def test_active_torsions_show():
@@ -83,7 +123,19 @@ def test_a_page_and_a_recording_of_a_molecule(tmp_path):
     sim = lw.AdaptiveDynamics(molecule.model, molecule.state, field=molecule.field(), max_active_joints=4)
     with lw.view(sim, h=1e-3, port=0) as viewer:
         viewer.step(3)
-        assert (viewer.page.stage.pieces.scale[:, 0] == TUBE).sum() == 3
-    sim.run(h=1e-3, n=4, record=tmp_path / "run")
+        stage = viewer.page.stage
+        assert np.isin(stage.pieces.scale[:, 0], (TUBE, RIBBON[0])).sum() == 3
+        assert not stage.grid.visible
+        stage.layers.show("residues", True)
+        stage.redraw_layers()
+        assert [label.text for label in stage.layers.nodes["residues"]][1:3] == ["GLY 1 A", "ALA 2 A"]
+    with lw.Recorder(tmp_path / "run", metadata={"title": "A peptide"}) as recorder:
+        sim.run(h=1e-3, n=4, record=recorder)
     recording = lw.Recording(tmp_path / "run")
     assert len(pieces_of(recording.model).kind) == len(pieces_of(molecule.model).kind)
+    assert _title(recording, recording) == "A peptide"
+    renderer = renderer_of(recording, 120, 90)
+    assert renderer.ground is None
+    assert (
+        np.asarray(renderer.draw(lw.body_poses(molecule.model, molecule.state), by_depth(molecule.model))).std() > 1.0
+    )

@@ -22,7 +22,7 @@ import numpy as np
 from linkwork.assembly.drawing import draw_assembly, summarize_assembly
 from linkwork.assembly.plan import assemble_model
 from linkwork.cli.exit_codes import DONE
-from linkwork.cli.mechanism import Builder, find_mechanism, is_structure, library_models
+from linkwork.cli.mechanism import Builder, find_mechanism, find_molecule, library_models
 from linkwork.cli.screen import console, count, table, working
 from linkwork.errors import LinkworkError
 from linkwork.model.linkage import Linkage
@@ -33,6 +33,7 @@ SUMMARY = "what a file or a library model is made of"
 
 SI = {"mass": "kg", "length": "m", "time": "s"}
 MOLECULAR = {"mass": "Da", "length": "nm", "time": "ps"}  # energies are kJ/mol then
+CHAINS_SHOWN = 12
 WARNINGS_SHOWN = 20  # on the screen; --json has all
 
 
@@ -54,10 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source is None:
         raise LinkworkError("info needs a file or a library model; `linkwork info --list` shows the models.")
     with working(f"reading {arguments.source}"):
-        linkage = find_mechanism(arguments.source, [*arguments.settings, *arguments.set])
+        settings = [*arguments.settings, *arguments.set]
+        molecule = find_molecule(arguments.source, settings)
+        linkage = find_mechanism(arguments.source, settings) if molecule is None else molecule.linkage
         model = linkage.compile(merge_fixed=not arguments.keep_fixed)
-    units = MOLECULAR if is_structure(arguments.source) else SI
-    facts = describe(linkage, model, units)
+    facts = describe(linkage, model, SI if molecule is None else MOLECULAR)
+    if molecule is not None:
+        facts["molecule"] = molecule.contents()
     plan = assemble_model(model) if arguments.assembly else None
     if arguments.json:
         if plan is not None:
@@ -139,6 +143,21 @@ def _show(facts: dict[str, Any]) -> None:
         ("shapes", kinds(facts["shapes"])),
         ("warnings", count(len(facts["warnings"])) if facts["warnings"] else "none"),
     ]
+    if "molecule" in facts:
+        made = facts["molecule"]
+        chains, pieces = (
+            made["chains"],
+            f", {count(made['pieces'])} connected piece{'s' if made['pieces'] != 1 else ''}",
+        )
+        many = (
+            f"{count(len(chains))} ({', '.join(chains[:CHAINS_SHOWN])}{', ...' if len(chains) > CHAINS_SHOWN else ''})"
+        )
+        rows[:0] = [
+            ("atoms, residues", f"{count(made['atoms'])}, {count(made['residues'])}"),
+            ("chains", many + pieces),
+            ("torsions", kinds(made["torsions"])),
+            ("bonds cut open", count(made["cuts"]) if made["cuts"] else "none"),
+        ]
     motion = facts["motion"]
     if motion is not None:
         told = f"{count(motion['frames'])} frames at {motion['rate']:.4g} Hz, {motion['duration']:.3f} s"

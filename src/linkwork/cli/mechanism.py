@@ -10,6 +10,7 @@ from typing import Any
 import linkwork as lw
 from linkwork.core.names import did_you_mean
 from linkwork.errors import LinkworkError
+from linkwork.molecules.structure.reading import SUFFIXES
 from linkwork.scene.model import JOINTS
 from linkwork.scene.settings import parse_setting
 
@@ -21,12 +22,16 @@ def find_mechanism(source: str, settings: Sequence[str]) -> lw.Linkage:
 
     settings: words `name=value` for the parameters of a library model, or the options of an importer.
     """
+    molecule = find_molecule(source, settings)
+    if molecule is not None:
+        return molecule.linkage
     given = parse_parameters(settings)
     models = library_models()
     if source in models and not Path(source).is_file():
         return _build(source, models[source], given)
     if Path(source).exists():
-        return _load(source, given)
+        linkage: lw.Linkage = _called(source, lw.load, given)
+        return linkage
     if Path(source).suffix or "/" in source:
         raise LinkworkError(f"there is no file '{source}'.")
     hint = did_you_mean(source, models) or "."
@@ -72,21 +77,23 @@ def _build(source: str, builder: Builder, given: dict[str, Any]) -> lw.Linkage:
         ) from error
 
 
-STRUCTURES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
-
-
 def is_structure(source: str) -> bool:
     """Whether a file holds a molecule, whose model is in nm, ps and Da."""
-    return source.lower().endswith(STRUCTURES)
+    return source.lower().endswith(SUFFIXES)
 
 
-def _load(source: str, given: dict[str, Any]) -> lw.Linkage:
+def find_molecule(source: str, settings: Sequence[str]) -> lw.molecules.Molecule | None:
+    """The molecule of a structure file, with what was changed on the way in its linkage's warnings; None for others."""
+    if not (is_structure(source) and Path(source).exists()):
+        return None
+    molecule: lw.molecules.Molecule = _called(source, lw.molecules.load, parse_parameters(settings))
+    molecule.linkage.warnings += [str(change) for change in molecule.report.changes]
+    return molecule
+
+
+def _called(source: str, load: Callable[..., Any], given: dict[str, Any]) -> Any:
     try:
-        if is_structure(source):
-            molecule = lw.molecules.load(source, **given)
-            molecule.linkage.warnings += [str(change) for change in molecule.report.changes]
-            return molecule.linkage
-        return lw.load(source, **given)
+        return load(source, **given)
     except TypeError as error:
         if not given:
             raise

@@ -20,7 +20,7 @@ import numpy as np
 
 from linkwork.cli.exit_codes import DONE, INTERRUPTED
 from linkwork.cli.screen import console, count, seconds, table, working
-from linkwork.core.units import MOLECULAR
+from linkwork.core.units import unit
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _announce(arguments: argparse.Namespace, scene: Scene) -> None:
 
 def _seconds(scene: Scene) -> str:
     """The unit of time of a scene."""
-    return MOLECULAR["s"] if scene.data["method"]["kind"] == "molecule" else "s"
+    return unit("s", scene.units)
 
 
 def _resume(arguments: argparse.Namespace, out: Path) -> int:

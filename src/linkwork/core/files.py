@@ -6,7 +6,9 @@ import gzip
 import stat
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from linkwork.errors import FormatError
 
@@ -35,12 +37,12 @@ def checked_file(path: str | Path) -> Path:
     return file
 
 
-def checked_gzip(path: str | Path) -> Path:
-    """The same of a file that gzip packed: what is in it is counted, not kept."""
+def checked_packed(path: str | Path, unpack: Callable[..., Any] = gzip.open) -> Path:
+    """The same of a packed file: what is in it is counted, not kept. unpack: `gzip.open` or `bz2.open`."""
     file = checked_file(path)
     size = 0
     try:
-        with gzip.open(file, "rb") as packed:
+        with unpack(file, "rb") as packed:
             while part := packed.read(PART):
                 size += len(part)
                 if size > MOST_BYTES:

@@ -10,6 +10,7 @@ from typing import Any
 
 # What stands for each SI unit where lengths are nm, times ps and masses Da; 1 Da nm²/ps² = 1 kJ/mol.
 MOLECULAR = {"kg": "Da", "m": "nm", "s": "ps", "J": "kJ/mol", "N": "kJ/mol/nm", "N·m": "kJ/mol"}
+FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 MOLECULAR_FIELDS = ("CompiledField", "OpenMMField")  # force fields of molecules
 _told_in: ContextVar[Mapping[str, str]] = ContextVar("units")
 _UNIT = re.compile(
@@ -32,10 +33,15 @@ def told_in(units: Mapping[str, str]) -> Iterator[None]:
         _told_in.reset(before)
 
 
-def unit(name: str) -> str:
-    """The unit that stands for an SI unit, such as "s", or for "rad or m"."""
-    units = _told_in.get({})
-    return _UNIT.sub(lambda found: units[found[0]], name) if units else name
+def unit(name: str, units: Mapping[str, str] | None = None) -> str:
+    """The unit that stands for an SI unit, such as "s", or for "rad or m". units: those of `told_in` without them."""
+    chosen = _told_in.get({}) if units is None else units
+    return _UNIT.sub(lambda found: chosen[found[0]], name) if chosen else name
+
+
+def force(value: float, units: Mapping[str, str]) -> str:
+    """A force for people: "2.5 N", and of molecules "40 pN"."""
+    return f"{value * FORCE_IN_PN:.3g} pN" if units else f"{value:.3g} N"
 
 
 def has_prefixes() -> bool:

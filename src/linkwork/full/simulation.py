@@ -11,6 +11,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.core.deprecation import once_positional
+from linkwork.core.units import told_in, unit
 from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.environment.water import Water, integrator_in_water
@@ -268,8 +269,9 @@ class FullDynamics(Dynamics):
             note_euler_step(self._moving.table, h)
         self._moving.has_noted = status == mv.OK
         if status != mv.OK:
-            cause = fault or self._explain_contact(status)
-            cause = cause or explain_step(self.model, "a step", status, self._moving.arrays, self._loads.wrench)
+            with told_in(self.units):
+                cause = fault or self._explain_contact(status)
+                cause = cause or explain_step(self.model, "a step", status, self._moving.arrays, self._loads.wrench)
             raise self._failure(h, cause)
         self._warn_of_long_steps(h)
 
@@ -287,8 +289,9 @@ class FullDynamics(Dynamics):
         return status, None
 
     def _failure(self, h: float, error: LinkworkError) -> StateError:
+        s = unit("s", self.units)
         return StateError(
-            f"the step of {h:g} s from t = {self.time:.9g} s on (step {self.steps_done + 1}) failed: {error} The "
+            f"the step of {h:g} {s} from t = {self.time:.9g} {s} on (step {self.steps_done + 1}) failed: {error} The "
             "simulation stays at that time; a smaller step may lead further."
         )
 

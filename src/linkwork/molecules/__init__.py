@@ -9,6 +9,7 @@ Units: nm, ps, Da, kJ/mol, K. Needs the extra `proteins` (gemmi, PDBFixer, OpenM
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -18,15 +19,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.checks import choice, dimensions, numbers, shown, whole
-from linkwork.errors import FormatError, ModelError, StateError
+from linkwork.core.progress import progress_bar
+from linkwork.core.units import FORCE_IN_PN
+from linkwork.errors import ModelError, StateError
 from linkwork.molecules import checks, extras
 from linkwork.molecules.forces.field import CompiledField
 from linkwork.molecules.forces.openmm_field import OpenMMField
 from linkwork.molecules.hydrogen_bonds import HydrogenBond, helix_content, hydrogen_bonds
-from linkwork.molecules.molecule import FORCE_IN_PN, Molecule, Torsion
+from linkwork.molecules.molecule import Molecule, Torsion
 from linkwork.molecules.pulling import Pulled, pull
 from linkwork.molecules.restraints import Restraints
+from linkwork.molecules.sampling import Replicas, Sampled, hmc, replica_exchange
 from linkwork.molecules.structure.report import Change, PreparationReport
+from linkwork.molecules.structure.strain import Clash, Geometry, Strain, note_geometry
 from linkwork.simulation.fields import Field
 from linkwork.simulation.thermal.fixman import FixmanPotential
 from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
@@ -35,9 +40,11 @@ __all__ = [
     "BOLTZMANN",
     "FORCE_IN_PN",
     "Change",
+    "Clash",
     "CompiledField",
     "Field",
     "FixmanPotential",
+    "Geometry",
     "HydrogenBond",
     "Langevin",
     "Molecule",
@@ -45,18 +52,25 @@ __all__ = [
     "PreparationReport",
     "Pulled",
     "RandomVelocities",
+    "Replicas",
     "Restraints",
+    "Sampled",
+    "Strain",
     "Torsion",
     "from_openmm",
     "helix_content",
+    "hmc",
     "hydrogen_bonds",
     "load",
     "peptide",
     "pull",
+    "replica_exchange",
     "temperature",
 ]
 
 GAPS = ("keep", "rebuild")
+LIGANDS = ("drop", "rigid")
+STAGES = 5  # of preparing a structure
 
 
 def load(
@@ -77,24 +91,31 @@ def load(
     hydrogens: bool = False,
     drop: str | Iterable[str] = (),
     replace: str | Iterable[str] = (),
+    ligands: str = "drop",
+    progress: bool | None = None,
 ) -> Molecule:
-    """A molecule from a PDB or mmCIF file (also .gz).
+    """A molecule from a PDB or mmCIF file (also .gz and .bz2).
 
     chains: "A", "A,C" or a sequence; all by default. residues: first and last number of a range. model: of several.
-    relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen. seed: of what is added.
-    waters, ions: kept or dropped; ligands without parameters are dropped. ph: decides on hydrogens.
+    relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen; files with clashes need it.
+    seed: of what is added. waters, ions: kept or dropped. ph: decides on hydrogens.
+    ligands: residues that the force field does not know: "drop", or "rigid": kept as rigid bodies of heavy atoms with
+    Lennard-Jones terms and without charges. Parameters of your own come in by `from_openmm`.
     gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
     omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
     drop: names of residues to leave out ("SAH"). replace: names of modified residues ("PTR") that become standard ones;
     those that lose no atom by it (MSE) do so anyway.
-    Every change is listed in the molecule's `report`.
+    progress: None shows a bar on a terminal and in a notebook.
+    Every change is listed in the molecule's `report`, with rigid parts that are strained and atoms that stand too close.
     """
-    from linkwork.molecules.forces.force_fields import load_force_field
+    from linkwork.molecules.forces.force_fields import load_force_field, plain_system
     from linkwork.molecules.structure import choosing, completing, reading
     from linkwork.molecules.structure.atoms import table_from_topology
+    from linkwork.molecules.structure.ligands import Ligand, add_ligands
 
     path = checks.path_of(path, "path")
     choice(gaps, GAPS, "gaps")
+    choice(ligands, LIGANDS, "ligands")
     checks.flags(relax=relax, waters=waters, ions=ions, ends=ends, omega=omega, hydrogens=hydrogens)
     checks.acidity(ph)
     checks.seed_of(seed)
@@ -113,20 +134,32 @@ def load(
         choosing.drop_residues(structure, unwanted, report)
     choosing.choose_alternatives(structure, report)
     choosing.choose_locations(structure, report)
-    pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, replaced, report)
-    choosing.note_cut_links(structure, pieces, report)
-    clashes = reading.clash_faults(pieces)
-    if clashes:
-        raise FormatError(f"{path}: {len(clashes)} clash{'es' if len(clashes) > 1 else ''}", clashes)
-    topology, positions = completing.complete(pieces, gaps, ends, seed, report)
-    topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
-    if relax:
-        positions = completing.relax(topology, positions, force_field, report)
-    atoms = table_from_topology(topology)
-    name = Path(path).name.partition(".")[0]
-    return Molecule(
-        atoms, positions, topology, report, force_field=force_field, omega=omega, hydrogens=hydrogens, name=name
-    )
+    kept: list[Ligand] | None = [] if ligands == "rigid" else None
+    pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, replaced, report, kept)
+    kept = kept or []
+    choosing.note_cut_links(structure, pieces, report, kept)
+    reading.refuse_clashes(pieces, relax, seed, report)
+    with progress_bar(STAGES, f"preparing {path.name}", progress) as bar:
+        bar(0, "adding what is missing")
+        topology, positions = completing.complete(pieces, gaps, ends, seed, report)
+        bar(1, "adding hydrogens")
+        topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
+        bar(2, "finding parameters")
+        plain = plain_system(topology, force_field)
+        positions, rigid = add_ligands(kept, structure.connections, topology, positions, plain, report)
+        bar(3, "relaxing" if relax else "making the linkage")
+        if relax:
+            positions = completing.relax(topology, positions, plain, report, rigid)
+        name = Path(path).name.partition(".")[0]
+        molecule = Molecule(
+            table_from_topology(topology), positions, topology, report, force_field=force_field, omega=omega,
+            hydrogens=hydrogens, rigid=rigid, systems={force_field: plain}, name=name,
+        )  # fmt: skip
+        bar(4, "looking at its geometry")
+        with contextlib.suppress(ModelError):  # a force field with terms that the own kernel does not know
+            note_geometry(molecule.geometry(), report)
+        bar(STAGES, "")
+    return molecule
 
 
 def peptide(
@@ -148,6 +181,7 @@ def peptide(
     helix: an α-helix (φ -57°, ψ -47°), otherwise an extended strand. phi, psi: other angles [rad], one or one per residue.
     caps: acetyl before residue 1 and N-methyl behind the last, instead of charged ends.
     """
+    from linkwork.molecules.forces.force_fields import plain_system
     from linkwork.molecules.structure import completing, peptides
     from linkwork.molecules.structure.atoms import table_from_topology
 
@@ -165,12 +199,13 @@ def peptide(
     if not caps or set(letters) - set("AG"):
         topology, positions = _complete_side_chains(topology, positions, seed)
     topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
+    plain = plain_system(topology, force_field)
     if relax:
-        positions = completing.relax(topology, positions, force_field, report)
+        positions = completing.relax(topology, positions, plain, report)
     name = f"{'ace_' if caps else ''}{letters.lower()}{'_nme' if caps else ''}"
     return Molecule(
         table_from_topology(topology), positions, topology, report, force_field=force_field, omega=omega,
-        hydrogens=hydrogens, name=name,
+        hydrogens=hydrogens, systems={force_field: plain}, name=name,
     )  # fmt: skip
 
 
@@ -184,7 +219,7 @@ def _angles(given: Any, count: int, what: str) -> Any:
 
 
 def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any, Any]:
-    from linkwork.molecules.structure.completing import repeatable
+    from linkwork.molecules.structure.completing import place_terminal_oxygens, repeatable
 
     app, unit = extras.app("a peptide"), extras.need("openmm.unit", "a peptide")
     fixing = extras.need("pdbfixer.pdbfixer", "side chains")
@@ -195,7 +230,9 @@ def _complete_side_chains(topology: Any, positions: Any, seed: int) -> tuple[Any
         fixer = fixing.PDBFixer(pdbfile=text, platform=platform)
         fixer.missingResidues = {}
         fixer.findMissingAtoms()
+        ends = {(end.chain.id, end.id, end.insertionCode.strip()) for end in fixer.missingTerminals}
         fixer.addMissingAtoms(seed=seed)
+        place_terminal_oxygens(fixer, ends)
     return fixer.topology, np.array(fixer.positions.value_in_unit(unit.nanometer), dtype=float)
 
 

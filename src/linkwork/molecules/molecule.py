@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,12 +21,15 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.checks import flags, optional_word, residue_range, several, words
+from linkwork.molecules.checks import flags, force_field_of, optional_word, residue_range, several, words
 from linkwork.molecules.forces.field import SKIN, CompiledField, atom_positions, poses_of
-from linkwork.molecules.forces.force_fields import make_system
+from linkwork.molecules.forces.force_fields import plain_system, with_cutoff
 from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.forces.parameters import pairs_of, terms_of
 from linkwork.molecules.structure.atoms import SULFUR, AtomTable, Residue
+from linkwork.molecules.structure.places import check_positions, dihedral
 from linkwork.molecules.structure.report import PreparationReport
+from linkwork.molecules.structure.strain import Geometry, look_at_geometry
 from linkwork.molecules.torsions.bond_graph import Bond, disulfides, ring_closures, turning_bonds
 from linkwork.molecules.torsions.names import torsion_atoms
 from linkwork.molecules.torsions.tree import TorsionTree, build_tree
@@ -33,9 +37,9 @@ from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+NAMED_TORSIONS = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4")
 ENGINES = ("numba", "openmm")
 RESIDUE_NUMBER = re.compile(r"-?\d+")  # an insertion code may follow
-FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,23 @@ class Molecule:
         hydrogens: bool = False,
         turning: Sequence[Bond] | None = None,
         held: Sequence[int] = (),
+        rigid: Sequence[int] = (),
+        systems: dict[Any, Any] | None = None,
         name: str = "molecule",
     ):
+        """held: atoms that are one rigid body. rigid: atoms whose bonds to each other do not turn. systems: OpenMM's
+        Systems of all pairs by force field, as far as they are known."""
         x = np.array(positions, dtype=float)
         check_positions(atoms, x)
         self.atoms, self.topology, self.report, self.name = atoms, topology, report, name
         self.force_field, self.system = force_field, system
         self.reference = x
-        cut = (*disulfides(atoms), *ring_closures(atoms))
+        self.rigid, self._systems = tuple(rigid), {} if systems is None else systems
+        stiff = set(self.rigid)
+        cut = tuple(bond for bond in (*disulfides(atoms), *ring_closures(atoms)) if not stiff.issuperset(bond))
         if turning is None:
-            turning = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
+            found = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
+            turning = [bond for bond in found if not stiff.issuperset(bond)]
         self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name, held=held)
         for a, b in cut:
             what = "disulfide" if atoms.elements[a] == SULFUR else "bond that closes the chain,"
@@ -106,6 +117,20 @@ class Molecule:
         """At rest, in the geometry the molecule was made with."""
         return self.model.neutral()
 
+    def contents(self) -> dict[str, Any]:
+        """What it is made of, counted: atoms, residues, chains, pieces (connected parts), cuts, torsions by kind."""
+        kinds = Counter(torsion.name.rpartition(":")[2] for torsion in self.torsions)
+        named = {kind: kinds.pop(kind) for kind in NAMED_TORSIONS if kind in kinds}
+        others = {"other": sum(kinds.values())} if kinds else {}
+        return {
+            "atoms": len(self.atoms),
+            "residues": len(self.atoms.residues),
+            "chains": list(dict.fromkeys(residue.chain for residue in self.atoms.residues)),
+            "pieces": len({residue.piece for residue in self.atoms.residues}),
+            "cuts": len(self.tree.cut),
+            "torsions": {**named, **others},
+        }
+
     @property
     def n_torsions(self) -> int:
         return int((self.tree.axis[:, 0] >= 0).sum())
@@ -127,7 +152,7 @@ class Molecule:
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(
             self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
-            turning=bonds, name=self.name,
+            turning=bonds, rigid=self.rigid, systems=self._systems, name=self.name,
         )  # fmt: skip
 
     def flexible(
@@ -154,7 +179,7 @@ class Molecule:
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(
             self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
-            turning=bonds, held=held, name=self.name,
+            turning=bonds, held=held, rigid=self.rigid, systems=self._systems, name=self.name,
         )  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------------------- names
@@ -341,7 +366,19 @@ class Molecule:
         name = force_field if force_field is not None else self.force_field
         if name is None or self.topology is None:
             raise StateError(f"molecule '{self.name}' has no force field; name one.")
-        return make_system(self.topology, name, cutoff, solvent, switch)
+        return with_cutoff(self._plain_system(name), self.topology, cutoff, solvent, switch)
+
+    def _plain_system(self, name: str | Sequence[str]) -> Any:
+        """OpenMM's System of all pairs, found once for each force field."""
+        key = force_field_of(name)
+        if key not in self._systems:
+            self._systems[key] = plain_system(self.topology, key)
+        return self._systems[key]
+
+    def geometry(self) -> Geometry:
+        """What the force field says about the geometry that is frozen: strained rigid parts and clashes, worst first."""
+        system = self.system if self.system is not None else self._plain_system(self.force_field or "amber14")
+        return look_at_geometry(self, self.reference, terms_of(system), pairs_of(system, self.atoms, SKIN))
 
     # -------------------------------------------------------------------------------------------------------------- files
 
@@ -377,23 +414,3 @@ def _fits(residue: Residue, wanted: int | str | tuple[int, int] | None) -> bool:
         number = RESIDUE_NUMBER.match(residue.number)
         return number is not None and wanted[0] <= int(number[0]) <= wanted[1]
     return residue.number == str(wanted)
-
-
-def dihedral(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> float:
-    """Angle between the planes a b c and b c d [rad], IUPAC's sign."""
-    u, v, w = b - a, c - b, d - c
-    first, second = np.cross(u, v), np.cross(v, w)
-    return float(np.arctan2(np.linalg.norm(v) * (u @ second), first @ second))
-
-
-def check_positions(atoms: AtomTable, x: FloatArray) -> None:
-    if x.shape != (len(atoms), 3):
-        raise ModelError(f"positions have shape {x.shape}; {len(atoms)} atoms need ({len(atoms)}, 3).")
-    bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
-    if bad.size:
-        raise ModelError(f"{atoms.describe(int(bad[0]))} stands at {tuple(x[bad[0]].tolist())}; give finite numbers.")
-    light = np.flatnonzero(~(atoms.masses > 0.0))
-    if light.size:
-        raise ModelError(
-            f"{atoms.describe(int(light[0]))} has mass {atoms.masses[light[0]]}; every atom of a linkage needs mass > 0."
-        )

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
+from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.model.state import State
 from linkwork.molecules.forces.field import CompiledField, poses_of
-from linkwork.molecules.molecule import FORCE_IN_PN
 from linkwork.molecules.restraints import Restraints
 from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities
 

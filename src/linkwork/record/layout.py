@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkwork.core.units import unit, units_of
+
 KEY_COST, CHANGE_COST = 8, 12  # bytes of a number in a key frame; of a change, which carries its place too
 
 FRAME_ROWS = 8192  # frames in a chunk of times, scalars and reports
@@ -54,6 +56,10 @@ UNKNOWN_UNIT = "unknown"  # of scalars that are not Linkwork's own
 
 def scalar_unit(name: str, settings: dict[str, Any]) -> str:
     """Unit of a scalar or of a number of a report. settings: of the simulation, whose `measure` bounds go by."""
+    return unit(_si_unit(name, settings), units_of(settings))
+
+
+def _si_unit(name: str, settings: dict[str, Any]) -> str:
     if name not in BOUNDS:
         return SCALAR_UNITS.get(name, UNKNOWN_UNIT)
     measure = str(settings.get("measure", ""))

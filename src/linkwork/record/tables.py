@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.units import unit
 from linkwork.errors import MissingExtraError
 from linkwork.model.model import Model
 from linkwork.record.layout import scalar_unit
@@ -47,7 +48,8 @@ def to_pandas(recording: Recording) -> Any:
     index = pandas.Index(recording.times, name="time")
     named = pandas.MultiIndex.from_tuples(list(columns), names=["kind", "name"])
     table = pandas.DataFrame(np.column_stack(list(columns.values())), index=index, columns=named)
-    units = {"time": "s", "q": "rad or m", "v": "rad/s or m/s"}
+    own = {"time": "s", "q": "rad or m", "v": "rad/s or m/s"}
+    units = {name: unit(told, recording.units) for name, told in own.items()}
     table.attrs["units"] = units | {name: scalar_unit(name, recording.settings) for name in recording.scalars}
     return table
 
@@ -63,13 +65,13 @@ def to_xarray(recording: Recording) -> Any:
     q, v = states_of(recording)
     q_names, v_names = coordinate_names(recording.model)
     data: dict[str, Any] = {
-        "q": (("time", "coordinate"), q, {"units": "rad or m"}),
-        "v": (("time", "velocity"), v, {"units": "rad/s or m/s"}),
+        "q": (("time", "coordinate"), q, {"units": unit("rad or m", recording.units)}),
+        "v": (("time", "velocity"), v, {"units": unit("rad/s or m/s", recording.units)}),
     }
     for name, values in recording.scalars.items():
         data[name] = ("time", values, {"units": scalar_unit(name, recording.settings)})
     labels: dict[str, Any] = {
-        "time": ("time", recording.times, {"units": "s"}), "coordinate": q_names, "velocity": v_names
+        "time": ("time", recording.times, {"units": unit("s", recording.units)}), "coordinate": q_names, "velocity": v_names
     }  # fmt: skip
     for name in recording.sensors:
         found = recording.sensor(name)

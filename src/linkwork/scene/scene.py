@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork.core.checks import as_path, shown
 from linkwork.core.describe import table_of_attributes
 from linkwork.core.files import checked_file
+from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import FormatError, StateError
 from linkwork.model.model import Model
@@ -23,7 +24,7 @@ from linkwork.scene.lines import KeyPath, Lines, key_lines
 from linkwork.scene.methods import METHODS, Found
 from linkwork.scene.model import build_model
 from linkwork.scene.plain import plain
-from linkwork.scene.schema import MOST_STEPS, check_scene
+from linkwork.scene.schema import MOST_STEPS, check_scene, units_of_scene
 from linkwork.scene.sensors import find_sensors
 from linkwork.scene.settings import Settings, as_settings, override
 from linkwork.scene.state import build_state
@@ -82,6 +83,11 @@ class Scene:
         faults.raise_all()
         assert found is not None  # or there was a fault
         self._found = found
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """What stands for each SI unit in scenes of molecules ({"m": "nm", ...}); empty where SI units hold."""
+        return units_of_scene(self.data)
 
     @classmethod
     def read(cls, path: str | Path, settings: Settings = ()) -> Scene:
@@ -218,7 +224,7 @@ class Scene:
             self._joints = find_joints(model, record["joints"], ("record", "joints"), faults)
 
     def __repr__(self) -> str:
-        return f"Scene('{self.name}', {self.model!r}, {self.steps} steps of {self.h:g} s)"
+        return f"Scene('{self.name}', {self.model!r}, {self.steps} steps of {self.h:g} {unit('s', self.units)})"
 
 
 def read_text(file: Path, name: str = "") -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.core.deprecation import warn_of_old
 from linkwork.core.names import did_you_mean_or_list
+from linkwork.core.units import told_in, unit
 from linkwork.scene import checks as must_be
 from linkwork.scene.checks import kind_of
 from linkwork.scene.faults import Faults, dotted
@@ -138,6 +139,19 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
             faults.add((name,), f"there is no key '{name}'{did_you_mean_or_list(name, known)}")
     tables = {name: _as_table(data.get(name, {}), name, faults) for name in TABLES}
     lists = {name: _as_list(data.get(name, []), name, faults) for name in LISTS}
+    with told_in(units_of_scene(tables)):
+        return _check_tables(data, tables, lists, faults)
+
+
+def units_of_scene(scene: Mapping[str, Any]) -> Mapping[str, str]:
+    """What stands for SI units with the scene's method; nothing where SI units hold."""
+    kind = scene["method"].get("kind")
+    return METHODS[kind].units if _is_method(kind) else {}
+
+
+def _check_tables(
+    data: Mapping[str, Any], tables: dict[str, Any], lists: dict[str, Any], faults: Faults
+) -> dict[str, Any]:
     scene = _check_keys({k: v for k, v in data.items() if k in TOP}, TOP, (), faults)
     for name, table in tables.items():
         known_as = _with_new_names(table, (name,))
@@ -194,7 +208,9 @@ def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Fau
             faults.add((*path, name), f"{dotted(path)} has no key '{name}'{_hint(path, name, keys)}")
     for name, key in keys.items():
         if name not in given and key.required:
-            faults.add(path, f"{dotted(path)} needs '{name}': {key.meaning}{f' [{key.unit}]' if key.unit else ''}.")
+            faults.add(
+                path, f"{dotted(path)} needs '{name}': {key.meaning}{f' [{unit(key.unit)}]' if key.unit else ''}."
+            )
         if found.get(name) is None and key.default is not None:
             found[name] = key.default
     return {name: value for name, value in found.items() if value is not None}
@@ -246,8 +262,8 @@ def check_length(run: Mapping[str, Any], faults: Faults) -> None:
     if "duration" in run and "h" in run and run["duration"] > MOST_STEPS * run["h"]:
         faults.add(
             ("run", "duration"),
-            f"run.duration is {run['duration']:g} s, with steps of {run['h']:g} s more than {MOST_STEPS:,} steps; give a "
-            "shorter duration or a larger run.h.",
+            f"run.duration is {run['duration']:g} {unit('s')}, with steps of {run['h']:g} {unit('s')} more than "
+            f"{MOST_STEPS:,} steps; give a shorter duration or a larger run.h.",
         )
 
 

@@ -9,7 +9,7 @@ function of time, but their order depends on history; sums depend on it in their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,10 @@ class SceneSimulation(Runnable):
     @property
     def state(self) -> State:
         return self.sim.state
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return getattr(self.sim, "units", {})
 
     @property
     def work_per_step(self) -> int:

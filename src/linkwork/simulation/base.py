@@ -7,6 +7,7 @@ that acts on it changes (`_loads_changed`, `_joints_changed`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from linkwork.core.checks import flag
 from linkwork.core.deprecation import old_attribute
 from linkwork.core.describe import html_table
 from linkwork.core.turns import TakesTurns
+from linkwork.core.units import unit, units_of
 from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import LinkworkError
@@ -93,6 +95,11 @@ class LinkageSimulation(Loaded, TakesTurns):
         return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
     @property
+    def units(self) -> Mapping[str, str]:
+        """What stands for each SI unit in simulations of molecules ({"m": "nm", ...}); empty where SI units hold."""
+        return units_of({"field_kind": getattr(self, "field_kind", None)})
+
+    @property
     def work_per_step(self) -> int:
         """Joints that a step works on, in joints of a full step; all of them before the first."""
         if self.steps_done == 0:
@@ -103,14 +110,15 @@ class LinkageSimulation(Loaded, TakesTurns):
         return self.model.n_bodies
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, t={self.time:g} s after {self.steps_done:,} steps)"
+        s = unit("s", self.units)
+        return f"{type(self).__name__}({self.model!r}, t={self.time:g} {s} after {self.steps_done:,} steps)"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         chosen = {k: x for k, x in self.settings().items() if k != "simulation" and x is not None}
         rows: list[tuple[str, object]] = [
             ("model", repr(self.model)),
-            ("time", f"{self.time:g} s after {self.steps_done:,} steps"),
+            ("time", f"{self.time:g} {unit('s', self.units)} after {self.steps_done:,} steps"),
             ("loads", f"{len(self.loads)} on bodies, {len(self._joints.driven)} motors"),
             *((name.replace("_", " "), value) for name, value in chosen.items()),
         ]

@@ -12,6 +12,7 @@ from linkwork.contact.points import add_contact_wrenches
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
+from linkwork.core.units import told_in
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
@@ -241,7 +242,8 @@ class Dynamics(LinkageSimulation):
         now = self.energy if energy is None else energy
         contact = self._contact_state  # at rest in contact the energy varies by what forces give in a step
         kinetic = now.kinetic if contact is None else max(now.kinetic, contact.largest_kinetic)
-        self._energy_watch.look(kinetic, now.total, self.integrator)
+        with told_in(self.units):
+            self._energy_watch.look(kinetic, now.total, self.integrator)
 
     def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:
         """bodies: of the model, for each one that moves; by default they are the same."""

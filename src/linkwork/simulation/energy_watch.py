@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from linkwork.core.units import unit
 from linkwork.core.warning import warn_user
 
 LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
@@ -41,7 +42,9 @@ class EnergyWatch:
             advice = "Take shorter steps."
         else:
             advice = "Take shorter steps, or integrator='variational', which is made for this."
+        joules = unit("J")
         warn_user(
-            f"energy grows without a source: it is {gain:.3g} J above its start, with at most {self.largest_kinetic:.3g} J "
-            f"in motion so far, and nothing acts that does work. {integrator} makes it at this step. {advice}"
+            f"energy grows without a source: it is {gain:.3g} {joules} above its start, with at most "
+            f"{self.largest_kinetic:.3g} {joules} in motion so far, and nothing acts that does work. {integrator} makes it "
+            f"at this step. {advice}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.units import unit
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -31,13 +32,13 @@ def explain_step(
         )
         return StateError(
             f"{name} did not converge: after {moving.counts[mv.ITERATIONS]} evaluations its equation is open by "
-            f"{numbers[mv.RESIDUAL]:.2g} rad/s or m/s, and {numbers[mv.ALLOWED]:.2g} was to be reached."
+            f"{numbers[mv.RESIDUAL]:.2g} {unit('rad/s or m/s')}, and {numbers[mv.ALLOWED]:.2g} was to be reached."
         )
     if status == mv.SUBSTEPS_VANISH:
         return StateError(
-            f"dormand_prince needs substeps below {numbers[mv.SUBSTEP]:.1g} s to keep rtol = {numbers[mv.RTOL]:g} and "
-            f"atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} s of the step; the accelerations jump there, or "
-            "grow without bound."
+            f"dormand_prince needs substeps below {numbers[mv.SUBSTEP]:.1g} {unit('s')} to keep rtol = "
+            f"{numbers[mv.RTOL]:g} and atol = {numbers[mv.ATOL]:g} after {numbers[mv.PASSED]:.6g} {unit('s')} of the step; "
+            "the accelerations jump there, or grow without bound."
         )
     constraints = [loop.name for loop in model.loops] + [coupling.name for coupling in model.couplings]
     names = ", ".join(f"'{name}'" for name in constraints[:4])

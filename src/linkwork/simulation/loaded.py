@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import dimensions, numbers, shown
+from linkwork.core.units import told_in
 from linkwork.dynamics.inputs import as_finite, as_model
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -36,7 +37,8 @@ class Loaded:
         """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
         self._steps_judged.add(h)
         if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
-            warn_of_stiff_joints(self.model, state, self._joints.motor, integrator, h)
+            with told_in(getattr(self, "units", {})):
+                warn_of_stiff_joints(self.model, state, self._joints.motor, integrator, h)
 
     @property
     def view(self) -> View:

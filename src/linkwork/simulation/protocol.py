@@ -6,8 +6,8 @@ one that is `Motorized` has motors that follow targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.deprecation import warn_of_old
 from linkwork.core.describe import table_of_attributes
+from linkwork.core.units import unit
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -55,6 +56,7 @@ class RunReport:
     freedom [rad/s or m/s], in `fastest_joint`. All are looked at before the run and at least every
     200 steps; None for simulations without energy or speeds.
     sensors: what they knew at the end, by name; None without any.
+    units: what stands for each SI unit in runs of molecules; empty where SI units hold.
 
     What the last report has can still be asked of this one (`report.energy` for `report.last.energy`), with a
     DeprecationWarning.
@@ -65,13 +67,14 @@ class RunReport:
 
     def __repr__(self) -> str:
         """One line per idea; fields that say nothing are left out."""
-        lines = [f"RunReport: {self.status}, {self.steps:,} of {self.steps_asked:,} steps of {self.h:g} s"]
-        lines.append(f"  {self.time:g} s simulated in {self.wall_time:.3g} s")
+        s, joules, speed = (unit(name, self.units) for name in ("s", "J", "rad/s or m/s"))
+        lines = [f"RunReport: {self.status}, {self.steps:,} of {self.steps_asked:,} steps of {self.h:g} {s}"]
+        lines.append(f"  {self.time:g} {s} simulated in {self.wall_time:.3g} s")
         if self.energy_drift is not None:
-            span = f"{self.lowest_energy:.6g} to {self.highest_energy:.6g} J"
+            span = f"{self.lowest_energy:.6g} to {self.highest_energy:.6g} {joules}"
             lines.append(f"  energy from {span}, drift {self.energy_drift:.2g}")
         if self.fastest_joint:
-            lines.append(f"  fastest: '{self.fastest_joint}', {self.largest_speed:.4g} rad/s or m/s")
+            lines.append(f"  fastest: '{self.fastest_joint}', {self.largest_speed:.4g} {speed}")
         more = {"recorded in": self.path, "advice": self.advice or None, "last step": self.last}
         return "\n".join([*lines, *(f"  {name}: {value}" for name, value in more.items() if value is not None)])
 
@@ -91,6 +94,7 @@ class RunReport:
     largest_speed: float | None = None
     fastest_joint: str | None = None
     sensors: dict[str, NDArray[np.float64]] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         """Fields of the last report."""

@@ -316,6 +316,7 @@ class _Loop:
             last=self.last,
             advice=self._advice(),
             sensors=None if self.sensors is None else self.sensors.read(),
+            units=getattr(self.sim, "units", {}),
             **self.extremes.numbers(),
         )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.units import unit
 from linkwork.core.warning import warn_user
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.errors import StateError
@@ -39,8 +40,8 @@ def warn_of_stiff_joints(model: Model, state: State, motor: FloatArray, integrat
     if h > longest:
         warn_user(
             f"{integrator} takes springs, dampers and motors of joints explicitly, and these are too stiff for steps of "
-            f"{h:g} s: they are unstable above some {longest:.2g} s. Take shorter steps, or implicit joints "
-            "(semi_implicit_euler or implicit_midpoint with implicit_joints=True)."
+            f"{h:g} {unit('s')}: they are unstable above some {longest:.2g} {unit('s')}. Take shorter steps, or implicit "
+            "joints (semi_implicit_euler or implicit_midpoint with implicit_joints=True)."
         )
 
 

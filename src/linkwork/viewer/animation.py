@@ -51,7 +51,8 @@ def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     pieces, up = pieces_of(model), up_of(model)
     corners = room_of(recording, pieces)
     planes = [float(s.placement.matrix[:3, 3] @ up) for _, s in model.obstacles if isinstance(s, Plane)]
-    return Renderer(pieces, framing(corners, up), ground_height(corners, up, planes), width, height)
+    ground = None if pieces.is_molecule else ground_height(corners, up, planes)
+    return Renderer(pieces, framing(corners, up), ground, width, height)
 
 
 def pictures(

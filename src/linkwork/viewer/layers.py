@@ -15,6 +15,7 @@ from linkwork.model.state import State
 from linkwork.simulation.load_columns import LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.simulation.loads import Load
 from linkwork.viewer.shapes.colors import as_light
+from linkwork.viewer.shapes.molecules import atoms_of, residue_labels
 
 MOST_NAMES = 150  # labels; more hide the mechanism
 MOST_TRAILS = 8  # bodies at the tips of the tree
@@ -31,6 +32,7 @@ class Layers:
 
     NAMES = {  # noqa: RUF012
         "names": "Names",
+        "residues": "Residues",
         "world": "World axes",
         "joints": "Joint axes",
         "loads": "Loads and springs",
@@ -47,6 +49,7 @@ class Layers:
         tips = np.setdiff1d(np.arange(model.n_bodies), model.parent)
         self._tips = tips[np.linspace(0, len(tips) - 1, min(MOST_TRAILS, len(tips))).astype(int)] if len(tips) else tips
         self._trail: deque[FloatArray] = deque(maxlen=TRAIL_POINTS)
+        self._residues: list[tuple[str, int, FloatArray]] = []  # text, body, place in its frame
 
     def show(self, name: str, is_shown: bool) -> None:
         (self.shown.add if is_shown else self.shown.discard)(name)
@@ -60,6 +63,8 @@ class Layers:
         """Brings every layer that is shown to a state. T: poses of bodies, shape (n, 4, 4)."""
         if "names" in self.shown:
             self._draw_names(T)
+        if "residues" in self.shown:
+            self._draw_residues(T)
         if "world" in self.shown and "world" not in self.nodes:
             self.nodes["world"] = self._scene.add_frame(
                 "/layers/world", axes_length=0.2 * self._size, axes_radius=0.003 * self._size
@@ -108,6 +113,20 @@ class Layers:
             ]
         for label, i in zip(self.nodes["names"], bodies, strict=True):
             label.position = T[i, :3, 3]
+
+    def _draw_residues(self, T: FloatArray) -> None:
+        """Names of residues at their Cα atoms; of large molecules some of them, evenly spaced."""
+        if "residues" not in self.nodes:
+            atoms = atoms_of(self._model)
+            found = [] if atoms is None else residue_labels(atoms)
+            some = np.linspace(0, len(found) - 1, min(MOST_NAMES, len(found))).astype(int).tolist() if found else []
+            self._residues = [found[k] for k in some]
+            self.nodes["residues"] = [
+                self._scene.add_label(f"/layers/residue_{k}", text, font_screen_scale=0.8)
+                for k, (text, _, _) in enumerate(self._residues)
+            ]
+        for label, (_, body, at) in zip(self.nodes["residues"], self._residues, strict=True):
+            label.position = T[body, :3, :3] @ at + T[body, :3, 3]
 
     def _joint_axes(self, T: FloatArray) -> FloatArray:
         """Lines along the axes of hinges, sliders and screws, shape (k, 2, 3)."""

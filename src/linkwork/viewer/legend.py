@@ -9,22 +9,26 @@ import numpy as np
 
 from linkwork.viewer.layers import CONTACT, FORCE, SPRING
 from linkwork.viewer.shapes.colors import ACTIVE, CHOSEN, DOWN, GREYS
+from linkwork.viewer.shapes.molecules import ELEMENTS
 
 STYLE = "font-size:0.8em;line-height:1.6;padding:0 1em"
 MARK = "display:inline-block;width:1.6em;height:0.75em;margin-right:0.4em;border-radius:2px"
 
 
-def legend(cell: float, is_adaptive: bool) -> str:
-    """HTML. cell: side of a square of the ground [m]."""
+def legend(cell: float, is_adaptive: bool, is_molecule: bool = False) -> str:
+    """HTML. cell: side of a square of the ground [m, nm of molecules]."""
     bodies: list[tuple[str, list[Any]]] = (
         [("active joints", [ACTIVE]), ("rigid parts", [np.full(3, GREYS[0]), np.full(3, GREYS[1])])]
         if is_adaptive
         else [("base to tips", list(DOWN))]
     )
+    if is_molecule:
+        bodies += [(name, [color]) for name, color in ELEMENTS.items()]
     others = {"selected": CHOSEN, "force": FORCE, "spring": SPRING, "contact": CONTACT}
     bodies += [(words, [color]) for words, color in others.items()]
     rows = [f'<span style="white-space:nowrap">{swatch(colors)}{words}</span>' for words, colors in bodies]
-    return f'<div style="{STYLE}">{" &ensp; ".join(rows)}<br>Grid: squares of {length(cell)}</div>'
+    side = f"{cell:g} nm" if is_molecule else length(cell)
+    return f'<div style="{STYLE}">{" &ensp; ".join(rows)}<br>Grid: squares of {side}</div>'
 
 
 def swatch(colors: Sequence[Sequence[float]]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import shown, whole
+from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.viewer.controls.actions import Actions
@@ -42,6 +43,7 @@ class Live:
 
     def __init__(self, server: Any, sim: Any, h: float):
         self.server, self.sim, self.h, self.speed = server, sim, h, 1.0
+        self.units = getattr(sim, "units", {})
         self.is_playing = False
         self._first = (sim, sim.checkpoint())
         self._settings: dict[str, Any] = {name: getattr(inner(sim), name, None) for name in LIMITS}
@@ -58,7 +60,7 @@ class Live:
         self.actions, self.menu = Actions(self), Menu(self)
         self.stage.add_look(active_bodies(inner(sim)) is not None)
         self.tightness = Tightness(server.gui, sim.model, lambda: self.do(self._show))
-        self.plots = Plots(server.gui)
+        self.plots = Plots(server.gui, self.units)
         self._listen()
         self._show()
         self._thread = threading.Thread(target=self._loop, name="linkwork-viewer", daemon=True)
@@ -75,7 +77,7 @@ class Live:
         row.on_click(lambda event: self.do(self._move_on(row.value)))
         speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
         speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
-        size = gui.add_number("Time step [ms]", 1e3 * self.h, min=1e-6, step=0.01)
+        size = gui.add_number(f"Time step [{'fs' if self.units else 'ms'}]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))
         self._add_sliders(gui)
         self._felt = gui.add_markdown("", visible=False)
@@ -86,9 +88,9 @@ class Live:
             return self.reset
         return lambda: self.step(10 if what == "10" else 1)
 
-    def _set_step(self, milliseconds: float) -> None:
-        if math.isfinite(milliseconds) and milliseconds > 0.0:
-            self.h = 1e-3 * milliseconds
+    def _set_step(self, thousandths: float) -> None:
+        if math.isfinite(thousandths) and thousandths > 0.0:
+            self.h = 1e-3 * thousandths
 
     def _add_sliders(self, gui: Any) -> None:
         """Tolerance and number of joints, where the simulation has them."""
@@ -332,14 +334,14 @@ class Live:
         self._felt.visible = self._bar.visible = self.hand.is_holding
         if self.hand.is_holding:
             pull, felt = float(np.linalg.norm(self.hand.force)), self.hand.felt
-            self._felt.content = f"Pull: **{pull:.3g} N**, felt by the hand: {felt:.3g} N"
+            self._felt.content = f"Pull: **{force(pull, self.units)}**, felt by the hand: {force(felt, self.units)}"
             self._bar.value = 100.0 * min(1.0, felt / self.hand.most)
         if hasattr(self, "plots"):
             self.plots.add(sim.time, {**sim.scalars(), "step_time": 1e6 * self._step_time})
             self.plots.draw(time.perf_counter())
         many = "" if active is None else f", {len(active):,} of {sim.model.n_bodies:,} joints active"
         pace = f", real-time factor {self._pace():.2g}" if self.is_playing and self._step_time > 0.0 else ""
-        self._status.content = f"t = **{sim.time:.4g} s**, step {sim.steps_done:,}{many}{pace}"
+        self._status.content = f"t = **{sim.time:.4g} {unit('s', self.units)}**, step {sim.steps_done:,}{many}{pace}"
 
     def _pace(self) -> float:
         """Simulated over real time: as asked for, or what the computer can do."""

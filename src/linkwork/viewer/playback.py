@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, shown
+from linkwork.core.units import unit
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
@@ -139,13 +140,15 @@ class Playback:
         known = {**self.recording.reports, **self.recording.scalars}
         x = np.asarray(self.recording.times, dtype=float)
         with self.server.gui.add_folder("Plots"):
-            for name, (title, color, is_log) in LINES.items():
+            units = self.recording.units
+            for name, (told, color, is_log) in LINES.items():
+                title = unit(told, units)
                 y = np.asarray(known.get(name, []), dtype=float)
                 if y.size != x.size or x.size < 2 or not np.isfinite(y).any():
                     continue
                 self.server.gui.add_uplot(
                     (x, np.where(y > 0.0, y, np.nan) if is_log else y),
-                    ({"label": "t [s]"}, {"label": title, "stroke": color, "width": 2}),
+                    ({"label": unit("t [s]", units)}, {"label": title, "stroke": color, "width": 2}),
                     title=title,
                     scales={"x": {"time": False}, "y": {"distr": 3} if is_log else {}},
                     height=140,
@@ -206,7 +209,8 @@ class Playback:
             self.frames = frames
             event = next((words for t0, words in self._events if abs(t0 - self.time) < 1e-9), "")
             self._status.content = (
-                f"t = **{self.time:.4g} s**, frame {frames[0] + 1:,} of {len(self.recording):,}{event and f', {event}'}"
+                f"t = **{self.time:.4g} {unit('s', self.recording.units)}**, frame {frames[0] + 1:,} of "
+                f"{len(self.recording):,}{event and f', {event}'}"
             )
             self._is_moving = True
             try:

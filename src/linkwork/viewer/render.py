@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import MissingExtraError
 from linkwork.viewer.frames import FIELD_OF_VIEW, Camera, turn_up
-from linkwork.viewer.shapes.colors import WORLD, Colors
+from linkwork.viewer.shapes.colors import Colors
 from linkwork.viewer.shapes.pieces import Pieces
 
 SMOOTH = 2  # pictures are drawn this many times larger and then made smaller, so that edges are smooth
@@ -31,10 +31,10 @@ def pillow() -> tuple[Any, Any]:
 class Renderer:
     """Draws the pieces of a mechanism on a ground, from one place; nothing is rescaled between frames.
 
-    width, height: of pictures [pixels]. ground: its height along the camera's `up` [m].
+    width, height: of pictures [pixels]. ground: its height along the camera's `up` [m]; None: there is none.
     """
 
-    def __init__(self, pieces: Pieces, camera: Camera, ground: float, width: int = 640, height: int = 480):
+    def __init__(self, pieces: Pieces, camera: Camera, ground: float | None, width: int = 640, height: int = 480):
         self._image, self._draw = pillow()
         self.pieces, self.camera, self.ground = pieces, camera, ground
         self.width, self.height = width, height
@@ -67,9 +67,10 @@ class Renderer:
         pen = self._draw.Draw(image)
         X = self.pieces.world_poses(T)[self._owner]
         world = np.einsum("fij,fkj->fki", X[:, :3, :3], self._corners) + X[:, None, :3, 3]
-        self._draw_ground(pen)
-        self._draw_shadow(pen, world)
-        tint = np.concatenate([colors, WORLD[None]]).astype(float)[self.pieces.body][self._owner]
+        if self.ground is not None:
+            self._draw_ground(pen, self.ground)
+            self._draw_shadow(pen, world, self.ground)
+        tint = self.pieces.colors(colors.astype(float))[self._owner]
         self._draw_faces(pen, world, tint)
         return image.resize((self.width, self.height), self._image.Resampling.LANCZOS)
 
@@ -81,7 +82,7 @@ class Renderer:
         flat = self._focal * view[..., :2] / far[..., None] * [1.0, -1.0] + middle
         return flat, -view[..., 2]
 
-    def _draw_ground(self, pen: Any) -> None:
+    def _draw_ground(self, pen: Any, ground: float) -> None:
         camera, flat = self.camera, turn_up(self.camera.up)[:, :2]
         cell = 10.0 ** np.floor(np.log10(0.3 * camera.size))
         middle = np.round(camera.look_at @ flat / cell) * cell
@@ -93,16 +94,16 @@ class Renderer:
             for offset in reach:
                 local = np.zeros((pieces.size, 2))
                 local[:, along], local[:, 1 - along] = pieces, offset
-                points = (local + middle) @ flat.T + self.ground * camera.up
+                points = (local + middle) @ flat.T + ground * camera.up
                 places, far = self._seen(points)
                 for a, b, near in zip(places[:-1], places[1:], np.minimum(far[:-1], far[1:]), strict=True):
                     if near > 0.05 * camera.size:
                         pen.line([tuple(a), tuple(b)], fill=LINE, width=SMOOTH)
 
-    def _draw_shadow(self, pen: Any, world: FloatArray) -> None:
+    def _draw_shadow(self, pen: Any, world: FloatArray, ground: float) -> None:
         """What lies between the light and the ground, straight on it along the light."""
         up = self.camera.up
-        above = (world @ up - self.ground) / (self._light @ up)
+        above = (world @ up - ground) / (self._light @ up)
         on_ground, far = self._seen(world - above[..., None] * self._light)
         seen = (far.min(axis=1) > 0.05 * self.camera.size) & (above.min(axis=1) >= -1e-9 * self.camera.size)
         for triangle in np.round(on_ground[seen]).reshape(-1, 6).tolist():

@@ -140,6 +140,7 @@ class Stage:
             cell_color=(215, 215, 220),
             section_color=(180, 180, 190),
             shadow_opacity=0.0,
+            visible=not self.pieces.is_molecule,  # nothing lies on a ground there
             wxyz=quaternions(turn_up(self.up)[None])[0],
             position=middle + height * self.up,
         )
@@ -147,12 +148,14 @@ class Stage:
     def add_look(self, is_adaptive: bool = False) -> None:
         """The legend, and checkboxes of the layers. is_adaptive: active joints and rigid parts have colours."""
         gui = self.server.gui
-        gui.add_html(legend(self.cell, is_adaptive))
+        is_molecule = self.pieces.is_molecule
+        gui.add_html(legend(self.cell, is_adaptive, is_molecule))
         with gui.add_folder("Display", expand_by_default=False):
-            ground = gui.add_checkbox("Ground", True)
+            ground = gui.add_checkbox("Grid" if is_molecule else "Ground", not is_molecule)
             ground.on_update(lambda event: setattr(self.grid, "visible", ground.value))
             for name, words in Layers.NAMES.items():
-                self._layer_box(name, words)
+                if name != "residues" or is_molecule:
+                    self._layer_box(name, words)
             frame = gui.add_button("Frame the mechanism")
             frame.on_click(lambda event: self.frame(event.client))
 

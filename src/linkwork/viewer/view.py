@@ -160,6 +160,8 @@ def _title(subject: Any, source: Any) -> str:
     """What the page is called: as the scene, or as the model."""
     if isinstance(subject, Scene):
         return subject.title
+    if isinstance(source, Recording) and isinstance(source.metadata.get("title"), str):
+        return str(source.metadata["title"])
     return str((source if isinstance(source, Model) else source.model).name)
 
 

@@ -31,6 +31,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.core.deprecation import old_attribute, once_positional
+from linkwork.core.units import told_in, unit
 from linkwork.dynamics.front import Energy
 from linkwork.dynamics.inputs import as_model
 from linkwork.environment.water import Water, integrator_in_water
@@ -347,8 +348,9 @@ class AdaptiveDynamics(Dynamics):
         if cause is None:
             run, moving, wrench = self._tree.run, self._moving.arrays, self._loads.wrench
             vectors = {"state.q": run.q, "state.v": run.v, "effort": run.effort}
-            cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
-        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+            with told_in(self.units):
+                cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
+        raise StateError(f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: {cause}{advice}")
 
     def update_region(self, horizon: float | None = None) -> AdaptiveReport:
         """Chooses the active region anew, now. horizon [s]: as in the constructor; must be given there or here."""

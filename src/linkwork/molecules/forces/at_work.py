@@ -16,6 +16,7 @@ from linkwork.molecules.forces.tables import (
     AXIS_TERMS,
     BLOCK,
     BOND_COUNT,
+    MAP_COUNT,
     NEAR_COUNT,
     TORSION_COUNT,
 )
@@ -114,6 +115,7 @@ def find_atoms_at_work(atoms, terms, work):
     mark_terms(terms.torsion, work, 1, TORSION_COUNT)
     mark_terms(terms.bond, work, 2, BOND_COUNT)
     mark_terms(terms.angle, work, 3, ANGLE_COUNT)
+    mark_terms(terms.cmap, work, 4, MAP_COUNT)
     count = 0
     for b in range(work.block_works.shape[0]):
         if work.block_works[b] == 1:

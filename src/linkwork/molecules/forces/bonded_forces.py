@@ -1,29 +1,22 @@
-"""Terms of two, three and four atoms: 1-4 pairs, torsions, and the bonds and angles of rings that were cut open.
-
-Forces of a torsion after Blondel and Karplus (1996), without a division by sin φ.
-"""
+"""Terms of few atoms: 1-4 pairs, torsions, maps of two torsions, and the bonds and angles of rings that were cut open."""
 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.tables import ANGLE_COUNT, AXIS_TERMS, BOND_COUNT, NEAR_COUNT, TORSION_COUNT
+from linkwork.molecules.forces.dihedrals import atom, dihedral, push, push_dihedral
+from linkwork.molecules.forces.maps import correction_map
+from linkwork.molecules.forces.tables import (
+    ANGLE_COUNT,
+    AXIS_TERMS,
+    BOND_COUNT,
+    KINDS,
+    MAP_COUNT,
+    NEAR_COUNT,
+    TORSION_COUNT,
+)
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 
 COULOMB = 138.93545764438198  # 1/4πε₀ [kJ/mol nm / e²], the value OpenMM has
-
-
-@inlined
-def atom(work, i):
-    p = work.cluster.shape[0]
-    return (work.position[i], work.position[p + i], work.position[2 * p + i])
-
-
-@inlined
-def push(work, i, f):
-    p = work.cluster.shape[0]
-    work.force[i] += f[0]
-    work.force[p + i] += f[1]
-    work.force[2 * p + i] += f[2]
 
 
 @routine
@@ -38,13 +31,15 @@ def bonded_forces(terms, work):
         energy += bond(terms, work.chosen[2, c], work)
     for c in range(work.counters[ANGLE_COUNT]):
         energy += angle(terms, work.chosen[3, c], work)
+    for c in range(work.counters[MAP_COUNT]):
+        energy += correction_map(terms, work.chosen[4, c], work)
     return energy
 
 
 @routine
 def axis_forces(terms, work):
     """Adds the forces of the terms behind the chosen ones to `work.force`."""
-    for kind in range(4):
+    for kind in range(KINDS):
         first = work.counters[NEAR_COUNT + kind]
         for c in range(first, first + work.counters[AXIS_TERMS + kind]):
             k = work.chosen[kind, c]
@@ -54,8 +49,10 @@ def axis_forces(terms, work):
                 torsion(terms, k, work)
             elif kind == 2:
                 bond(terms, k, work)
-            else:
+            elif kind == 3:
                 angle(terms, k, work)
+            else:
+                correction_map(terms, k, work)
 
 
 @inlined
@@ -79,24 +76,10 @@ def near_pair(terms, k, work):
 def torsion(terms, t, work):
     """k (1 + cos(n φ - φ₀)) about the bond j-k of the atoms i, j, k, last."""
     i, j, k, last = terms.torsion[t, 0], terms.torsion[t, 1], terms.torsion[t, 2], terms.torsion[t, 3]
-    xj, xk = atom(work, j), atom(work, k)
-    a = sub3(atom(work, i), xj)
-    b = sub3(xk, xj)
-    c = sub3(xk, atom(work, last))
-    u, v = cross3(a, b), cross3(b, c)
-    b2 = dot3(b, b)
-    length = math.sqrt(b2)
-    phi = math.atan2(length * dot3(a, v), dot3(u, v))
+    found = dihedral(work, i, j, k, last)
     n, phase, strength = terms.torsion_parameters[t, 0], terms.torsion_parameters[t, 1], terms.torsion_parameters[t, 2]
-    slope = -strength * n * math.sin(n * phi - phase)  # dE/dφ
-    f_i = scale3(-slope * length / dot3(u, u), u)
-    f_l = scale3(slope * length / dot3(v, v), v)
-    g = sub3(scale3(dot3(a, b) / b2, f_i), scale3(dot3(c, b) / b2, f_l))
-    push(work, i, f_i)
-    push(work, j, sub3(g, f_i))
-    push(work, k, scale3(-1.0, add3(f_l, g)))
-    push(work, last, f_l)
-    return strength * (1.0 + math.cos(n * phi - phase))
+    push_dihedral(work, i, j, k, last, found, -strength * n * math.sin(n * found[0] - phase))
+    return strength * (1.0 + math.cos(n * found[0] - phase))
 
 
 @inlined

@@ -24,6 +24,7 @@ from linkwork.molecules.forces.restraint_forces import RestraintTables, add_rest
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
 from linkwork.molecules.forces.solvent.parameters import solvent_of
 from linkwork.molecules.forces.solvent.tables import KIN_COUNT, Solvent, SolventTables, make_solvent_work
+from linkwork.molecules.forces.stiffness import stiffness_of_pairs
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_INSIDE_FULL,
@@ -40,7 +41,7 @@ from linkwork.molecules.forces.tables import (
 from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
-from linkwork.statics.in_field import hessian_product
+from linkwork.statics.in_field import hessian, hessian_product
 
 FloatArray = NDArray[np.float64]
 
@@ -83,6 +84,11 @@ class FieldQuestions(TakesTurns):
         x = numbers(direction, (self.model.nv,), "direction", f"a model of {self.model.nv} degrees of freedom")
         return hessian_product(self.model, self, state, x)
 
+    def second_derivatives(self, state: State) -> FloatArray:
+        """∂²E/∂q², symmetric, shape (nv, nv) [kJ/mol/rad², ...]: by differences of forces, two evaluations per column."""
+        as_state(self.model, state)
+        return hessian(self.model, self, state)
+
 
 def poses_of(model: Model, q: ArrayLike) -> FloatArray:
     """World poses as fields take them, shape (n, 12)."""
@@ -91,7 +97,7 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
 
 
 class CompiledField(FieldQuestions):
-    """Lennard-Jones, Coulomb, 1-4 and torsion terms, all terms across cut bonds, and implicit solvent, in one kernel.
+    """Lennard-Jones, Coulomb, 1-4 and torsion terms, maps of torsions, all terms across cut bonds, and implicit solvent.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
@@ -266,6 +272,24 @@ class CompiledField(FieldQuestions):
         energy = evaluate_with_room(evaluation, np.concatenate([identity, positions], axis=1), forces)
         return energy, forces[:, 3:]
 
+    def second_derivatives(self, state: State) -> FloatArray:
+        """∂²E/∂q², symmetric, shape (nv, nv) [kJ/mol/rad², ...].
+
+        Pair terms exactly, which is most of the work; terms of few atoms by differences of their forces. In solvent all by
+        differences. Cost: O(pairs) + O(n²).
+        """
+        as_state(self.model, state)
+        if self.solvent_tables is not None:
+            return hessian(self.model, self, state)
+        without = self.copy()
+        nothing = self.tables.pairs._replace(settings=np.array([1e-12, 0.0, 0.0, 1e-6, np.inf, 0.0, 0.0]))
+        without.tables = without.tables._replace(pairs=nothing)
+        return stiffness_of_pairs(self, state) + hessian(self.model, without, state)
+
+    def poses(self, state: State) -> FloatArray:
+        """World poses of all bodies at a state, as `wrenches` takes them, shape (n, 12)."""
+        return poses_of(self.model, as_state(self.model, state)[0])
+
     @property
     def capacity(self) -> int:
         return int(self.tables.work.entry.shape[0])
@@ -334,8 +358,8 @@ def with_longer_list(tables: FieldTables) -> FieldTables:
     return tables._replace(work=work._replace(entry=np.zeros(2 * work.entry.shape[0], dtype=np.int64)))
 
 
-def term_counts(terms: Any) -> tuple[int, int, int, int]:
-    return len(terms.near), len(terms.torsion), len(terms.bond), len(terms.angle)
+def term_counts(terms: Any) -> tuple[int, ...]:
+    return tuple(len(table) for table in (terms.near, terms.torsion, terms.bond, terms.angle, terms.cmap))
 
 
 def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -> FieldTables:

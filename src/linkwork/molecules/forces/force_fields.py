@@ -18,7 +18,6 @@ FORCE_FIELDS: dict[str, tuple[str, ...]] = {
     "amber99sbildn": ("amber99sbildn.xml", "tip3p.xml"),
     "amber99sb": ("amber99sb.xml", "tip3p.xml"),
     "amber19": ("amber19-all.xml", "amber19/tip3p.xml"),
-    "charmm36": ("charmm36.xml", "charmm36/water.xml"),
 }
 NO_TEMPLATE = re.compile(r"No template found for residue (\d+) \((\S+)\)\.?\s*(.*)", re.DOTALL)
 
@@ -55,19 +54,42 @@ def make_system(
 
     switch: where Lennard-Jones terms begin to fade towards the cutoff [nm].
     """
+    return with_cutoff(plain_system(topology, force_field), topology, cutoff, solvent, switch)
+
+
+def plain_system(topology: Any, force_field: str | Sequence[str]) -> Any:
+    """OpenMM's System of a topology in open space and vacuum, of all pairs."""
     app = extras.app("a force field")
     loaded = load_force_field(force_field)
-    options: dict[str, Any] = {"nonbondedMethod": app.NoCutoff}
+    options = {"nonbondedMethod": app.NoCutoff, "constraints": None, "rigidWater": False, "removeCMMotion": False}
+    try:
+        return loaded.createSystem(topology, **options)
+    except (ValueError, KeyError) as error:
+        raise ModelError(explain_template_error(topology, str(error))) from error
+
+
+def with_cutoff(
+    plain: Any, topology: Any, cutoff: float | None, solvent: str | None, switch: float | None = None
+) -> Any:
+    """A copy of a System of all pairs, with a cutoff [nm], implicit solvent and a switch [nm], where they are given.
+
+    It differs from one that OpenMM makes with these options in nothing; finding the parameters again would take longer.
+    """
+    mm = extras.openmm("a force field")
+    system = mm.XmlSerializer.clone(plain)
     if cutoff is not None:
-        options = {"nonbondedMethod": app.CutoffNonPeriodic, "nonbondedCutoff": positive(cutoff, "cutoff")}
+        distance = positive(cutoff, "cutoff")
+        for force in system.getForces():
+            if isinstance(force, mm.NonbondedForce | mm.CustomNonbondedForce):
+                force.setNonbondedMethod(type(force).CutoffNonPeriodic)
+                force.setCutoffDistance(distance)
     if switch is not None:
         if cutoff is None or not 0.0 < finite(switch, "switch") < cutoff:
             raise ModelError(f"switch is {switch!r}; it is a distance below the cutoff, which is {cutoff!r}.")
-        options["switchDistance"] = float(switch)
-    try:
-        system = loaded.createSystem(topology, constraints=None, rigidWater=False, removeCMMotion=False, **options)
-    except (ValueError, KeyError) as error:
-        raise ModelError(explain_template_error(topology, str(error))) from error
+        for force in system.getForces():
+            if isinstance(force, mm.NonbondedForce | mm.CustomNonbondedForce):
+                force.setUseSwitchingFunction(True)
+                force.setSwitchingDistance(float(switch))
     if solvent is not None:
         add_implicit_solvent(system, topology, solvent, cutoff)
     return system

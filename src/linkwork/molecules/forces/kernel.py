@@ -13,6 +13,7 @@ from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_OK,
     HAS_AXIS_TERMS,
+    KINDS,
     LIST_IS_VALID,
     NEAR_COUNT,
 )
@@ -84,8 +85,10 @@ def choose_terms(tables, cluster):
     for i in range(atoms.body.shape[0]):
         work.cluster[i] = cluster[atoms.body[i]]
     work.counters[LIST_IS_VALID] = 0
-    for kind in range(4):
+    for kind in range(KINDS):
         table = terms.near if kind == 0 else terms.torsion if kind == 1 else terms.bond if kind == 2 else terms.angle
+        if kind == KINDS - 1:
+            table = terms.cmap
         count = 0
         for k in range(table.shape[0]):
             if not carried_by_one(atoms, cluster, table, k):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.bonded_forces import COULOMB
+from linkwork.molecules.forces.maps import maps_of
 from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, aligned, padded
 from linkwork.molecules.structure.atoms import AtomTable
 
@@ -24,7 +25,10 @@ WITHOUT_FORCE = ("CMMotionRemover",)  # parts of a System that exert none
 
 
 def terms_of(system: Any) -> Terms:
-    """1-4 pairs, torsions, bonds and angles of a System."""
+    """1-4 pairs, torsions, bonds, angles and maps of torsions of a System."""
+    cmap: list[tuple[int, ...]] = []
+    cmap_map: list[int] = []
+    grid = np.zeros((0, 1, 1, 16))
     tables: dict[str, list[tuple[Any, ...]]] = {"near": [], "torsion": [], "bond": [], "angle": []}
     for force in system.getForces():
         kind = type(force).__name__
@@ -45,16 +49,20 @@ def terms_of(system: Any) -> Terms:
             for k in range(force.getNumAngles()):
                 *who, angle, strength = force.getAngleParameters(k)
                 tables["angle"].append((*who, angle._value, strength._value))
+        elif kind == "CMAPTorsionForce" and not cmap:
+            cmap, cmap_map, grid = maps_of(force)
         elif kind not in (*WITHOUT_FORCE, *SOLVENT_FORCES):
             raise ModelError(
                 f"engine='numba' has no {kind}; it knows NonbondedForce, PeriodicTorsionForce, HarmonicBondForce, "
-                "HarmonicAngleForce and implicit solvent. Use engine='openmm' for this force field."
+                "HarmonicAngleForce, CMAPTorsionForce and implicit solvent. Use engine='openmm' for this force field."
             )
     near, near_p = _split(tables["near"], 2, 3)
     torsion, torsion_p = _split(tables["torsion"], 4, 3)
     bond, bond_p = _split(tables["bond"], 2, 2)
     angle, angle_p = _split(tables["angle"], 3, 2)
-    return Terms(near, near_p, torsion, torsion_p, bond, bond_p, angle, angle_p)
+    maps = np.array(cmap, dtype=np.int64).reshape(-1, 8), np.array(cmap_map, dtype=np.int64)
+    size = np.array([grid.shape[1]], dtype=np.int64)
+    return Terms(near, near_p, torsion, torsion_p, bond, bond_p, angle, angle_p, *maps, size, grid.reshape(-1, 16))
 
 
 def _split(rows: list[tuple[Any, ...]], atoms: int, numbers: int) -> tuple[IntArray, FloatArray]:

@@ -20,12 +20,12 @@ CUTOFF2, REACTION_K, REACTION_C, REACH, HALF_SKIN2 = range(5)  # [nm²], [nm⁻�
 SWITCH, SWITCH_SLOPE = 5, 6  # [nm] where Lennard-Jones terms begin to fade, [nm⁻¹] one over the width; 0: they do not
 PAIR_SETTINGS = 7
 # counters
-LISTED, LIST_IS_VALID, LIST_BUILDS, NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, PAIRS, AT_WORK = range(9)
-AXIS_TERMS = (
-    9  # four of them: behind the chosen terms of each kind, those in which only atoms on axes are of other clusters
-)
-HAS_AXIS_TERMS = 13  # whether the forces at hand contain these
-COUNTERS = 14
+LISTED, LIST_IS_VALID, LIST_BUILDS, PAIRS, AT_WORK = range(5)
+NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, MAP_COUNT = range(5, 10)  # chosen terms of each kind
+KINDS = 5
+AXIS_TERMS = 10  # one per kind: behind the chosen terms, those in which only atoms on axes are of other clusters
+HAS_AXIS_TERMS = AXIS_TERMS + KINDS  # whether the forces at hand contain these
+COUNTERS = HAS_AXIS_TERMS + 1
 # what an evaluation can end in
 FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL = range(4)
 
@@ -49,7 +49,7 @@ class Pairs(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Terms of two, three and four atoms, all that the force field has; `chosen` are those that can change."""
+    """Terms of two to eight atoms, all that the force field has; `chosen` are those that can change."""
 
     near: IntArray  # (m, 2)     pairs with parameters of their own (1-4)
     near_parameters: FloatArray  # (m, 3)     charge product [e²], σ [nm], ε [kJ/mol]
@@ -59,6 +59,10 @@ class Terms(NamedTuple):
     bond_parameters: FloatArray  # (m, 2)     length [nm], k [kJ/mol/nm²]
     angle: IntArray  # (m, 3)
     angle_parameters: FloatArray  # (m, 2)     angle [rad], k [kJ/mol/rad²]
+    cmap: IntArray  # (m, 8)     the atoms of two torsions
+    cmap_map: IntArray  # (m,)       which map
+    cmap_size: IntArray  # (1,)       n: points of a map along either angle
+    cmap_grid: FloatArray  # (maps n n, 16)  coefficients of its cells [kJ/mol]
 
 
 class Work(NamedTuple):
@@ -81,8 +85,8 @@ class Work(NamedTuple):
         IntArray  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
     )
     at_work: IntArray  # (blocks,)  the blocks for which that is so, ascending
-    counters: IntArray  # (14,)
-    chosen: IntArray  # (4, m)     near, torsion, bond and angle terms that can change; then those of `AXIS_TERMS`
+    counters: IntArray  # (16,)
+    chosen: IntArray  # (5, m)     near, torsion, bond, angle and map terms that can change; then those of `AXIS_TERMS`
     lanes: FloatArray  # (256 · 8,) 1 or 0 for every bit of every mask
 
 
@@ -107,7 +111,7 @@ def padded(count: int) -> int:
     return (count + BLOCK - 1) // BLOCK * BLOCK
 
 
-def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int) -> Work:
+def make_work(atoms: int, term_counts: tuple[int, ...], capacity: int) -> Work:
     p = padded(atoms)
     far, lanes = aligned(3 * p), aligned(256 * BLOCK)
     far[atoms:p] = FAR * (1.0 + np.arange(p - atoms))
@@ -131,7 +135,7 @@ def make_work(atoms: int, term_counts: tuple[int, int, int, int], capacity: int)
         block_works=np.zeros(p // BLOCK, dtype=np.int64),
         at_work=np.zeros(p // BLOCK, dtype=np.int64),
         counters=np.zeros(COUNTERS, dtype=np.int64),
-        chosen=np.zeros((4, max(term_counts, default=0) + 1), dtype=np.int64),
+        chosen=np.zeros((KINDS, max(term_counts, default=0) + 1), dtype=np.int64),
         lanes=lanes,
     )
 

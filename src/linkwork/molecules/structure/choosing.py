@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
+from linkwork.molecules.structure.ligands import is_kept
 from linkwork.molecules.structure.report import PreparationReport
 
 
@@ -98,8 +99,8 @@ def choose_locations(structure: Any, report: PreparationReport) -> None:
             report.note("altloc", label(chain, residue), f"{residue.name}: location {best} of {best}, {others}")
 
 
-def note_cut_links(structure: Any, pieces: Sequence[Any], report: PreparationReport) -> None:
-    """Names every bond of the file's LINK or struct_conn records that the linkage will not have."""
+def note_cut_links(structure: Any, pieces: Sequence[Any], report: PreparationReport, ligands: Sequence[Any]) -> None:
+    """Names every bond of the file's LINK or struct_conn records that the linkage will not have. ligands: kept ones."""
     gemmi = extras.need("gemmi", "reading a structure")
     kept = {(piece.chain, str(residue.seqid), residue.name) for piece in pieces for residue in piece.residues}
     for link in structure.connections:
@@ -108,6 +109,8 @@ def note_cut_links(structure: Any, pieces: Sequence[Any], report: PreparationRep
             continue
         if {end.atom_name for end in ends} in ({"C", "N"}, {"O3'", "P"}):
             continue  # the bond along a chain, or the one that closes it to a ring
+        if link.type == gemmi.ConnectionType.Covale and is_kept(link, ligands):
+            continue
         named = [f"{end.res_id.name} {end.chain_name}:{end.res_id.seqid} {end.atom_name}" for end in ends]
         gone = [(end.chain_name, str(end.res_id.seqid), end.res_id.name) not in kept for end in ends]
         why = "neither is kept" if all(gone) else "the first is left out" if gone[0] else "the second is left out"

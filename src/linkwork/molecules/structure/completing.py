@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
-from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, make_system
+from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, with_cutoff
 from linkwork.molecules.structure import rings
+from linkwork.molecules.structure.peptides import opposite
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
 
@@ -25,6 +26,11 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 PDB_ATOMS = 99_000  # more do not fit the columns of a PDB file
 RELAX_CUTOFF = 1.0  # [nm] for molecules of more than RELAX_ALL_PAIRS atoms
 RELAX_ALL_PAIRS = 1500
+CARBOXYLATE = 0.125  # [nm] from carbon to oxygen
+TANGLED = 1e3  # [kJ/mol] per atom, from which forces are too large to be followed
+WALL = 0.85  # of σ: nearer, Lennard-Jones terms are a wall
+SOFT = 2e4  # [kJ/mol/nm²] of the springs that push atoms apart: less than bonds have
+SOFT_REACH = 0.6  # [nm]
 RELAX_FORCE = 10.0  # [kJ/mol/nm] root mean square at which relaxing ends
 
 
@@ -118,6 +124,7 @@ def _complete(
                 added = ", ".join(atom if isinstance(atom, str) else atom.name for atom in atoms)
                 report.note("atoms", _where(original, residue), f"{residue.name}: {added} added")
         fixer.addMissingAtoms(seed=seed)
+        place_terminal_oxygens(fixer, {_place(residue) for residue in fixer.missingTerminals})
     rings.close_rings(fixer.topology, whole, names, report)
     for chain in fixer.topology.chains():
         chain.id = original.get(chain.id, chain.id)
@@ -146,6 +153,25 @@ def _choose_missing_residues(
         what = f"{len(names)} residues missing {side} {verb}"
         report.note("end" if is_end else "gap", whole[c].chain, what)
     fixer.missingResidues = kept
+
+
+def place_terminal_oxygens(fixer: Any, where: set[tuple[str, str, str]]) -> None:
+    """Puts the second oxygens that PDBFixer added to ends of chains opposite CA and O.
+
+    It places them beside O, on the wrong side, and its minimization does not always bring them round.
+    """
+    unit = extras.need("openmm.unit", "a structure")
+    for residue in fixer.topology.residues():
+        atoms = {atom.name: atom.index for atom in residue.atoms()}
+        if _place(residue) in where and {"CA", "C", "O", "OXT"} <= set(atoms):
+            near, center, other = (
+                np.array(fixer.positions[atoms[name]].value_in_unit(unit.nanometer)) for name in ("CA", "C", "O")
+            )
+            fixer.positions[atoms["OXT"]] = opposite(near, center, other, CARBOXYLATE) * unit.nanometer
+
+
+def _place(residue: Any) -> tuple[str, str, str]:
+    return residue.chain.id, residue.id, residue.insertionCode.strip()
 
 
 def _has_piece_beyond(whole: Sequence[Piece], c: int, before: bool) -> bool:
@@ -210,17 +236,50 @@ def charged_otherwise(residue: Any) -> str | None:
     return None
 
 
+def _untangled(system: Any, positions: FloatArray, platform: Any) -> FloatArray:
+    """Positions without clashes [nm]: springs in the place of Lennard-Jones and Coulomb terms push atoms apart.
+
+    Where atoms stand in one place, forces of 1e12 kJ/mol/nm leave no direction that a minimization could follow.
+    """
+    mm = extras.openmm("relaxing")
+    soft = mm.XmlSerializer.clone(system)
+    for k in reversed(range(soft.getNumForces())):
+        if isinstance(soft.getForce(k), mm.NonbondedForce):
+            pairs = soft.getForce(k)
+            springs = mm.CustomNonbondedForce(f"{SOFT}*step(a-r)*(a-r)^2; a=a1+a2")
+            springs.addPerParticleParameter("a")
+            for i in range(pairs.getNumParticles()):
+                springs.addParticle([0.5 * WALL * pairs.getParticleParameters(i)[1]._value])
+            for e in range(pairs.getNumExceptions()):
+                springs.addExclusion(*pairs.getExceptionParameters(e)[:2])
+            springs.setNonbondedMethod(springs.CutoffNonPeriodic)
+            springs.setCutoffDistance(SOFT_REACH)
+            soft.removeForce(k)
+            soft.addForce(springs)
+    context = mm.Context(soft, mm.VerletIntegrator(1e-3), platform)
+    context.setPositions(positions)
+    mm.LocalEnergyMinimizer.minimize(context, RELAX_FORCE)
+    return np.array(context.getState(getPositions=True).getPositions(asNumpy=True)._value, dtype=float)
+
+
 def relax(
-    topology: Any, positions: FloatArray, force_field: str | Sequence[str], report: PreparationReport
+    topology: Any, positions: FloatArray, plain: Any, report: PreparationReport, held: Sequence[int] = ()
 ) -> FloatArray:
-    """Minimizes the energy in Cartesian coordinates, in vacuum, before bonds and angles are frozen; positions [nm]."""
+    """Minimizes the energy in Cartesian coordinates, in vacuum, before bonds and angles are frozen; positions [nm].
+
+    plain: System of all pairs. held: atoms that stay where they are.
+    """
     mm = extras.openmm("relaxing")
     cutoff = RELAX_CUTOFF if topology.getNumAtoms() > RELAX_ALL_PAIRS else None
-    system = make_system(topology, force_field, cutoff)
+    system = with_cutoff(plain, topology, cutoff, None)
+    for i in held:
+        system.setParticleMass(i, 0.0)
     with repeatable(0) as platform:
         context = mm.Context(system, mm.VerletIntegrator(1e-3), platform)
         context.setPositions(positions)
         before = context.getState(getEnergy=True).getPotentialEnergy()._value
+        if not before < TANGLED * len(positions):  # NaN too
+            context.setPositions(_untangled(system, positions, platform))
         mm.LocalEnergyMinimizer.minimize(context, RELAX_FORCE)
         state = context.getState(getEnergy=True, getPositions=True)
     after = state.getPotentialEnergy()._value

@@ -51,14 +51,14 @@ def backbone(
     residues: list[tuple[str, list[tuple[str, FloatArray]]]] = []
     if caps:
         residues.append(("ACE", [("CH3", CH3), ("C", C), ("O", place(N, CH3, C, C_O, 120.4, 0.0))]))
-        residues[0][1][2] = ("O", _carbonyl(CH3, C, N))
+        residues[0][1][2] = ("O", opposite(CH3, C, N, C_O))
     before, before_C = CH3, C
     for letter, (phi, psi) in zip(sequence, torsions, strict=True):
         CA = place(before, before_C, N, N_CA, C_N_CA, OMEGA)
         C = place(before_C, N, CA, CA_C, N_CA_C, phi)
         atoms = [("N", N), ("CA", CA), ("C", C)]
         next_N = place(N, CA, C, C_N, CA_C_N, psi)
-        atoms.append(("O", _carbonyl(CA, C, next_N)))
+        atoms.append(("O", opposite(CA, C, next_N, C_O)))
         if letter != "G":
             atoms.append(("CB", place(before_C, N, CA, CA_CB, N_CA_CB, phi + CB_TURN)))
         residues.append((LETTERS[letter], atoms))
@@ -68,10 +68,10 @@ def backbone(
     return residues
 
 
-def _carbonyl(CA: FloatArray, C: FloatArray, N: FloatArray) -> FloatArray:
-    """The oxygen in the plane of its neighbours, opposite both."""
-    direction = -(CA - C) / np.linalg.norm(CA - C) - (N - C) / np.linalg.norm(N - C)
-    return np.asarray(C + C_O * direction / np.linalg.norm(direction))
+def opposite(a: FloatArray, center: FloatArray, b: FloatArray, length: float) -> FloatArray:
+    """The third neighbour of a planar atom: in the plane of the other two, opposite both."""
+    direction = -(a - center) / np.linalg.norm(a - center) - (b - center) / np.linalg.norm(b - center)
+    return np.asarray(center + length * direction / np.linalg.norm(direction))
 
 
 def check_sequence(sequence: str) -> str:

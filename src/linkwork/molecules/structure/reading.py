@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import math
+import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import shown
-from linkwork.core.files import checked_file, checked_gzip
+from linkwork.core.files import checked_file, checked_packed
 from linkwork.errors import FormatError
 from linkwork.molecules import extras
 from linkwork.molecules.structure.choosing import label
@@ -24,15 +26,14 @@ HEAVY_ATOMS = {
     "LYS": 9, "MET": 8, "PHE": 11, "PRO": 7, "SER": 6, "THR": 7, "TRP": 14, "TYR": 12, "VAL": 7,
 }  # fmt: skip
 PHOSPHATE = ("P", "OP1", "OP2", "OP3", "O1P", "O2P", "O3P")
+SHAKE = 0.05  # [Å] by which atoms are moved where some stand in one place
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
-TEXT_SUFFIXES = (
-    ".pdb",
-    ".ent",
-    ".pdb.gz",
-    ".ent.gz",
-)  # that end with a record END; mmCIF files cannot be cut unnoticed
+# Files that end with a record END; mmCIF files cannot be cut unnoticed
+TEXT_SUFFIXES = tuple(kind + packed for packed in ("", ".gz", ".bz2") for kind in (".pdb", ".ent"))
+UNPACK: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 FURTHEST = 1e5  # [Å] from the origin: what the columns of a PDB file can say, 10 µm
-SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif", ".pdb.gz", ".ent.gz", ".cif.gz", ".mmcif.gz")
+SUFFIXES = tuple(kind + packed for packed in ("", ".gz", ".bz2") for kind in (".pdb", ".ent", ".cif", ".mmcif"))
+BINARY = (".mmtf", ".bcif", ".mmtf.gz", ".bcif.gz")  # which gemmi does not read
 
 
 @dataclass
@@ -59,11 +60,20 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
         raise FormatError(f"{shown(str(file))}: {error.strerror}.") from None
     if not is_there:
         raise FormatError(f"{file}: there is no such file.")
+    if str(file).lower().endswith(BINARY):
+        raise FormatError(
+            f"{file}: MMTF and BinaryCIF are not read; take the same entry as mmCIF (.cif.gz), or convert it with gemmi or "
+            "mdtraj."
+        )
     if not str(file).lower().endswith(SUFFIXES):
         raise FormatError(f"{file}: a structure file ends in one of {', '.join(SUFFIXES)}.")
-    checked_gzip(file) if file.suffix.lower() == ".gz" else checked_file(file)
+    packed = file.suffix.lower()
+    checked_packed(file, UNPACK[packed]) if packed in UNPACK else checked_file(file)
     try:
-        structure = gemmi.read_structure(str(file))
+        if packed == ".bz2":  # which gemmi does not unpack itself
+            structure = gemmi.read_structure_string(bz2.decompress(file.read_bytes()))
+        else:
+            structure = gemmi.read_structure(str(file))
         structure.setup_entities()
         for site in (site for found in structure for site in found.all()):
             names = (site.chain.name, site.residue.name, site.atom.name)  # bytes that are not text raise here
@@ -95,7 +105,7 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
 def has_end(file: Path) -> bool:
     """Whether a PDB file says that it is whole: END, or the end of its last model, is its last record."""
     last = b""
-    with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb") as lines:
+    with UNPACK.get(file.suffix.lower(), open)(file, "rb") as lines:
         for line in lines:
             last = line if line.strip() else last
     return last[:6].strip().upper() in (b"END", b"ENDMDL", b"TER", b"MASTER")
@@ -109,10 +119,12 @@ def sort_residues(
     ions: bool,
     replace: Sequence[str],
     report: PreparationReport,
+    ligands: list[Any] | None = None,
 ) -> list[Piece]:
     """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused.
 
     replace: names of modified residues that may become standard ones although atoms are lost.
+    ligands: takes the residues that the force field does not know, with their chains; without it they are left out.
     """
     faults: list[str] = []
     pieces: list[Piece] = []
@@ -148,6 +160,8 @@ def sort_residues(
                     "leave it out with residues=, mutate it in the file, or build the System with OpenMM and use "
                     "lw.molecules.from_openmm."
                 )
+            elif ligands is not None:
+                ligands.append((chain, residue))
             else:
                 report.note("ligand", where, f"{residue.name} dropped ({len(residue)} atoms, no parameters)")
         if dropped["water"]:
@@ -249,6 +263,26 @@ def is_bonded(before: Any, after: Any) -> bool:
         if a is not None and b is not None:
             return a.pos.dist(b.pos) < LONGEST_PEPTIDE_BOND
     return False
+
+
+def refuse_clashes(pieces: Sequence[Piece], relax: bool, seed: int, report: PreparationReport) -> None:
+    """Refuses atoms in one place, unless the structure is relaxed: then they are noted, and moved a little apart."""
+    faults = clash_faults(pieces)
+    if faults and not relax:
+        raise FormatError(
+            f"{report.source}: {len(faults)} clash{'es' if len(faults) > 1 else ''}; relax=True moves such atoms apart",
+            faults,
+        )
+    for fault in faults:
+        report.note("clash", "", fault.replace("; leave one of them out.", "; relaxing moves them apart"))
+    if not faults:
+        return
+    rng = random.Random(seed)
+    for piece in pieces:  # atoms in the very same place have no direction to go
+        for residue in piece.residues:
+            for atom in residue:
+                for axis in "xyz":
+                    setattr(atom.pos, axis, getattr(atom.pos, axis) + SHAKE * (2.0 * rng.random() - 1.0))
 
 
 def clash_faults(pieces: Sequence[Piece]) -> list[str]:

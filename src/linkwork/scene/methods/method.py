@@ -39,6 +39,7 @@ class Method:
     build_model: from scene and folder to the model; the usual one unless given.
     check: what must hold between scene, model and state (None after a fault in it); returns the options of `build`.
     build: the simulation, with everything that acts on it.
+    units: what stands for each SI unit in its scenes; empty where SI units hold.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Method:
     build: Callable[[Found], Simulation]
     refused: Mapping[str, str] = field(default_factory=dict)
     build_model: Callable[[Mapping[str, Any], Path, Faults], Model | None] = build_model
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 def with_actions(sim: LoadedSimulation, found: Found) -> SceneSimulation:

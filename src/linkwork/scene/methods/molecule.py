@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.units import MOLECULAR
 from linkwork.errors import FaultListError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -18,11 +19,11 @@ from linkwork.scene import checks as must_be
 from linkwork.scene.faults import Faults
 from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import ONLY_ADAPTIVE_PINS, Found, Method, Options, plain_options, with_actions
-from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.integrators.names import AUTO, INTEGRATORS
 from linkwork.simulation.protocol import Simulation
 
 LIBRARY = "peptide"
-FIELD = ("force_field", "cutoff", "switch")
+FIELD = ("force_field", "cutoff", "switch", "solvent")
 BATH = ("temperature", "friction", "seed", "fixman")
 MOLECULE = "molecule"  # among the options: how it is made
 
@@ -127,13 +128,14 @@ MOLECULES = Method(
         "force_field": Key(must_be.text, "of the molecule, such as 'amber14'"),
         "cutoff": Key(must_be.number(0.0, above=True), "of Lennard-Jones and Coulomb terms", "nm"),
         "switch": Key(must_be.number(0.0, above=True), "from where Lennard-Jones terms fade", "nm"),
+        "solvent": Key(must_be.choice("obc2", "gbn2"), "implicit water; none without it"),
         "temperature": Key(must_be.number(0.0), "of a Langevin thermostat; none without it", "K"),
         "friction": Key(must_be.number(0.0, above=True), "of the thermostat", "1/ps"),
         "seed": Key(must_be.whole(0), "of the thermostat's noise"),
         "fixman": Key(must_be.boolean, "adds the force of Fixman's potential"),
         "max_active_joints": Key(must_be.whole(0), "how many torsions move at most; all without it"),
         "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
-        "integrator": Key(must_be.choice(*INTEGRATORS), "of the step", default="kick_drift_kick"),
+        "integrator": Key(must_be.choice(AUTO, *INTEGRATORS), "of the step", default=AUTO),
     },
     check=check,
     build=build,
@@ -143,4 +145,5 @@ MOLECULES = Method(
         "water": "the atoms of a molecule have no shapes that water touches.",
     },
     build_model=molecule_model,
+    units=MOLECULAR,
 )

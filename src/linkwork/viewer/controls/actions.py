@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.core.units import unit
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.loads import Load
@@ -33,7 +34,9 @@ class Actions:
             return
         weight = float(sim.model.mass.sum()) * max(float(np.linalg.norm(sim.model.gravity)), 1.0)
         with gui.add_folder("Selected body", expand_by_default=False):
-            self._force = gui.add_vector3("Force [N]", (0.0, 0.0, float(np.round(PUSH * weight, 3))), step=0.001)
+            self._force = gui.add_vector3(
+                unit("Force [N]", live.units), (0.0, 0.0, float(np.round(PUSH * weight, 3))), step=0.001
+            )
             names = ["Fix", "Release", "Push"]
             self._buttons(gui, "Body", names)
             if hasattr(sim, "pin_active"):

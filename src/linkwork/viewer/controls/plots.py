@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from linkwork.core.units import unit
 
 POINTS = 300  # kept of every line
 EVERY = 0.25  # [s] between two pictures
@@ -21,8 +24,9 @@ LINES = {  # what is plotted, where a simulation has it: title, colour, whether 
 class Plots:
     """One line each over simulated time."""
 
-    def __init__(self, gui: Any):
-        self._gui = gui
+    def __init__(self, gui: Any, units: Mapping[str, str] | None = None):
+        """units: what stands for SI units."""
+        self._gui, self._units = gui, {} if units is None else units
         self._time: deque[float] = deque(maxlen=POINTS)
         self._values: dict[str, deque[float]] = {}
         self._plots: dict[str, Any] = {}
@@ -62,11 +66,12 @@ class Plots:
 
     def _make(self, name: str, data: tuple[Any, ...]) -> Any:
         title, color, is_log = LINES[name]
+        title = unit(title, self._units)
         scales = {"x": {"time": False}, "y": {"distr": 3} if is_log else {}}
         with self._folder:
             return self._gui.add_uplot(
                 data,
-                ({"label": "t [s]"}, {"label": title, "stroke": color, "width": 2}),
+                ({"label": unit("t [s]", self._units)}, {"label": title, "stroke": color, "width": 2}),
                 title=title,
                 scales=scales,
                 height=140,

@@ -17,7 +17,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.viewer.frames import quaternions
 from linkwork.viewer.shapes.capsules import CapsuleNode
-from linkwork.viewer.shapes.colors import WORLD, Colors, as_light
+from linkwork.viewer.shapes.colors import Colors, as_light
 from linkwork.viewer.shapes.detail import FINE, Detail, Eye
 from linkwork.viewer.shapes.pieces import Pieces
 
@@ -184,7 +184,7 @@ class Drawing:
     # -------------------------------------------------------------------------------------------------------------- colours
 
     def _tints(self, colors: Colors) -> Colors:
-        return np.asarray(np.concatenate([colors, WORLD[None]])[self.pieces.body])
+        return self.pieces.colors(colors)
 
     def paint(self, colors: Colors) -> int:
         """Gives all bodies new colours, shape (n, 3); returns how many nodes were sent."""

@@ -1,4 +1,5 @@
-"""How a molecule is drawn: a tube through the Cα atoms of each chain, and thin sticks for all other bonds of heavy atoms.
+"""How a molecule is drawn: a ribbon or tube through the Cα atoms of each chain, thin sticks for all other bonds of heavy
+atoms, and balls in the colours of their elements for all atoms but carbon.
 
 A model tells that it is a molecule by its frames, which are atoms with names such as "A:41:CA". Everything drawn is rigid
 in one body: the line from one Cα to the next lies in the plane of the peptide bond between them, and the bond of a torsion
@@ -13,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.front import body_poses
@@ -22,7 +24,20 @@ if TYPE_CHECKING:
     from linkwork.viewer.shapes.pieces import Collector
 
 ATOM = re.compile(r"([^:]*):(-?\d+[A-Za-z]?):(\S+)")
-TUBE, STICK, BALL = 0.045, 0.014, 0.07  # [nm] radii
+TUBE, STICK, ATOM_BALL, ION = 0.045, 0.014, 0.024, 0.07  # [nm] radii
+RIBBON = (0.13, 0.03)  # [nm] half of its width and of its thickness, where Cα atoms lie as in helices and strands
+MOST_BALLS = 20_000  # atoms of a molecule up to which elements have colours
+ELEMENTS = {"N": (60, 90, 220), "O": (220, 50, 45), "S": (215, 180, 30), "P": (230, 125, 20), "ion": (120, 90, 200)}
+HELIX = (0.45, 0.60)  # [nm] from a Cα to the third behind it; 0.50 in an α-helix
+STRAND = 0.90  # [nm] or more in a strand; 1.0 where it is straight
+SIDE_CHAINS = {  # heavy atoms beyond N, CA, C, O
+    "": "GLY", "CB": "ALA", "CB OG": "SER", "CB SG": "CYS", "CB CG1 CG2": "VAL", "CB CG2 OG1": "THR", "CB CD CG": "PRO",
+    "CB CD1 CG1 CG2": "ILE", "CB CD1 CD2 CG": "LEU", "CB CE CG SD": "MET", "CB CG ND2 OD1": "ASN", "CB CG OD1 OD2": "ASP",
+    "CB CD CG NE2 OE1": "GLN", "CB CD CG OE1 OE2": "GLU", "CB CD CE CG NZ": "LYS", "CB CD CG CZ NE NH1 NH2": "ARG",
+    "CB CD2 CE1 CG ND1 NE2": "HIS", "CB CD1 CD2 CE1 CE2 CG CZ": "PHE", "CB CD1 CD2 CE1 CE2 CG CZ OH": "TYR",
+    "CB CD1 CD2 CE2 CE3 CG CH2 CZ2 CZ3 NE1": "TRP",
+}  # fmt: skip
+BACKBONE = ("N", "CA", "C", "O", "OXT")
 LONGEST_BOND, LONGEST_OF_SULFUR = 0.175, 0.225  # [nm] between heavy atoms of proteins
 PEPTIDE = (0.27, 0.42)  # [nm] from one Cα to the next, cis and trans
 
@@ -66,7 +81,7 @@ def is_hydrogen(name: str) -> bool:
 
 
 def add_molecule(model: Model, atoms: Atoms, made: Collector) -> None:
-    """Tube, sticks, and balls for atoms without bonds (ions)."""
+    """Ribbons and tubes, sticks, and balls for atoms that are not carbon, or have no bonds (ions)."""
     T = body_poses(model, model.neutral())
 
     def in_body(x: FloatArray, body: int) -> FloatArray:
@@ -88,10 +103,23 @@ def add_molecule(model: Model, atoms: Atoms, made: Collector) -> None:
             middle = 0.5 * (x[i] + x[j])
             stick(x[i], middle, a, STICK)
             stick(middle, x[j], b, STICK)
-    for i, j, body in trace(atoms):
-        stick(x[i], x[j], body, TUBE)
+    for i, j, body, oxygen, is_flat in trace(atoms):
+        if not is_flat:
+            stick(x[i], x[j], body, TUBE)
+            continue
+        place = made.along(in_body(x[i], body), in_body(x[j], body))
+        z, out = place[:3, 2], in_body(x[oxygen], body) - place[:3, 3]
+        wide = out - (out @ z) * z  # the plane of the peptide bond
+        place[:3, 0] = wide / np.linalg.norm(wide)
+        place[:3, 1] = np.cross(z, place[:3, 0])
+        made.add_ribbon(body, place, RIBBON, TUBE, float(np.linalg.norm(x[j] - x[i])))
     for i in np.flatnonzero(~bonded).tolist():
-        made.add_ball(int(atoms.body[i]), atoms.at[i], BALL)
+        made.add_ball(int(atoms.body[i]), atoms.at[i], ION, ELEMENTS["ion"])
+    if len(atoms.name) <= MOST_BALLS:
+        for i in np.flatnonzero(bonded).tolist():
+            color = ELEMENTS.get(atoms.name[i][0])
+            if color is not None:
+                made.add_ball(int(atoms.body[i]), atoms.at[i], ATOM_BALL, color)
 
 
 def bonds(atoms: Atoms) -> Iterator[tuple[int, int]]:
@@ -119,12 +147,46 @@ def near(atoms: Atoms, i: int, j: int) -> bool:
     return distance < (LONGEST_OF_SULFUR if sulfur else LONGEST_BOND)
 
 
-def trace(atoms: Atoms) -> Iterator[tuple[int, int, int]]:
-    """Each Cα, the next one of its chain, and the body of the peptide plane between them: that of the first one's O."""
+def trace(atoms: Atoms) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Each Cα, the next one of its chain, the body of the peptide plane between them (that of the first one's O), that O,
+    and whether a ribbon is drawn there.
+    """
     alphas = [i for i, name in enumerate(atoms.name) if name == "CA"]
-    planes = {residue: int(atoms.body[i]) for i, residue in enumerate(atoms.residue) if atoms.name[i] == "O"}
-    for i, j in pairwise(alphas):
-        distance = float(np.linalg.norm(atoms.place[i] - atoms.place[j]))
-        is_bonded = atoms.residue[i][0] == atoms.residue[j][0] and PEPTIDE[0] < distance < PEPTIDE[1]
-        if is_bonded and atoms.residue[i] in planes:
-            yield i, j, planes[atoms.residue[i]]
+    oxygens = {residue: i for i, residue in enumerate(atoms.residue) if atoms.name[i] == "O"}
+    flat = _flat_planes(atoms, alphas)
+    for k, (i, j) in enumerate(pairwise(alphas)):
+        if _follow(atoms, i, j) and atoms.residue[i] in oxygens:
+            oxygen = oxygens[atoms.residue[i]]
+            yield i, j, int(atoms.body[oxygen]), oxygen, bool(flat[k])
+
+
+def _follow(atoms: Atoms, i: int, j: int) -> bool:
+    distance = float(np.linalg.norm(atoms.place[i] - atoms.place[j]))
+    return atoms.residue[i][0] == atoms.residue[j][0] and PEPTIDE[0] < distance < PEPTIDE[1]
+
+
+def _flat_planes(atoms: Atoms, alphas: list[int]) -> NDArray[np.bool_]:
+    """Which peptide planes lie among four Cα atoms in a row that stand as in a helix or a strand."""
+    flat = np.zeros(len(alphas), dtype=bool)
+    for k in range(len(alphas) - 3):
+        four = alphas[k : k + 4]
+        if all(_follow(atoms, i, j) for i, j in pairwise(four)):
+            distance = float(np.linalg.norm(atoms.place[four[0]] - atoms.place[four[3]]))
+            if HELIX[0] < distance < HELIX[1] or distance > STRAND:
+                flat[k : k + 3] = True
+    return flat
+
+
+def residue_labels(atoms: Atoms) -> list[tuple[str, int, FloatArray]]:
+    """Text, body and place in its frame [nm] for every residue: "LYS 41 A" where its atoms tell which it is."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, residue in enumerate(atoms.residue):
+        groups.setdefault(residue, []).append(i)
+    found = []
+    for (chain, number), members in groups.items():
+        names = [atoms.name[i] for i in members]
+        side = " ".join(sorted(name for name in names if name not in BACKBONE))
+        kind = SIDE_CHAINS.get(side, "") if {"N", "CA", "C"} <= set(names) else ""
+        at = members[names.index("CA")] if "CA" in names else members[0]
+        found.append((f"{kind} {number} {chain}".strip(), int(atoms.body[at]), atoms.at[at]))
+    return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.front import body_poses
@@ -14,6 +16,7 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.viewer.shapes import prototypes
+from linkwork.viewer.shapes.colors import WORLD
 from linkwork.viewer.shapes.molecules import add_molecule, atoms_of
 from linkwork.viewer.shapes.prototypes import Triangles
 
@@ -31,6 +34,13 @@ class Pieces:
     body: IntArray  # (m,) ascending within a kind
     place: FloatArray  # (m, 4, 4) in the body's frame
     scale: FloatArray  # (m, 3)
+    own_color: FloatArray  # (m, 3) from 0 to 255, of pieces that do not have the colour of their body; -1 of others
+    is_molecule: bool = False
+
+    def colors(self, of_bodies: NDArray[Any]) -> NDArray[Any]:
+        """Of all pieces, shape (m, 3). of_bodies: (n, 3)."""
+        inherited = np.concatenate([of_bodies, WORLD[None].astype(of_bodies.dtype)])[self.body]
+        return np.where(self.own_color < 0.0, inherited, self.own_color).astype(of_bodies.dtype)
 
     def world_poses(self, T: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Poses of all pieces, or of some, in the world, shape (m, 4, 4). T: poses of bodies, shape (n, 4, 4)."""
@@ -58,6 +68,7 @@ class Collector:
         self.known: dict[object, int] = {}
         self.triangles: list[Triangles] = []
         self.rows: list[tuple[int, int, FloatArray, tuple[float, float, float]]] = []
+        self.own_colors: dict[int, tuple[int, int, int]] = {}  # by place in `rows`
         self.unread: dict[str, str] = {}  # mesh files that cannot be drawn, and why
 
     def kind_of(self, key: object, triangles: Triangles | None = None) -> int:
@@ -108,9 +119,17 @@ class Collector:
         stretch = (length + 2.0 * radius) / (aspect + 2.0)  # the whole length is right, the caps are up to 5 % off
         self.rows.append((self.kind_of(("capsule", aspect)), body, place, (radius, radius, stretch)))
 
-    def add_ball(self, body: int, at: FloatArray, radius: float) -> None:
+    def add_ribbon(self, body: int, place: FloatArray, half: tuple[float, float], cap: float, length: float) -> None:
+        """A flat capsule along z of `place`. half: of width (along x) and thickness; cap: how far its ends reach on."""
+        aspect = prototypes.rounded_aspect(length, cap, prototypes.COARSE_ASPECT_STEP)
+        stretch = (length + 2.0 * cap) / (aspect + 2.0)
+        self.rows.append((self.kind_of(("capsule", aspect)), body, place, (*half, stretch)))
+
+    def add_ball(self, body: int, at: FloatArray, radius: float, color: tuple[int, int, int] | None = None) -> None:
         place = np.eye(4)
         place[:3, 3] = at
+        if color is not None:
+            self.own_colors[len(self.rows)] = color
         self.rows.append((self.kind_of("sphere"), body, place, (radius,) * 3))
 
     @staticmethod
@@ -140,13 +159,16 @@ def pieces_of(model: Model) -> Pieces:
     else:
         _add_bones(model, made, drawn)
     _warn_of_unread(made.unread)
-    rows = sorted(made.rows, key=lambda row: (row[0], row[1]))
+    order = sorted(range(len(made.rows)), key=lambda k: (made.rows[k][0], made.rows[k][1]))
+    rows = [made.rows[k] for k in order]
     return Pieces(
         tuple(made.triangles),
         np.array([row[0] for row in rows], dtype=np.int64),
         np.array([row[1] for row in rows], dtype=np.int64),
         np.array([row[2] for row in rows], dtype=float).reshape(-1, 4, 4),
         np.array([row[3] for row in rows], dtype=float).reshape(-1, 3),
+        np.array([made.own_colors.get(k, (-1, -1, -1)) for k in order], dtype=float).reshape(-1, 3),
+        atoms is not None and not drawn,
     )
 
 

@@ -1,0 +1,66 @@
+"""Where structures of `linkwork bench molecules` come from: files at hand, or the package MDAnalysisTests on the index.
+
+`pip install MDAnalysisTests` (60 MB) brings adenylate kinase, BPTI and ubiquitin. Of a structure that is not there the
+report says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+from typing import Any
+
+import linkwork as lw
+
+from ..harness import Report, progress
+
+AT_HAND = Path(__file__).parents[3] / "shared" / "data" / "proteins"
+OF_PACKAGE = {"adk": "adk_open.pdb", "bpti": "mmcif/5PTI.cif.gz", "ubiquitin": "1ubq-less-optional.mmtf"}
+
+
+def packaged(name: str) -> Path | None:
+    """The file of a structure in MDAnalysisTests; None where the package is absent."""
+    found = importlib.util.find_spec("MDAnalysisTests")
+    places = [] if found is None else list(found.submodule_search_locations or [])
+    for place in places:
+        file = Path(place) / "data" / OF_PACKAGE[name]
+        if file.is_file():
+            return file
+    return None
+
+
+def small_proteins(report: Report, quick: bool) -> dict[str, Any]:
+    """Trp-cage's stand-in, crambin, BPTI and ubiquitin, relaxed, as far as their files are there."""
+    if quick:
+        return {"peptide GAKC": lw.molecules.peptide("GAKC", relax=True, seed=1)}
+    made = {"NLYIQWLKDGGPSSGRPPPS (Trp-cage's sequence, a helix)": lw.molecules.peptide(
+        "NLYIQWLKDGGPSSGRPPPS", helix=True, caps=False, relax=True, seed=1
+    )}  # fmt: skip
+    files: dict[str, Path | None] = {
+        "crambin": AT_HAND / "1CRN.pdb" if (AT_HAND / "1CRN.pdb").is_file() else None,
+        "BPTI": packaged("bpti"),
+        "ubiquitin": packaged("ubiquitin"),
+    }
+    for name, file in files.items():
+        if file is None:
+            report.notes.append(f"{name}: there is no file; `pip install MDAnalysisTests` brings BPTI and ubiquitin.")
+            continue
+        progress(f"reading {name}")
+        made[name] = lw.molecules.load(readable(file), relax=True, seed=1, drop=())
+    return made
+
+
+def readable(file: Path) -> Path:
+    """The file, or one in PDB format beside the temporary files where only MDAnalysis reads it (MMTF)."""
+    if not file.name.endswith(".mmtf"):
+        return file
+    import tempfile
+
+    import MDAnalysis
+
+    made = Path(tempfile.mkdtemp()) / f"{file.name.partition('-')[0]}.pdb"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the file does not say
+        MDAnalysis.Universe(str(file)).atoms.write(str(made))
+    return made
