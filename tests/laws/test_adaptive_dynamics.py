@@ -103,9 +103,11 @@ def test_with_all_joints_active_it_equals_full_dynamics(model, rng):
     assert report.n_active == sum(j.nv > 0 for j in model.joints) - bases
     assert report.error_bound == 0.0
     assert report.reached
-    assert distance(model, full.state, ours.state) < 1e-9 * scale
+    # the equations of a variational step are solved to a tolerance, which a thousand steps carry along
+    close = 1e-9 if full.integrator == "semi_implicit_euler" else 1e-6
+    assert distance(model, full.state, ours.state) < close * scale
     assert distance(model, state, ours.state) > 0.05  # it did move
-    assert report.energy == pytest.approx(lw.energy(model, full.state).total, rel=1e-8)
+    assert report.energy == pytest.approx(lw.energy(model, full.state).total, rel=1e-6 if close > 1e-9 else 1e-8)
 
 
 def kind_on_free_base(joint):

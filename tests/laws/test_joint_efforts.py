@@ -61,8 +61,10 @@ def test_implicit_joint_forces_are_those_of_the_end_of_the_step(kind, strength):
     """M (v⁺ - v) / h + bias = given + motors + springs + dampers; on top of the springs they hold at v⁺ and q + h v⁺."""
     model = robot(effort_limit=strength)
     state = model.random_state(3, speed=0.5)
-    options = {"full": {}, "adaptive": {"tolerance": 0.0}, "implicit_euler": {"integrator": "implicit_euler"}}[kind]
-    sim = (lw.AdaptiveDynamics if kind == "adaptive" else lw.FullDynamics)(model, state, **options)
+    options = {"tolerance": 0.0} if kind == "adaptive" else {}
+    integrator = "implicit_euler" if kind == "implicit_euler" else "semi_implicit_euler"
+    make = lw.AdaptiveDynamics if kind == "adaptive" else lw.FullDynamics
+    sim = make(model, state, integrator=integrator, **options)
     drive(sim)
     for _ in range(3):
         before = sim.state
@@ -109,7 +111,12 @@ def test_limits_and_contact_are_part_of_the_balance(kind):
     """A motor drives the knee into its limit: the limit's effort closes the balance of the joint."""
     model = robot(limits=(-0.1, 0.3))
     state = model.neutral()
-    sim = lw.FullDynamics(model, state) if kind == "full" else lw.AdaptiveDynamics(model, state, tolerance=0.0)
+    euler = {"integrator": "semi_implicit_euler"}
+    sim = (
+        lw.FullDynamics(model, state, **euler)
+        if kind == "full"
+        else lw.AdaptiveDynamics(model, state, tolerance=0.0, **euler)
+    )
     sim.set_motor("knee", position=2.0, stiffness=100.0, damping=2.0)
     knee = model.v_slice("knee").start
     pushed = 0

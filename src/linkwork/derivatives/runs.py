@@ -26,7 +26,8 @@ MEMORY = 500e6  # [bytes] for states that are kept, by default
 COURSE = (
     *("q", "v", "time", "steps_done", "energy_debt", "substep"),
     *("kept_momentum", "loop_coordinates", "past", "momenta"),
-    *("contact_ids", "contact_data", "contact_impulses", "contact_states", "limit_impulses", "loop_impulses"),
+    *("contact_ids", "contact_data", "contact_impulses", "contact_sums", "contact_states", "limit_impulses"),
+    *("limit_sums", "loop_impulses"),
     *("contact_counts", "known_contacts", "known_places", "contact_totals", "contact_balance"),
 )
 

@@ -66,7 +66,7 @@ from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now; and the part in which they bounce
 MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often comes to rest
-RESTS_BELOW = 2.0  # of the slack in which bodies come to rest: nearer ones meet now
+RESTS_BELOW = 2.0  # of the slack in which bodies come to rest: nearer ones meet now, unless they bounce
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
@@ -213,7 +213,7 @@ def first_meeting(table, h, count, soon):
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
-        until = time_to_meet(contacts.data[c, GAP] - rest, before, after, h)
+        until = time_to_meet(contacts.data[c, GAP] - (rest if before >= -slow else 0.0), before, after, h)
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
     limits = near_limits(table, h)
