@@ -11,10 +11,11 @@ WORKERS ?= 2
 demo: $(DEMO_READY)
 	$(BIN)/linkwork demo
 
-# Linters use one core, so kernels are compiled beside them. CONTRIBUTING.md says where the time goes.
+# Linters use one core, so kernels are compiled beside them. Each worker begins with a half of the tests and takes from the other
+# when it is done: what a file sets up (the site, molecules) is then set up once. CONTRIBUTING.md says where the time goes.
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs=2 lint kernels
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=40
 
 # Every kernel, once and before the tests: else each worker compiles what it needs, often the same at the same time.
 kernels: $(READY)

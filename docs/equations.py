@@ -23,7 +23,7 @@ LOWERED = dict(
 )
 PART = re.compile(
     rf"(?P<gap>\s{{2,}})|(?P<name>(?![{''.join(RAISED)}{''.join(LOWERED)}])[^\W\d_][\u0300-\u036f]*)(?P<index>\d*)(?:_(?P<under>\w+?(?=[^A-Za-z0-9]|$)))?(?P<low>[{''.join(LOWERED)}]*)(?P<high>[{''.join(RAISED)}]*)"
-    rf"|(?P<number>\d+(?:\.\d+)?)|(?P<closing>[)\]|‖])(?P<power>[{''.join(RAISED)}]*)|(?P<word>[A-Za-z]{{3,}})|(?P<sign>\S)"
+    rf"|(?P<number>\d+(?:\.\d+)?)|(?P<closing>[)\]|‖])(?P<power>[{''.join(RAISED)}]*)|(?P<word>[A-Za-z]{{3,}})|(?P<sign>\+=|×\*|\S)"
 )
 SIGNS = "=+-−≤≥→"
 LONG = 14  # characters that are not cut

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 import numba
-from numba.core import config, types
+from numba.core import types
 from numba.core.options import DefaultOptions
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
@@ -70,11 +70,8 @@ def routine(function: Callable[..., Any] | None = None, *, allocates: bool = Fal
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A piece of a kernel that is copied into its callers: tuples in, tuples out, no memory.
-
-    Code whose indices are checked need not be fast: there it is called, and compiles in less than half the time.
-    """
-    return _piece(function, allocates=False, forceinline=not getattr(config, "BOUNDSCHECK", 0))
+    """A piece of a kernel that is copied into its callers: tuples in, tuples out, no memory."""
+    return _piece(function, allocates=False, forceinline=True)
 
 
 def _piece(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
