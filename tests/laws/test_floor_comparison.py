@@ -124,3 +124,24 @@ def test_a_checkpoint_ends_a_comparison_that_was_begun(monkeypatch):
     twin.restore(saved)
     for _ in range(200):
         assert twin.step(1e-3) == sim.step(1e-3)
+
+
+def test_a_bound_just_below_the_tolerance_makes_no_solve_wait_for_a_comparison(monkeypatch):
+    """A force that turns a little before each solve: after the first solve nothing is compared at once."""
+    model = lw.library.molecule(400).compile()
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    load = sim.apply_wrench(200, force=(0.1, 0.0, 0.05), frame="world")
+    sim.solve()
+    at_once = 0
+    finish = Comparison.finish
+
+    def count_finish(self):
+        nonlocal at_once
+        at_once += 1
+        finish(self)
+
+    monkeypatch.setattr(Comparison, "finish", count_finish)
+    for angle in np.linspace(0.0, 2.0 * np.pi, 3000):
+        sim.change_wrench(load, force=(0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.05))
+        assert sim.solve().reached
+    assert at_once == 0
