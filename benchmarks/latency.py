@@ -109,7 +109,7 @@ def judge(report: TableReport, result: dict[str, Any]) -> list[str]:
     worst = at[100.0] / full
     report.requirements.append(Requirement(f"{what}: worst", worst, "times one aba", "≤ 1", worst <= 1.0))
     report.results.append(result)
-    wall = [duration(result["wall_seconds"][part]) for part in (99.99, 100.0)]
+    wall = [duration(result["wall_seconds"][part]) if result["wall_seconds"] else "–" for part in (99.99, 100.0)]
     return [result["case"], *(duration(at[part]) for part in PARTS), *wall, result["collections"]]
 
 

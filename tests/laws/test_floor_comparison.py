@@ -10,6 +10,7 @@ import linkwork as lw
 from linkwork.adaptive.measures import MEASURES, bound_of
 from linkwork.adaptive.quasi_statics import floor
 from linkwork.adaptive.quasi_statics.comparison import Comparison
+from linkwork.adaptive.quasi_statics.report import hidden
 
 KINDS = ("revolute", "prismatic", "universal", "spherical", "planar")
 
@@ -124,3 +125,19 @@ def test_a_checkpoint_ends_a_comparison_that_was_begun(monkeypatch):
     twin.restore(saved)
     for _ in range(200):
         assert twin.step(1e-3) == sim.step(1e-3)
+
+
+def test_a_bound_just_below_the_tolerance_makes_no_solve_wait_for_a_comparison(monkeypatch):
+    """The tolerance is what the last solve hides, and 1e-12 of it: another joint is computed, nothing is compared at once."""
+    model = lw.library.molecule(3000).compile()
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    load = sim.apply_wrench(1500, force=(0.1, 0.0, 0.05), frame="world")
+    before = sim.solve()
+    sim.tolerance = hidden(sim.view.tree.run, sim.measure) * (1.0 + 1e-12)
+    monkeypatch.setattr(Comparison, "finish", lambda self: pytest.fail("compared at once"))
+    for _ in range(3):
+        sim.change_wrench(load, force=(0.1, 0.0, 0.05))
+        report = sim.solve()
+        assert report.reached
+        assert report.error_bound <= sim.tolerance
+        assert report.n_computed > before.n_computed

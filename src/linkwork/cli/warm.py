@@ -66,17 +66,34 @@ except (lw.MissingExtraError, lw.DeviceError):
     sys.exit()  # nothing to compile where there is no device
 """
 
+# What a run by default settings asks of its simulation, whatever kind it is.
+USED = (
+    "load = sim.apply_wrench(model.body_names[-1], force=(0, 0, 1)); sim.step(1e-3, 20); "
+    "sim.set_wrenches(load, [[0, 0, 0, 0, 1, 0]]); sim.step(1e-3); sim.clear(load); sim.run(1e-3, 2, progress=False); "
+    "sim.state, sim.scalars(), sim.checkpoint()"
+)
+MOVED = "; sim.energy, sim.momentum, sim.efforts"
+TOUCHED = "; sim.contacts, sim.contact_wrenches(), sim.clearance()"
+
 CLOCK = "import time; print(time.process_time())"
 
 # Independent programs, the longest first. Kernels that two of them share may be compiled twice, at the same time.
 PROGRAMS = {
-    "adaptive dynamics": CHAIN + "sim = lw.AdaptiveDynamics(model, state); sim.step(1e-3); sim.checkpoint()",
+    "adaptive dynamics": CHAIN + "sim = lw.AdaptiveDynamics(model, state); sim.step(1e-3); " + USED + MOVED,
     "adaptive dynamics with loops": LOOP + "lw.AdaptiveDynamics(model, lw.close_loops(model, state)).step(1e-3)",
-    "adaptive quasi-statics": CHAIN + "lw.QuasiStatics(model, state).solve()",
-    "full dynamics": CHAIN + f"[lw.FullDynamics(model, state, integrator=i).step(1e-3) for i in {INTEGRATORS}]",
+    "adaptive quasi-statics": CHAIN + "sim = lw.QuasiStatics(model, state); sim.solve(); " + USED,
+    "full dynamics": CHAIN
+    + f"[lw.FullDynamics(model, state, integrator=i).step(1e-3) for i in {INTEGRATORS}]; "
+    + "sim = lw.FullDynamics(model, state); "
+    + USED
+    + MOVED,
     "full dynamics with loops": LOOP + "lw.FullDynamics(model, lw.close_loops(model, state)).step(1e-3)",
-    "contact": BALL + "lw.FullDynamics(model, state, contact=lw.Contact()).step(1e-3)",
-    "adaptive dynamics with contact": BALL + "lw.AdaptiveDynamics(model, state, contact=lw.Contact()).step(1e-3)",
+    "contact": BALL + "sim = lw.FullDynamics(model, state, contact=lw.Contact()); " + USED + MOVED + TOUCHED,
+    "adaptive dynamics with contact": BALL
+    + "sim = lw.AdaptiveDynamics(model, state, contact=lw.Contact()); "
+    + USED
+    + MOVED
+    + TOUCHED,
     "haptics": CHAIN.rstrip("; ") + HAND,
     "molecules": MOLECULE,
     "gpu": CHAIN.rstrip("; ") + DEVICE,

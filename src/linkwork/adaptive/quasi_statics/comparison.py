@@ -261,8 +261,8 @@ class Comparison:
     def _copy(self, sim: QuasiStatics) -> Compared:
         """The last solve. Efforts are given and of motors, at its coordinates; springs act in `aba` itself."""
         x = self._arrays = self._arrays or self._allocate(sim)
-        copy_solve(self._table, sim._tree.table, sim._has_moved, sim.view.loads.has_fixed)
-        if sim.view.joints.driven:
+        copy_solve(self._table, sim._tree.table, sim._has_moved, sim._loads.has_fixed)
+        if sim._joints.driven:
             parts = sim._tree.efforts_at(x.q, x.still, x.still)
             x.effort[...] = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
         return x
