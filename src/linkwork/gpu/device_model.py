@@ -102,7 +102,7 @@ class DeviceModel(TakesTurns):
         self._simulated: Workspace | None = None
         self._last: Workspace | None = None
         self._last_call = ""  # its name
-        self.loads = 0  # how often states were taken over
+        self._loads = 0  # how often states were taken over
 
     # --------------------------------------------------------------------------------------------------------- dynamics
 
@@ -307,7 +307,7 @@ class DeviceModel(TakesTurns):
     ) -> tuple[Workspace, int | None]:  # fmt: skip
         """Checks all arrays, then copies them into the workspace of their number of samples."""
         model = self.model
-        self.loads += 1
+        self._loads += 1
         reader = Reader(self.backend, self.dtype, model)
         found = {"q": reader.first(q, model.nq, "q")}
         if v is not None:

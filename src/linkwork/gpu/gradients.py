@@ -31,13 +31,13 @@ class DevicePull:
         work, self.samples = device._load(**self.given)
         work.need(**_shapes(device.model))
         device._run(work, "forward for gradients", lambda sweeps, schedule: _forward(device, sweeps, schedule))
-        self.version, self.work = device.loads, work
+        self.version, self.work = device._loads, work
         return like(self.template, device._result(work.arrays["qdd"], self.samples), device.backend)
 
     def __call__(self, weights: Any) -> Gradients:
         device = self.device
         with device._turn:
-            if self.version != device.loads:  # another call was made in between
+            if self.version != device._loads:  # another call was made in between
                 self.solve()
             work = self.work
             reader = Reader(device.backend, device.dtype, device.model)
@@ -153,6 +153,6 @@ class _Pointed:
             self._point(name, name)
 
     def _point(self, name: str, other: str) -> None:
-        array = self.work.arrays.get(other)  # none: what nobody asks for outside
+        array = self.work.arrays.get(other)  # none: a table that stays null outside
         is_there = array is not None and array.size
         setattr(self.work.tables, name, self.work.backend.address(array) if is_there else None)

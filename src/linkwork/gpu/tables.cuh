@@ -53,7 +53,7 @@ struct Tables {
   Real *keep;    // (27, slots, batch)  JOIN, HANG: factor of M, β
   Real *input;   // (12, slots, batch)  f1, f2 of clusters; acceleration of the carrier of branches
   Real *articulated;  // (27, n, batch)  of the sweep body by body: articulated inertia and bias wrench
-  // of gradients: what comes in, then by body, then what goes out; null where nobody asks
+  // of gradients: what comes in, then by body, then what goes out; null where not asked for
   const Real *weights;  // (nv, batch)     λ
   Real *mu;             // (nv, batch)     M⁻¹ λ
   Real *acceleration, *virtual_twist;  // (6, n, batch)

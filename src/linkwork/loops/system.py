@@ -90,7 +90,7 @@ class LoopPlan:
             raise ModelError("the cut joints were renumbered; this is a fault of Linkwork.")
         self.model = model
         self.joints = joints
-        self.is_constant: bool | None = None  # whether blocked directions stay; nobody has looked yet
+        self.is_constant: bool | None = None  # whether blocked directions stay; None: not looked at yet
         self.ends: IntArray = np.array([(loop.body_a, loop.body_b) for loop in model.loops], dtype=np.int64).reshape(
             -1, 2
         )

@@ -105,7 +105,8 @@ class Locked:
     def _locked(self, active: BoolArray) -> Model:
         dof = self.model.arrays.dof.copy()
         dof[~active, layout.ARMATURE] = LOCKED
-        dof[np.ix_(~active, [layout.STIFFNESS, layout.DAMPING])] = 0.0
+        dof[~active, layout.STIFFNESS] = 0.0
+        dof[~active, layout.DAMPING] = 0.0
         return replace(self.model, arrays=self.model.arrays._replace(dof=dof))
 
     def _stopped_back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:

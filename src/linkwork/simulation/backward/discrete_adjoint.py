@@ -95,7 +95,7 @@ class Discrete(NamedTuple):
     y: Float1  # (nv,)
     virtual: Float2  # (n, 6) w
     by_start: Float1  # (nv,) gradient with respect to q, of what bodies have of it
-    by_inertias: Float2  # (n, 10), or no rows where nobody asks
+    by_inertias: Float2  # (n, 10), or no rows
 
 
 discrete_of = reader(Discrete)
