@@ -38,6 +38,29 @@ def add_speeds(report: TableReport, quick: bool) -> None:
     report.add_table("speeds", f"{duration:g} s of motion", columns, rows)
 
 
+def add_adaptive(report: TableReport, quick: bool) -> None:
+    """What water costs a step with few active joints: it acts on every body."""
+    rows = []
+    for n in (100,) if quick else (1000, 4000):
+        progress(f"adaptive tether of {n:,} segments")
+        model = lw.library.rod(
+            200.0, n, EI=12.0, GJ=8.0, mass_per_length=1.2, radius=0.012, start="pinned", pitch=0.5 * math.pi
+        ).compile()
+        taken = []
+        for water in (None, lw.Water(current=(0.5, 0.0, 0.0), depth=300.0)):
+            sim = lw.AdaptiveDynamics(
+                model, model.neutral(), max_active_joints=20, water=water, integrator="semi_implicit_euler"
+            )
+            sim.advance(1e-2, 20)
+            begun = time.process_time()
+            sim.advance(1e-2, 200)
+            taken.append((time.process_time() - begun) / 200)
+        dry, wet = taken
+        rows.append([f"{n:,}", f"{1e6 * dry:.0f} µs", f"{1e6 * wet:.0f} µs", f"{1e9 * (wet - dry) / n:.0f} ns"])
+    columns = ["segments", "step without water", "step in water", "water per segment"]
+    report.add_table("adaptive", "adaptive dynamics of a tether, 20 active joints, updates included", columns, rows)
+
+
 def _explicit_steps(modulus: float, density: float, ell: float, duration: float = 2.0) -> float:
     """Steps as long as a wave of stretch takes through half a segment."""
     return duration / (0.5 * ell / math.sqrt(modulus / density))

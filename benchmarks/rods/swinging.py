@@ -122,7 +122,7 @@ def by_mujoco(n: int, h: float) -> Ran:
     xml = f"""<mujoco><option timestep="{h}" integrator="discrete" gravity="0 0 -9.81"><flag contact="disable"/></option>
     <worldbody><flexcomp name="rod" type="grid" dim="1" count="{n + 1} 1 1" spacing="{ell} {ell} {ell}"
     pos="{0.5 * n * ell - 0.5 * ell} 0 0" radius="{RADIUS}" mass="{DENSITY * AREA * n * ell}" dof="full">
-    <edge equality="true"/><contact selfcollide="none"/>
+    <edge equality="true" solref="{2.0 * h} 1" solimp="0.999 0.9999 1e-4"/><contact selfcollide="none"/>
     <elasticity young="{MODULUS}" poisson="0.49" section="circle"/><pin id="0 1"/></flexcomp></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)

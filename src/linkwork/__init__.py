@@ -229,6 +229,7 @@ def view(
     other: Recording | None = None,
     *,
     state: State | None = None,
+    modes: Modes | None = None,
     h: float | None = None,
     live: bool = False,
     play: bool = False,
@@ -240,7 +241,8 @@ def view(
     """Opens a page with a mechanism in 3-D: a simulation runs on it, a recording plays, a model is posed by sliders.
 
     subject: a simulation, Scene, Recording, Model or Linkage. other: a second recording, shown beside the first.
-    state: of a model (neutral by default). h: time step of a simulation [s]; 1 ms, or that of the scene.
+    state: of a model (neutral by default). modes: of `lw.modes` at this state, in which the model then swings.
+    h: time step of a simulation [s]; 1 ms, or that of the scene.
     live: simulate a model or linkage with FullDynamics. play: begin at once.
     host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
     browser: open it in a browser; by default where a program asks for it with `block`. block: serve until Ctrl-C.
@@ -249,7 +251,17 @@ def view(
     from linkwork.viewer import view as open_page
 
     return open_page(
-        subject, other, state=state, h=h, live=live, play=play, host=host, port=port, browser=browser, block=block
+        subject,
+        other,
+        state=state,
+        modes=modes,
+        h=h,
+        live=live,
+        play=play,
+        host=host,
+        port=port,
+        browser=browser,
+        block=block,
     )
 
 

@@ -361,7 +361,7 @@ def test_a_drill_string_winds_along_the_wall_of_its_hole(tmp_path):
 
 
 def test_a_catheter_follows_the_bend_of_its_vessel(tmp_path):
-    recording = run_scene("catheter_vessel", tmp_path / "run", {"record.every": 1.0}, progress=False)
+    recording = run_scene("catheter_vessel", tmp_path / "run", {"run.h": 2e-3, "record.every": 1.0}, progress=False)
     model, rod = recording.model, recording.model.rods[0]
     at = lw.body_poses(model, recording.state(-1))[[model.body(name) for name in rod.bodies], :3, 3]
     assert at[-1, 2] > 0.06  # up the vessel behind the bend

@@ -47,7 +47,7 @@ def estimated_error(length: float, EI: Along, weight: Along, n: int) -> float:
 def tip(length: float, EI: Along, weight: Along, n: int) -> FloatArray:
     """Where the tip of a cantilever of n joints comes to rest [m]: along it, and down. weight [N/m]."""
     ell = length / n
-    s = (np.arange(n) + 0.5) * ell
+    s: FloatArray = np.asarray((np.arange(n) + 0.5) * ell, dtype=np.float64)
     k = EI(s) / ell
     sizes = np.full(n, ell)
     sizes[-1] = 0.5 * ell  # the first half piece is clamped, the last one free
