@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from linkwork.derivatives.front import jvp, vjp
     from linkwork.derivatives.gradients import Gradients
     from linkwork.derivatives.jacobians import ForwardJacobians, InverseJacobians, jacobians
+    from linkwork.derivatives.linearizing import linearize
     from linkwork.derivatives.runs import GradientRun, RunGradients, run_with_gradients
     from linkwork.derivatives.step_gradients import Linearized
-    from linkwork.derivatives.linearizing import linearize
     from linkwork.dynamics.efforts import Efforts
     from linkwork.dynamics.frames import frame_bias_acceleration, frame_jacobian, frame_poses
     from linkwork.dynamics.front import (

@@ -200,6 +200,8 @@ def test_numbers_that_overflow_or_are_none_are_refused(make, options):
     given = {"length": 1.0, "segments": 4, **NUMBERS, **options} if make is lw.rod else options
     with pytest.raises(lw.LinkworkError):
         make(**given)
+
+
 def test_forces_along_a_rod_are_the_same_at_rest_in_motion_and_in_a_recording(tmp_path):
     """With loops, in water, from the state alone: at rest all three are in balance with the same forces."""
     rod = lw.rod(10.0, 20, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01)
