@@ -40,6 +40,7 @@ from linkwork.simulation.touching.arrays import (
     REST_SPEED,
     SLACK,
     SLOTS,
+    WAS_TOUCHING,
     contacts_of,
     touch_of,
 )
@@ -154,8 +155,9 @@ def make_step_by(step: Any, searches: bool) -> Any:
                 status = step(table, last)
                 if status == OK:
                     note_pressing(table)
-                else:  # it took its part back; what the integrator cannot solve is made by Euler's rule
+                else:  # it took its part back; what it cannot solve is made by Euler's rule, and its energy judged
                     by = SEMI_IMPLICIT_EULER
+                    t.balance[WAS_TOUCHING] = 1.0
                     status, count = begin_part(table, last, searches)
                     status = end_touching(table, last, status, count)
             shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
