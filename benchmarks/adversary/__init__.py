@@ -11,6 +11,7 @@ import argparse
 import collections
 import itertools
 import json
+import math
 import queue
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> TableReport:
     for k, border in enumerate(borders):
         weight = shares[border] / sum(shares[other] for other in borders[k:])
         share = None if until is None else time.monotonic() + (until - time.monotonic()) * weight
-        part = max(1, round(count * shares[border] / sum(shares[other] for other in borders)))
+        part = math.ceil(count * shares[border] / sum(shares[other] for other in borders))
         if border == "arguments":
             from .every_argument import places
 
