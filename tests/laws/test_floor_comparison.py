@@ -128,7 +128,7 @@ def test_a_checkpoint_ends_a_comparison_that_was_begun(monkeypatch):
 
 
 def test_a_bound_just_below_the_tolerance_makes_no_solve_wait_for_a_comparison(monkeypatch):
-    """The tolerance is what the last solve hides, and 1e-12 of it: another joint is computed, nothing is compared at once."""
+    """The tolerance is what the last solve hides and 1e-12 of it: more joints are computed, nothing is compared at once."""
     model = lw.library.molecule(3000).compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
     load = sim.apply_wrench(1500, force=(0.1, 0.0, 0.05), frame="world")
