@@ -163,7 +163,8 @@ def long_run(report: Report, joints: int, short: int) -> None:
         clock = time.process_time()
         found = run.backward(v=weights)  # raises where steps made again end in other bits
         back = time.process_time() - clock
-    taken = 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    grown = 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    taken = max(grown, bytes_kept(run, steps))  # a process that was larger once does not grow
     finite = bool(np.isfinite(found.v).all() and np.isfinite(found.inertias).all())
     report.notes.append(
         f"{steps:,} steps of {joints:,} joints: forward {plain:.1f} s, back {back:.1f} s of the processor."
