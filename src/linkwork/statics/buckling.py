@@ -67,6 +67,7 @@ def buckling(
     if not a < b:
         raise StateError(f"low is {a:g} and high {b:g}; the load grows from low to high.")
     sweeps = 0
+    known: list[tuple[float, State]] = []  # the last equilibria of the branch
 
     def acting_at(p: float) -> tuple[Model, Loaded | None]:
         given = ask(p)
