@@ -54,7 +54,7 @@ class Task:
     def __init__(self, model: Model, low: FloatArray, high: FloatArray, observations: int):
         self.model, self.low, self.high, self.observations = model, low, high, observations
         self.actions = len(model.actuators)
-        self.options = {}
+        self.options = {"integrator": "semi_implicit_euler"}  # one evaluation per step
 
     def rest(self) -> State:
         """A state in which nothing overlaps, which members are made with."""
