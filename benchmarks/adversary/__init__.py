@@ -144,6 +144,7 @@ def batch(border: str, seed: int, first: int, size: int, until: float | None, ti
             try:
                 line = watch.next_line(STARTING if done < first or is_compiling else limit)
             except queue.Empty:
+                watch.end()  # before whoever asks tries the case again
                 yield begun, f"hang over {limit:g} s", limit
                 return
             if line is None:
