@@ -2,7 +2,7 @@
 
 The judge is a fine solution of Linkwork's own, with the stretch of the rod in it as in most peers (EA of the material);
 errors are distances of the tip after half a second. An explicit peer runs with the longest steps that stay finite, an
-implicit one with several; the ratio is taken at the longest of Linkwork's steps whose error is no larger.
+implicit one with several; the ratio is taken at the longest of Linkwork's steps whose error is as small.
 """
 
 from __future__ import annotations

@@ -163,6 +163,6 @@ def rods() -> None:
     print(lw.BSpline, lw.Branch, lw.Buckled, lw.Clamped, lw.Material)
     print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
     print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
-    print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section)
+    print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section, lw.along)
     sea = lw.Water(current=(0.5, 0.0, 0.0), depth=50.0, seabed=lw.Seabed(stiffness=1e4), waves=lw.Waves(1.0, 8.0))
     print(sea, lw.air(wind=(1.0, 0.0, 0.0)))

@@ -80,7 +80,7 @@ def of_reaching_and_derivatives(folder):
     yield from [lw.linearize(sim, 1e-3), run, run.backward(q=np.ones(4), v=np.ones(4))]
     part = lw.AdaptiveDynamics(model, state, max_active_joints=2, integrator="semi_implicit_euler", update_every=100)
     yield lw.run_with_gradients(part, 1e-3, 3).backward(v=np.ones(4))
-    report = lw.FieldReport(1e-6, -3.0, 12, 8, np.zeros(9))
+    report = lw.FieldReport(1e-6, -3.0, 12, 8, np.zeros(9), {})
     yield from [report, lw.FieldRest(state, report)]
 
 
@@ -147,6 +147,10 @@ def of_molecules(folder):
     yield from [lw.molecules.FixmanPotential(molecule.model, 300.0), lw.molecules.RandomVelocities(molecule.model)]
     yield lw.molecules.Langevin(300.0, 1.0)
     yield lw.molecules.Restraints(molecule).distance("A:1:CA", "A:3:CA", (0.5, 0.7), stiffness=500.0)
+    strain, clash = lw.molecules.Strain("ALA 1", 120.0, "angle"), lw.molecules.Clash("A", "B", 0.1, 30.0)
+    yield from [strain, clash, lw.molecules.Geometry((strain,), (clash,))]
+    sampled = lw.molecules.Sampled(molecule, 300.0, np.zeros((2, molecule.model.nq)), np.zeros(2), 0.5)
+    yield from [sampled, lw.molecules.Replicas((sampled,), np.zeros(0), np.zeros((1, 1), dtype=np.int64))]
     curve = np.zeros((2, 5))
     yield lw.molecules.Pulled(np.arange(5.0), curve, curve, curve, 300.0, (molecule.state, molecule.state))
 

@@ -24,7 +24,7 @@ from ..helpers.contact_setups import (
     two_chains,
 )
 
-IMPACTS = 100_000
+IMPACTS = 50_000
 EPS = np.finfo(float).eps
 SLIDERS = lw.Compound([lw.Prismatic((1, 0, 0)), lw.Prismatic((0, 1, 0)), lw.Prismatic((0, 0, 1))])
 

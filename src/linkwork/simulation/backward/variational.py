@@ -153,6 +153,8 @@ class VariationalStep(StepMap):
 
         Refuses steps that were made in parts, whose ends do not obey the equations.
         """
+        if not found.size:  # a region in which nothing moves
+            return 1.0
         size = max(np.abs(after.v).max(), np.abs(before.v).max(), np.abs(self.discrete.u).max() / self.h)
         square = float(found @ found)
         scale = float(found @ after.v) / square if square > 0.0 else 1.0
