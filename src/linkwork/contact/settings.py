@@ -21,12 +21,13 @@ class Contact:
     """How bodies touch each other and the world.
 
     friction, restitution: of shapes that bring none of their own. A pair has the geometric mean of its frictions and the
-        larger of its restitutions. A lw.Friction, whose direction is that of each body, counts as it is.
+        larger of its restitutions. A lw.Friction, whose direction is that of each body, counts as it is, and may
+        have a patch for rolling and spinning.
     law: "coupled" solves all contacts, limits and loops together (Signorini, Coulomb); "impacts" treats them one after the
         other, fastest approach first (Mirtich's impulses, Stronge's restitution).
-    tolerance: residual of the coupled solve, relative to the largest impulse;
-    max_sweeps: after these it ends, and the report counts it as not converged.
-        Solves of many contacts, by sweeps over the tree, count as converged from 1e-5 on.
+    tolerance: residual of the coupled solve, relative to the largest impulse. Solves of many contacts, by sweeps over the
+        tree, count as converged from 1e-5 on.
+    max_sweeps: after these a solve ends, and the report counts it as not converged.
     margin: distance below which bodies count as touching [m]; None takes 1e-3 of the mean size of the moving shapes.
     correction: part of a penetration that one step takes back, 0 to 1.
     rest_speed: approach slower than this does not bounce [m/s].
