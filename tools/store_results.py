@@ -8,8 +8,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.harness.stored import DOCS, store
+from benchmarks.harness.stored import PAGES, store
 
 if __name__ == "__main__":
-    for page in sorted(DOCS.glob("benchmarks_*.md")):
+    for page in sorted(set(PAGES.glob("*.md")) - {PAGES / "index.md"}):
         store(page)

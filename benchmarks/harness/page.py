@@ -15,7 +15,7 @@ from typing import Any
 from linkwork.errors import LinkworkError
 
 from .report import Report, Requirement, TableReport
-from .stored import store
+from .stored import PAGES, store
 from .timing import duration
 
 SECTION = "\n## As the last run gave it\n"
@@ -40,7 +40,7 @@ def fill_in(path: Path, report: Report) -> None:
         body = "\n\n".join(blocks) + "\n"
         text = marks.sub(partial(_between_marks, body), text)
     path.write_text(text, encoding="utf-8")
-    if path.name.startswith("benchmarks_"):
+    if path.parent.name == PAGES.name:
         store(path)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGES = DOCS / "benchmarks"
 
 
 def cells(line: str) -> list[str]:
@@ -36,11 +37,12 @@ def tables_of(text: str) -> list[dict[str, Any]]:
 
 
 def stored_at(page: Path) -> Path:
-    return page.parent / "results" / f"{page.stem.removeprefix('benchmarks_')}.json"
+    """A page in `benchmarks` has its results in `results` beside that folder."""
+    return page.parents[1] / "results" / f"{page.stem}.json"
 
 
 def store(page: Path) -> None:
-    """Writes the tables of a page beside it."""
+    """Writes the tables of a page."""
     file = stored_at(page)
     file.parent.mkdir(exist_ok=True)
     content = json.dumps(tables_of(page.read_text(encoding="utf-8")), indent=1, ensure_ascii=False)

@@ -28,7 +28,8 @@ def cells(page, title):
 
 
 def test_a_page_without_marks_gets_a_section_that_the_next_run_replaces(tmp_path):
-    page = tmp_path / "benchmarks_made.md"
+    page = tmp_path / "benchmarks" / "made.md"
+    page.parent.mkdir()
     page.write_text("# Made\n\nBy hand.\n", encoding="utf-8")
     fill_in_judged(page, report(3.0))
     first = page.read_text(encoding="utf-8")
@@ -43,7 +44,8 @@ def test_a_page_without_marks_gets_a_section_that_the_next_run_replaces(tmp_path
 
 
 def test_quick_runs_are_kept_out(tmp_path):
-    page = tmp_path / "benchmarks_made.md"
+    page = tmp_path / "benchmarks" / "made.md"
+    page.parent.mkdir()
     page.write_text("# Made\n", encoding="utf-8")
     with pytest.raises(lw.LinkworkError, match="--quick"):
         fill_in_judged(page, report(3.0, is_judged=False))

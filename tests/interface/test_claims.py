@@ -10,7 +10,7 @@ from benchmarks.harness.stored import DOCS, stored_at, tables_of
 
 ROOT = DOCS.parent
 CLAIMS = tomllib.loads((DOCS / "claims.toml").read_text(encoding="utf-8"))["claim"]
-PAGES = sorted(DOCS.glob("benchmarks_*.md"))
+PAGES = sorted(set((DOCS / "benchmarks").glob("*.md")) - {DOCS / "benchmarks" / "index.md"})
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 SPEED = re.compile(r"[\d.] times faster|[\d.] [µnm]s\b")  # what a row of a table says about speed
 

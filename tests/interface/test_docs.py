@@ -213,9 +213,9 @@ def test_names_that_pages_mention_exist(name):
 
 @pytest.mark.parametrize("name", benchmark_names(benchmark_folder()))
 def test_every_benchmark_has_a_page(name):
-    page = f"benchmarks_{name.replace('-', '_')}.md"
-    assert f"linkwork bench {name}" in PAGES[page]
-    assert f"({page})" in PAGES["benchmarks.md"]
+    page = f"{name.replace('-', '_')}.md"
+    assert f"linkwork bench {name}" in PAGES[f"benchmarks/{page}"]
+    assert f"({page})" in PAGES["benchmarks/index.md"]
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
@@ -251,8 +251,9 @@ def test_bare_links_are_seen():
 
 def test_the_overview_of_benchmarks_repeats_figures_of_their_pages():
     times = r"\d[\d.,]* (?:ns|µs|ms)\b"
-    measured = "\n".join(text for name, text in PAGES.items() if name.startswith("benchmarks_"))
-    repeated = re.findall(times, PAGES["benchmarks.md"])
+    overview = "benchmarks/index.md"
+    measured = "\n".join(text for name, text in PAGES.items() if name.startswith("benchmarks/") and name != overview)
+    repeated = re.findall(times, PAGES[overview])
     assert repeated
     assert not set(repeated) - set(re.findall(times, measured))
 

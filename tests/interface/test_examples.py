@@ -24,7 +24,7 @@ def test_example_runs(example, tmp_path):
         text=True,
         encoding="utf-8",
         timeout=LONGEST,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error::DeprecationWarning:__main__"},
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -81,7 +81,7 @@ FIGURE = r"\d[\d.,]* (?:ns|µs|ms)\b"
 
 def test_tables_repeat_figures_of_the_benchmarks():
     """Times in the README's tables stand on a page of a benchmark, digit for digit, or are those of so many joints."""
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("benchmarks*.md"))
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "benchmarks").glob("*.md"))
     rows = [line for line in README.splitlines() if line.startswith("|")]
     repeated = re.findall(FIGURE, "\n".join(rows))
     assert len(repeated) >= 10
@@ -95,7 +95,7 @@ def test_tables_repeat_figures_of_the_benchmarks():
 
 def test_ratios_repeat_those_of_the_benchmarks():
     """`2.07 times faster` in a row of the README: the overview has the same ratio beside the same times."""
-    overview = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    overview = (ROOT / "docs" / "benchmarks" / "index.md").read_text(encoding="utf-8")
     rows = [line for line in README.splitlines() if line.startswith("|") and "times faster" in line]
     assert rows
     for row in rows:

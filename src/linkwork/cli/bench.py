@@ -3,7 +3,7 @@
 linkwork bench --list
 linkwork bench dynamics --quick
 linkwork bench dynamics --json results.json
-linkwork bench dynamics --page docs/benchmarks_dynamics.md
+linkwork bench dynamics --page docs/benchmarks/dynamics.md
 """
 
 from __future__ import annotations
