@@ -57,7 +57,9 @@ def _tell_moving(report: TableReport, checks: list[tuple[int, Check]]) -> None:
         rows.append([what, f"{len(mine):,}", f"{sum(c.reached for c in mine):,}", f"{excess:.0e}", str(wrong)])
     head = ["linkages", "updates", "reached", "largest error - bound", "wrong"]
     report.add_table("in_motion", "AdaptiveDynamics: bounds of region updates, in the same parts", head, rows)
-    bad = sum(c.is_wrong_in_any_case for _, c in checks)
+    wrong_ones = [(number, check) for number, check in checks if check.is_wrong_in_any_case]
+    _list_wrong(report, wrong_ones, "in_motion")
+    bad = len(wrong_ones)
     claim = f"{len(checks):,} bounds of AdaptiveDynamics, reached or not, wrong by more than {ALLOWED_IN_MOTION:g}"
     report.requirements.append(Requirement(claim, bad, "bounds", "0", bad == 0))
 
@@ -84,11 +86,7 @@ def _tell(report: TableReport, checks: list[tuple[int, Check]], linkages: int, r
         "bounds", f"{linkages:,} linkages, {refused} refused; parts of the largest acceleration", head, rows
     )
     wrong = [(number, check) for number, check in checks if check.is_wrong_in_any_case]
-    if wrong:
-        shown = [[str(n), c.measure, f"{c.tolerance:g}", f"{c.error:.1e}", f"{c.bound:.1e}"] for n, c in wrong[:SHOWN]]
-        report.add_table(
-            "wrong", "bounds that do not hold", ["number", "measure", "tolerance", "error", "bound"], shown
-        )
+    _list_wrong(report, wrong, "wrong")
     bad = sum(check.is_wrong for _, check in checks)
     claim = (
         f"{len(checks):,} bounds said to be reached, wrong by more than {ALLOWED:g} ({ALLOWED_TINY:g} of tiny bodies)"
@@ -98,3 +96,9 @@ def _tell(report: TableReport, checks: list[tuple[int, Check]], linkages: int, r
     report.requirements.append(Requirement("the same, reached or not", also, "bounds", "0", also == 0))
     enough = len(checks) >= CHECKS
     report.requirements.append(Requirement("checks made", len(checks), "checks", f"at least {CHECKS}", enough))
+
+
+def _list_wrong(report: TableReport, wrong: list[tuple[int, Check]], case: str) -> None:
+    if wrong:
+        shown = [[str(n), c.measure, f"{c.tolerance:g}", f"{c.error:.1e}", f"{c.bound:.1e}"] for n, c in wrong[:SHOWN]]
+        report.add_table(case, "bounds that do not hold", ["number", "measure", "tolerance", "error", "bound"], shown)

@@ -128,7 +128,7 @@ def check_in_motion(seed: int, number: int) -> list[Check] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LinkworkWarning)
         try:
-            sim = lw.AdaptiveDynamics(model, state, tolerance=tolerance, active_joints=few, measure=measure)
+            sim = lw.AdaptiveDynamics(model, state, tolerance=tolerance, max_active_joints=few, measure=measure)
             for _ in range(UPDATES):
                 load = random_loads(rng, model)
                 _apply(sim, *load)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.quasi_statics.report import error_bound, hidden
 from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
@@ -95,11 +96,11 @@ def _is_small(sim: AdaptiveDynamics, size: float) -> bool:
 def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
     """Floors (linkage, joint) by comparison with `aba`, and what was lost of all accelerations.
 
-    Infinite where `aba` has no answer.
+    What `aba` misses itself is added. Infinite where it has no answer.
     """
     run, model, weight = sim._tree.run, sim.model, sim._tree.mechanism.weight
-    qdd = _by_aba(sim)
-    if qdd is None:
+    qdd, missed = _by_aba(sim)
+    if qdd is None or missed is None:
         return np.full(2, math.inf), math.inf
     is_active = np.zeros(model.n_bodies, dtype=bool)
     is_active[sim.active_bodies] = True
@@ -109,24 +110,36 @@ def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
     lost = abs(math.sqrt(run.metric_sums[SUM_QUEUE]) / unit - math.sqrt(parts[still].sum()))
     moving = ~still
     lost = max(lost, math.sqrt((weight * (run.metric_qdd - qdd) ** 2)[moving].sum()))
-    lost = MARGIN * lost + UNIT_ROUNDOFF * math.sqrt(parts.sum())
+    lost = MARGIN * lost + MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum())
+    lost += UNIT_ROUNDOFF * math.sqrt(parts.sum())
     largest = np.zeros(model.n_bodies)
     np.add.at(largest, np.repeat(np.arange(model.n_bodies), model.arrays.tree[:, DOF]), np.where(still, parts, 0.0))
     above = math.sqrt(largest.max(initial=0.0)) - math.sqrt(run.metric_sums[MAX_QUEUE]) / unit
     return np.array([lost, max(lost, MARGIN * above)]), lost
 
 
-def _by_aba(sim: AdaptiveDynamics) -> FloatArray | None:
-    """Accelerations of the fully articulated linkage at the state of the update, shape (nv,); None where there are none."""
+def _by_aba(sim: AdaptiveDynamics) -> tuple[FloatArray | None, FloatArray | None]:
+    """Accelerations of the fully articulated linkage at the state of the update, and what they miss, shape (nv,) each.
+
+    None where there are none.
+    """
     run, model = sim._tree.run, sim.model
     n, nv = model.n_bodies, model.nv
     qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
-    effort = np.ascontiguousarray(run.effort)
+    effort, wrenches = np.ascontiguousarray(run.effort), _wrenches(sim)
     if sim._joints.driven:
         parts = sim._tree.present_efforts()
         effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
-    _, bad = aba(*model.arrays, run.q, run.v, effort, _wrenches(sim), work, dof_work, qdd)
-    return qdd if bad < 0 and np.isfinite(qdd).all() else None
+    _, bad = aba(*model.arrays, run.q, run.v, effort, wrenches, work, dof_work, qdd)
+    if bad >= 0 or not np.isfinite(qdd).all():
+        return None, None
+    missed = missed_accelerations(model, State(run.q, run.v), effort, wrenches, qdd)
+    if missed is None or not run.v.any():
+        return qdd, missed
+    # Inverse dynamics rounds forces of inertia as `aba` does: what that costs shows where velocities differ a little.
+    nearly = np.empty(nv)
+    aba(*model.arrays, run.q, (1.0 + 8.0 * UNIT_ROUNDOFF) * run.v, effort, wrenches, work, dof_work, nearly)
+    return qdd, np.abs(missed) + np.abs(qdd - nearly)
 
 
 def _wrenches(sim: AdaptiveDynamics) -> FloatArray:

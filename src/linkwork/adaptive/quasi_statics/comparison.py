@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, bound_of
+from linkwork.adaptive.metric.missed import missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.nodes import carries_joint
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
@@ -25,15 +26,13 @@ from linkwork.dynamics.aba import (
     DOF_WORK,
     EFFORT_D,
     S_D,
-    SINGULAR,
-    aba,
     accelerate_body,
     inertia_to_parent,
     prepare_body,
 )
 from linkwork.dynamics.dca.nodes import H_F
-from linkwork.dynamics.rnea import rnea
-from linkwork.model.layout import DAMPING, DOF, STIFFNESS, V
+from linkwork.model.layout import DOF, V
+from linkwork.model.state import State
 from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.moving import untouched
 from linkwork.spatial.memory import load6, store6
@@ -195,22 +194,15 @@ class Comparison:
     def what_is_missed(self, sim: QuasiStatics) -> FloatArray:
         """How far a solve by `aba` is from the equations of motion: (root of the sum of squares, largest) in the metric.
 
-        Efforts that its accelerations miss, by inverse dynamics, and the accelerations that these would cause. A comparison
-        that was begun is given up. Cost: O(n).
+        A comparison that was begun is given up. Cost: O(n).
         """
         run, model = sim._tree.run, sim.model
         self.is_running = False
         x = self._copy(sim)
-        S = np.zeros((model.nv, 6))
-        rnea(*model.arrays, x.q, x.still, run.qdd, x.wrench, x.work, S, x.found)
-        missed = x.effort - x.found
-        loose = model.arrays.dof.copy()
-        loose[:, [STIFFNESS, DAMPING]] = 0.0
-        tables = (*model.arrays[:3], loose, x.rest, np.zeros(3))
-        status, _ = aba(*tables, x.q, x.still, missed, np.zeros((0, 6)), x.work, x.dof_work, x.found)
-        if status == SINGULAR:
+        missed = missed_accelerations(model, State(x.q, x.still), x.effort, x.wrench, run.qdd)
+        if missed is None:
             return np.full(2, np.inf)
-        parts = np.sqrt(x.weight) * (np.abs(x.found) + UNIT_ROUNDOFF * np.abs(run.qdd))
+        parts = np.sqrt(x.weight) * (np.abs(missed) + UNIT_ROUNDOFF * np.abs(run.qdd))
         return np.array([float(np.sqrt(parts @ parts)), float(parts.max(initial=0.0))])
 
     def go_on(self, visits: int) -> bool:

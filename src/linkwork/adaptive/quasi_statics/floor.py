@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwork.adaptive.metric.missed import MARGIN_OF_ABA
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.everything import BY_ABA
 from linkwork.adaptive.quasi_statics.report import error_bound, size
@@ -37,7 +38,6 @@ OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was
 FEARED = 0.04  # or this part of what the estimate says; seen between two loads: 4e-3 of it; ten of that
 LEAST_BODIES = 64  # of a comparison per step, or as many as joints were computed: a part of what the step costs
 OTHER_LOADS = 100.0  # times as much may be lost by `aba` in another solve
-MARGIN_OF_ABA = 10.0  # over what its accelerations miss: that is rounded too
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
 

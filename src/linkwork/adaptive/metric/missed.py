@@ -1,0 +1,39 @@
+"""What the accelerations by `aba` miss: put back into the equations of motion, and solved for once more.
+
+Where bodies have almost no moments even `aba` may keep no digit. Efforts that its accelerations leave over, by inverse
+dynamics, are rounding; the accelerations that they would cause are as large as the error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
+from linkwork.dynamics.rnea import rnea
+from linkwork.model.layout import DAMPING, STIFFNESS
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.moving import untouched
+
+FloatArray = NDArray[np.float64]
+
+MARGIN_OF_ABA = 10.0  # over what its accelerations miss: that is rounded too
+
+
+def missed_accelerations(
+    model: Model, state: State, effort: FloatArray, wrenches: FloatArray, qdd: FloatArray
+) -> FloatArray | None:
+    """What q̈ by `aba` misses, shape (nv,); None where the mass matrix is singular to rounding.
+
+    effort: given, and of motors; springs and dampers act by themselves. wrenches (n, 6): in body frames. Cost: O(n).
+    """
+    n, nv = model.n_bodies, model.nv
+    work, needed = untouched(n, BODY_WORK), np.zeros(nv)
+    rnea(*model.arrays, state.q, state.v, qdd, wrenches, work, np.zeros((nv, 6)), needed)
+    loose = model.arrays.dof.copy()
+    loose[:, [STIFFNESS, DAMPING]] = 0.0
+    tables = (*model.arrays[:3], loose, model.arrays.rest, np.zeros(3))
+    still, missed = np.zeros(nv), np.zeros(nv)
+    status, _ = aba(*tables, state.q, still, effort - needed, np.zeros((0, 6)), work, untouched(nv, DOF_WORK), missed)
+    return None if status == SINGULAR else missed
