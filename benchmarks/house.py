@@ -19,14 +19,14 @@ from typing import NamedTuple
 MOST_FILES, MOST_ARGUMENTS = 15, 10  # in a room; of a function
 
 # Where a tree is eliminated or solved for a right side, and where forces of loops are found, by file and function. Whoever
-# writes another form adds it here. Programs that hand their matrix or right side to one of these are not forms of their own.
+# writes another form adds it here. Programs that hand their matrix or right side to one of these are not forms.
 ELIMINATIONS = (
     (
         "dynamics/aba.py",
         "inertias_leaf_to_root",
     ),  # also of `variational_energy.velocities`, `stopping`, `discrete_inertia`
     ("dynamics/tree_factor.py", "factor_leaf_to_root"),
-    ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, statics, variational steps, loops, derivatives
+    ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, statics, reaching, variational steps, loops
     ("statics/sweeps.py", "eliminate_leaf_to_root"),
     ("statics/stream_sweeps.py", "eliminate_in_stream"),
     ("reaching/sweeps.py", "eliminate_leaf_to_root"),

@@ -59,6 +59,11 @@ class Saddle(NamedTuple):
     Y: FloatArray  # (nv, p)  H⁻¹Jᵀ
     factors: Factors  # of J H⁻¹Jᵀ
 
+    @property
+    def values(self) -> FloatArray:
+        """Eigenvalues of J H⁻¹Jᵀ, scaled to a unit diagonal, on the constraints that count."""
+        return self.factors.values
+
     def solve(self, right: FloatArray) -> FloatArray:
         """(J H⁻¹Jᵀ)⁺ right."""
         return self.factors.solve(right)
@@ -198,7 +203,7 @@ def _eliminate(closed: ClosedBalance, blend: float, left: float, as_it_is: bool)
         pivots = closed.balance.eliminate(blend, extra, soften)
         if pivots.singular < 0:
             saddle = closed.saddle()
-            unstable = pivots.negative + int((saddle.factors.values > 0.0).sum()) - saddle.factors.rank
+            unstable = pivots.negative + int((saddle.values > 0.0).sum()) - saddle.values.size
             if unstable == 0 or as_it_is:
                 return blend, saddle, unstable
         if blend < 1.0:
