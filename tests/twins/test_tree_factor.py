@@ -60,7 +60,7 @@ def test_solution_and_own_responses_are_those_of_the_dense_matrix(name, seed, is
     right = effort - np.einsum("bia,bi->a", J, wrench)
     F.block[:], F.resistance[:] = blocks.reshape(n, 36), resistance
     F.wrench[:], F.effort[:] = wrench, effort
-    assert factor_and_solve(model.arrays.tree, *F)
+    assert factor_and_solve(model.arrays.tree, F)
     expected = np.linalg.solve(H, right)
     tolerance = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(expected).max()), steps=n)
     assert np.abs(F.x - expected).max() <= tolerance
@@ -75,4 +75,4 @@ def test_a_freedom_without_resistance_is_refused():
     F.S[0, 2] = 1.0
     tree = lw.library.random_tree(joints=1, seed=0).compile().arrays.tree[:1].copy()
     tree[0, [layout.PARENT, layout.V, layout.DOF]] = -1, 0, 1
-    assert not factor_and_solve(tree, *F)
+    assert not factor_and_solve(tree, F)

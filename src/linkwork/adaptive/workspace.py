@@ -1,4 +1,4 @@
-"""The memory of an adaptive simulation: allocated once, in bundles of arrays that kernels read from one table.
+"""The memory of an adaptive simulation, made once by `allocation`: bundles of arrays that kernels read from one table.
 
 `QuasiStatics` uses a part of it: at rest there are no velocities and no velocity columns, and the arrays that only motion
 needs are empty. Coefficients are those of the *fully articulated* linkage, every joint free; they are kept for all nodes.
@@ -8,22 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacities
-from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
-from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, reader
-from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
-from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
-from linkwork.loops.system import constrained_bodies
-from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_COLUMNS
-from linkwork.simulation.moving import untouched
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Columns of `composite`, one row per node: pose of the last body of a cluster in its first one; and, of the node as one
 # rigid body, its inertia (10: mass, first moment, moments), the sum of the wrenches fixed in its bodies and the energy of
@@ -170,94 +155,3 @@ plan_of = reader(Plan)
 mechanism_of = reader(Mechanism, Plan)
 coefficients_of = reader(Coefficients, Plan, Mechanism)
 run_of = reader(Run, Plan, Mechanism, Coefficients)
-
-
-def allocate(
-    model: Model,
-    q: FloatArray,
-    v: FloatArray,
-    weight: FloatArray,
-    velocity_weight: FloatArray,
-    in_motion: bool,
-) -> Bundles:
-    """Memory of a simulation at coordinates q and velocities v. What acts on it (effort, motor, wrench, load, load_body) is
-    for the simulation to put in."""
-    plan, coefficients = _allocate_tree(model, in_motion)
-    whole_tree, body, screws, dof, rest, gravity = model.arrays
-    tree = whole_tree.copy() if in_motion else whole_tree
-    limits = np.array(model.effort_limit), np.array(model.velocity_limit)
-    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight, *limits)
-    count = plan.nodes.shape[0]
-    n, nv, nodes = (model.n_bodies, model.nv, count) if in_motion else (0, 0, 0)
-    run = Run(
-        q=q,
-        v=v,
-        qdd=np.zeros(model.nv),
-        effort=np.zeros(0),
-        motor=np.zeros((0, 4)),
-        inputs=untouched(count * INPUT_COLUMNS),
-        world=np.zeros((count, 12)),
-        value=np.zeros(count),
-        flag=np.zeros(count, dtype=np.uint8),
-        held_open=np.zeros(count, dtype=np.int64),
-        opened=np.zeros(count, dtype=np.int64),
-        heap=np.zeros(count, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
-        metric_sums=np.zeros(METRIC_SUMS),
-        wrench=np.zeros((0, 6)),
-        load=np.zeros((0, LOAD_COLUMNS)),
-        load_body=np.zeros(0, dtype=np.int64),
-        loop_body=constrained_bodies(model),
-        loop_wrench=np.zeros((constrained_bodies(model).size, 6)),
-        kept_q=np.zeros(0) if in_motion else q.copy(),
-        metric_qdd=np.zeros(nv),
-        rate=np.zeros((n, RATE_COLUMNS)),
-        twist=np.zeros((nodes, 6)),
-        relative=np.zeros((nodes, 6)),
-        speed=np.zeros(nodes),
-        wanted=np.zeros(nodes, dtype=np.int64),
-        frozen=np.zeros(n, dtype=np.uint8),
-        active=np.zeros(nodes, dtype=np.int64),
-        waits=np.zeros(n, dtype=np.uint8),
-        turns=np.zeros((n, TURN_COLUMNS)),
-        called=np.zeros(nodes, dtype=np.int64),
-    )
-    return Bundles(plan, mechanism, coefficients, run)
-
-
-def _allocate_tree(model: Model, in_motion: bool) -> tuple[Plan, Coefficients]:
-    """Everything that has room for each node; velocity columns in motion only."""
-    # In motion biases come from velocity columns, which know no stretches; accelerations come from `aba` there.
-    solver = DcaSolver(model, threads=1, merges_welds=not in_motion)
-    nodes, tree = solver.assembly.nodes, model.arrays.tree
-    layout = IN_MOTION if in_motion else AT_REST
-    clusters = nodes[:, NODE_KIND] == JOIN
-    sizes = np.where(clusters, SLOT_SIZE, SLOT_SIZE // 2)
-    slot = np.cumsum(sizes) - sizes
-    room = int(sizes.sum())
-    rows = factor_capacities(nodes, tree, layout.columns_1, layout.columns_2)
-    factor_sizes = rows * np.where(clusters & (nodes[:, ROLE] != TOP), layout.row_2, layout.row_1)
-    plan = Plan(
-        nodes,
-        solver.block,
-        slot,
-        np.cumsum(factor_sizes) - factor_sizes,
-        slot if in_motion else slot[:0],  # columns take as much room as coefficients
-        solver.assembly.leaf,
-        solver.assembly.joint,
-    )
-    return plan, Coefficients(
-        solver.hinge,
-        solver.S,
-        solver.total,
-        solver.coef,
-        aligned_zeros(room),
-        solver.freedom,
-        aligned_zeros(room if in_motion else 0),
-        aligned_zeros(int(factor_sizes.sum())),
-        rows,
-        np.zeros((0 if in_motion else nodes.shape[0], LOST_COLUMNS)),
-        np.zeros((nodes.shape[0], COMPOSITE_COLUMNS)),
-        aligned_zeros(max(SCRATCH, COLUMN_SCRATCH)),
-        aligned_zeros(layout.scratch),
-    )

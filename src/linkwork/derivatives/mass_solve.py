@@ -8,18 +8,18 @@ The second sweep is written where its twists w are needed: here are the steps of
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
-    D_D,
     DINV,
     EFFORT_D,
     P_,
     R_,
     S_D,
     U_,
-    U_D,
     U_SMALL,
+    acceleration_general,
     lifted_efforts,
     times_dinv,
 )
+from linkwork.dynamics.joint_solve import move_freedom, push_freedom
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, PARENT, V
 from linkwork.spatial.memory import load3, load6, load9
@@ -33,9 +33,8 @@ def bias_to_parent(tree, body, dof, i, right, p, work, dof_work):
     right: the right side in the rows of the joint, or the whole vector.
     """
     if tree[i, KIND] == HELICAL:
-        u = right[tree[i, V]] - dot6(helical_twist(body, i), p)
-        work[i, U_SMALL] = u
-        lifted = add6(p, scale6(work[i, DINV] * u, load6(work, i, U_)))
+        s, U = helical_twist(body, i), load6(work, i, U_)
+        work[i, U_SMALL], lifted = push_freedom(s, U, work[i, DINV], right[tree[i, V]], p)
     else:
         lifted = lifted_general(tree, dof, i, right, p, dof_work)
     return lifted
@@ -65,26 +64,10 @@ def solved_twist(tree, body, i, above, work, dof_work, x):
     """Writes x in the rows of joint i; returns w = a' + S x. above: a' = X w_λ."""
     if tree[i, KIND] == HELICAL:
         j = tree[i, V]
-        x[j] = work[i, DINV] * (work[i, U_SMALL] - dot6(load6(work, i, U_), above))
-        w = add6(above, scale6(x[j], helical_twist(body, i)))
+        s, U = helical_twist(body, i), load6(work, i, U_)
+        x[j], w = move_freedom(s, U, work[i, DINV], work[i, U_SMALL], above)
     else:
-        w = solved_general(tree, i, above, dof_work, x)
-    return w
-
-
-@routine
-def solved_general(tree, i, above, dof_work, x):
-    j = tree[i, V]
-    nd = tree[i, DOF]
-    for d in range(nd):
-        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, U_D), above)
-    w = above
-    for d in range(nd):
-        sum_ = 0.0
-        for e in range(nd):
-            sum_ += dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D]
-        x[j + d] = sum_
-        w = add6(w, scale6(sum_, load6(dof_work, j + d, S_D)))
+        w = acceleration_general(tree, i, above, dof_work, x)
     return w
 
 

@@ -132,7 +132,7 @@ def forward(
     def part(some: slice) -> None:
         work, dof_work = np.empty((model.n_bodies, ABA_BODY_WORK)), np.empty((model.nv, ABA_DOF_WORK))
         aba_many(
-            *model.arrays,
+            model.arrays,
             rows.q[some],
             rows.v[some],
             tau[some],
@@ -215,15 +215,13 @@ def _rnea(
     model: Model, dof: FloatArray, q: FloatArray, v: FloatArray, qdd: FloatArray | None,
     wrenches: FloatArray | None, effort: FloatArray,
 ) -> None:  # fmt: skip
-    tree, body, screws, _, rest, g = model.arrays
+    arrays = model.arrays._replace(dof=dof)
     still = np.zeros_like(v) if qdd is None else qdd
     external = np.zeros((len(q), 0, 6)) if wrenches is None else wrenches
 
     def part(some: slice) -> None:
         work, S = np.empty((model.n_bodies, RNEA_BODY_WORK)), np.empty((model.nv, 6))
-        rnea_many(
-            tree, body, screws, dof, rest, g, q[some], v[some], still[some], external[some], work, S, effort[some]
-        )
+        rnea_many(arrays, q[some], v[some], still[some], external[some], work, S, effort[some])
 
     share_out(part, len(q))
 
@@ -281,9 +279,8 @@ def share_out(part: Callable[[slice], None], count: int) -> None:
 
 
 @kernel
-def aba_many(
-    tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd, status
-):  # fmt: skip
+def aba_many(arrays, q, v, effort, wrenches, work, dof_work, qdd, status):
+    tree, body, screws, dof, rest, gravity = arrays
     for k in range(q.shape[0]):
         status[k], _ = aba(
             tree, body, screws, dof, rest, gravity, q[k], v[k], effort[k], wrenches[k], work, dof_work, qdd[k]
@@ -291,7 +288,8 @@ def aba_many(
 
 
 @kernel
-def rnea_many(tree, body, screws, dof, rest, gravity, q, v, qdd, wrenches, work, S, effort):
+def rnea_many(arrays, q, v, qdd, wrenches, work, S, effort):
+    tree, body, screws, dof, rest, gravity = arrays
     for k in range(q.shape[0]):
         rnea(tree, body, screws, dof, rest, gravity, q[k], v[k], qdd[k], wrenches[k], work, S, effort[k])
 

@@ -88,12 +88,13 @@ def _welds_eliminated(model: Model, welded: NDArray[np.bool_]) -> int:
 
 
 @kernel
-def largest_miss(tree, body, dof, gravity, q, v, qdd, wrenches, work, S, effort, found):
+def largest_miss(arrays, q, v, qdd, wrenches, work, S, effort, found):
     """Largest difference of two efforts, each relative to the sizes of what its joint carries, none of them cancelled.
 
     Sizes of a body: |I| (|a_λ| + |S q̈| + |a| + |g|), gyroscopic and external wrenches; they add up leaf to root. Reads and
     uses the workspace of `rnea`.
     """
+    tree, body, dof, gravity = arrays.tree, arrays.body, arrays.dof, arrays.gravity
     g = np.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
     for i in range(tree.shape[0]):
         own_sizes(tree, body, g, qdd, wrenches, work, S, i)
@@ -162,8 +163,7 @@ def missed_effort(
     work, S, found = np.empty((model.n_bodies, BODY_WORK)), np.zeros((model.nv, 6)), np.empty(model.nv)
     rnea(*model.arrays, q, v, qdd, wrenches, work, S, found)
     given = effort if effort.size else np.zeros(model.nv)
-    tree, body, _, dof, _, _ = model.arrays
-    return float(largest_miss(tree, body, dof, model.gravity, q, v, qdd, wrenches, work, S, given, found))
+    return float(largest_miss(model.arrays, q, v, qdd, wrenches, work, S, given, found))
 
 
 def joint_wrenches(model: Model, q: FloatArray, v: FloatArray, wrenches: FloatArray, qdd: FloatArray) -> FloatArray:

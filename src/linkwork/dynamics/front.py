@@ -117,9 +117,8 @@ def _forward_unit_vector(
 ) -> FloatArray:
     """Walker and Orin's first method: column j of the mass matrix is the effort of a unit acceleration of joint j."""
     nv = model.nv
-    tree, body, screws, dof, rest, _ = model.arrays
-    armature_only = np.zeros_like(dof)  # springs and dampers belong to the bias, armature to the matrix
-    armature_only[:, layout.ARMATURE] = dof[:, layout.ARMATURE]
+    armature_only = np.zeros_like(model.arrays.dof)  # springs and dampers belong to the bias, armature to the matrix
+    armature_only[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
     weightless = np.zeros(3)
     for array in (armature_only, weightless):  # read-only, as in a model: the same compiled kernel serves
         array.setflags(write=False)
@@ -127,7 +126,8 @@ def _forward_unit_vector(
     _refuse_matrix(model, "unit_vector", DENSE_COPIES)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
-    unit_vector_columns(tree, body, screws, armature_only, rest, weightless, q, still, unit, NO_WRENCHES, work, S, M)
+    arrays = model.arrays._replace(dof=armature_only, gravity=weightless)
+    unit_vector_columns(arrays, q, still, unit, NO_WRENCHES, work, S, M)
     return _solve_mass_matrix(model, "unit_vector", M, q, v, effort, wrenches)
 
 

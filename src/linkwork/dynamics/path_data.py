@@ -5,9 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import Assembly
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
-from linkwork.model.model import Model
 
 MAX_DEPTH = 512  # nodes on a path; at most 5.1 log2(n) + 6 for any shape, which is 160 for a billion joints
 
@@ -47,11 +45,28 @@ def path_data(
     )
 
 
+class Nodes(Protocol):
+    """A plan of the assembly tree, as far as path queries ask."""
+
+    @property
+    def nodes(self) -> NDArray[np.int64]: ...
+
+    @property
+    def leaf(self) -> NDArray[np.int64]: ...
+
+
+class Heavy(Protocol):
+    """A model, as far as path queries ask."""
+
+    @property
+    def gravity(self) -> NDArray[np.float64]: ...
+
+
 class Answers(Protocol):
     """Coefficients of the assembly tree, from which path queries read how bodies answer wrenches."""
 
     @property
-    def assembly(self) -> Assembly: ...
+    def assembly(self) -> Nodes: ...
 
     @property
     def block(self) -> NDArray[np.int64]: ...
@@ -72,7 +87,7 @@ class Answers(Protocol):
     def total(self) -> NDArray[np.float64]: ...
 
     @property
-    def model(self) -> Model: ...
+    def model(self) -> Heavy: ...
 
 
 def solver_paths(solver: Answers) -> PathData:

@@ -45,7 +45,7 @@ def beyond(nodes, place, hinge, i, upper, joint_twist):
 
 
 @kernel
-def place_body(nodes, tree, body, screws, hinge, q, v, S, place, leaf, out):
+def place_body(arrays, nodes, hinge, q, v, S, place, leaf, out):
     """World pose (12 numbers) and twist in its own frame (6) of one body, from its path."""
     R, p, twist = IDENTITY3, ZERO3, ZERO6
     node = leaf
@@ -54,7 +54,7 @@ def place_body(nodes, tree, body, screws, hinge, q, v, S, place, leaf, out):
         kind = nodes[up, NODE_KIND]
         if kind == HANG or (kind == JOIN and nodes[node, ROLE] != UPPER):
             i = nodes[up, INDEX]
-            step, _ = joint_motion(tree, body, screws, i, q, v, S)
+            step, _ = joint_motion(arrays.tree, arrays.body, arrays.screws, i, q, v, S)
             if kind == JOIN:
                 Ri, pi, step = beyond(nodes, place, hinge, i, nodes[up, LEFT], step)
             else:

@@ -132,31 +132,21 @@ def reroot(
             f"model '{model.name}' has closed loops, which an impact would strain: project=True knows trees only. Give a "
             "joint that follows the body, or open the loops."
         )
-    return _projected(
-        model, State(q, v), chain, placed, placement, coordinates, velocity, pose, twist, place, joint_name
-    )
-
-
-def _projected(
-    model: Model,
-    state: State,
-    chain: IntArray,
-    joint: Joint,
-    placement: Pose,
-    coordinates: Nearest,
-    velocity: Nearest,
-    pose: Pose,
-    twist: FloatArray,
-    place: FloatArray,
-    joint_name: str | None,
-) -> Rerooted:
     free = nearest_coordinates(Free(), placement.inverse() @ pose).value
-    before = reroot_model(model, state, chain, Root(Free(), placement, free, twist, np.zeros(6)), None, joint_name)
-    root = Root(joint, placement, coordinates.value, velocity.value, np.zeros(joint.nv))
+    freed = Root(Free(), placement, free, twist, np.zeros(6))
+    root = Root(placed, placement, coordinates.value, velocity.value, np.zeros(placed.nv))
+    before, after = _caught(model, State(q, v), chain, freed, root, joint_name)
+    return Rerooted.of(after, _loss(before, after, coordinates, velocity, place))
+
+
+def _caught(
+    model: Model, state: State, chain: IntArray, free: Root, root: Root, joint_name: str | None
+) -> tuple[RerootedModel, RerootedModel]:
+    """The model on a free joint, and after the impact by which the joint of `root` catches it."""
+    before = reroot_model(model, state, chain, free, None, joint_name)
     rerooted = reroot_model(model, state, chain, root, None, joint_name)
     v = plastic_velocities(before, rerooted, root)
-    after = rerooted._replace(state=State(rerooted.state.q, v))
-    return Rerooted.of(after, _loss(before, after, coordinates, velocity, place))
+    return before, rerooted._replace(state=State(rerooted.state.q, v))
 
 
 def _loss(

@@ -91,11 +91,8 @@ class Response(Uncopied, TakesTurns):
 
     def _placed(self, index: int) -> FloatArray:
         out = np.empty(18)
-        tree, body, screws, *_ = self.model.arrays
-        assembly, hinge = self._solver.assembly, self._solver.hinge
-        place_body(
-            assembly.nodes, tree, body, screws, hinge, self._q, self._v, self._S, self._place, assembly.leaf[index], out
-        )
+        assembly, hinge, leaf = self._solver.assembly, self._solver.hinge, self._solver.assembly.leaf[index]
+        place_body(self.model.arrays, assembly.nodes, hinge, self._q, self._v, self._S, self._place, leaf, out)
         return out
 
     # ----------------------------------------------------------------------------------------------- actual accelerations

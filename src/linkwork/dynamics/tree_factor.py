@@ -258,9 +258,8 @@ def shift_block_down(r, X):
 
 
 @kernel
-def factor_and_solve(tree, S, r, block, resistance, U, Y, Dinv, wrench, effort, x, twist):
-    """`factor_leaf_to_root` and `solve_tree` as an entry from Python; the arrays are those of a TreeFactor."""
-    F = TreeFactor(S, r, block, resistance, U, Y, Dinv, wrench, effort, x, twist)
+def factor_and_solve(tree, F):
+    """`factor_leaf_to_root` and `solve_tree` as an entry from Python."""
     good = factor_leaf_to_root(tree, F)
     solve_tree(tree, F)
     own_responses_root_to_leaf(tree, F)

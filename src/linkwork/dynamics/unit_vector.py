@@ -5,12 +5,13 @@ from linkwork.dynamics.rnea import rnea
 
 
 @kernel
-def unit_vector_columns(tree, body, screws, dof, rest, weightless, q, still, unit, no_wrenches, work, S, M):
+def unit_vector_columns(arrays, q, still, unit, no_wrenches, work, S, M):
     """Writes M (nv, nv), row by row, by inverse dynamics at rest without gravity. `unit` comes and goes as zeros.
 
-    dof: with armature only, since springs and dampers belong to the bias.
+    arrays: of the model, without gravity, and of its joints armature only: springs and dampers belong to the bias.
     """
+    tree, body, screws, dof, rest, gravity = arrays
     for j in range(M.shape[0]):
         unit[j] = 1.0
-        rnea(tree, body, screws, dof, rest, weightless, q, still, unit, no_wrenches, work, S, M[j])
+        rnea(tree, body, screws, dof, rest, gravity, q, still, unit, no_wrenches, work, S, M[j])
         unit[j] = 0.0

@@ -17,7 +17,8 @@ from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
-from linkwork.loops.minimal_norm import Factors, factor
+from linkwork.loops.forces import solve_loops
+from linkwork.loops.minimal_norm import Factors
 from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -73,13 +74,10 @@ def constrained_dynamics(
     _refuse_open(plan, system, largest_gap)
     solver = loop_solver(model)
     solve_dca(solver, q, v, load, external)  # also tells what is wrong with loads
-    A = system.matrix(solver)
-    factors = factor(A, system.free_answers())
-    free = system.accelerations(solver)
-    unmet = system.C @ free - system.bias + 2.0 * rate * system.slip + rate * rate * system.gap
+    A, free = system.matrix(solver), system.accelerations(solver)
+    force, unmet, factors = solve_loops(system, A, free, 2.0 * rate * system.slip + rate * rate * system.gap)
     involved = np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
     left = _contradiction(plan, factors, unmet, involved)
-    force = -factors.solve(unmet)
     total = system.wrenches(force) + (external if external.size else 0.0)
     return LoopSolution(
         forward_dynamics(model.without_loops, State(q, v), load if load.size else None, total),

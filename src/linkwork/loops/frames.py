@@ -5,8 +5,12 @@ joint closest to the pose of B in A come from Gauss-Newton steps δz = Eᵀe, wi
 pose to the actual one; what is left of e lies in the constrained directions T (TᵀS = 0, constraint_basis): the gap.
 """
 
-import math
+from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
 from linkwork.model.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
@@ -52,27 +56,45 @@ def frame_twist(twists, i, frames, k, o):
     return twist_to_child(load9(frames, k, o), load3(frames, k, o + 9), V_)
 
 
+class CutJoints(NamedTuple):
+    """Cut joints of k loops as a small linkage of their own, and what they are related by; `Constraints` has the same."""
+
+    tree: IntArray  # (k, 6)
+    body: FloatArray  # (k, 32)
+    screws: FloatArray
+    dof: FloatArray
+    ends: IntArray  # (k, 2)  bodies a and b; -1 is the world
+    frames: FloatArray  # (k, 24)  their frames A and B
+    z: FloatArray  # (nq,)  coordinates
+    rate: FloatArray  # (nv,)
+    S: FloatArray  # (nv, 6)
+    E: FloatArray  # (nv, 6)
+    B: FloatArray  # (48 k,)
+    matrix: FloatArray  # (6, 14)  scratch
+    trial: FloatArray  # (nq,)  scratch
+    loop: FloatArray  # (k, 30)
+
+
 @kernel
-def relate_frames(tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop):
+def relate_frames(cut, poses, twists):
     """`relate_all_frames`, from Python."""
-    return relate_all_frames(
-        tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop
-    )
+    return relate_all_frames(cut, poses, twists)
 
 
 @routine
-def relate_all_frames(tree, body, screws, dof, ends, frames, poses, twists, z, rate, S, E, B, matrix, trial, loop):
-    """Fills z (coordinates of cut joints, starting from what is there), B (48 a loop) and `loop`.
+def relate_all_frames(cut, poses, twists):
+    """Fills z (coordinates of cut joints, starting from what is there), B (48 per loop) and `loop`.
 
-    ends (k, 2): bodies a and b; frames (k, 24): their frames A and B; poses (n, 12), twists (n, 6): of all bodies.
+    cut: a bundle with the fields of `CutJoints`; poses (n, 12), twists (n, 6): of all bodies.
     Returns the loop whose joint is singular there (gimbal lock), or -1.
     """
+    tree, frames, ends, loop, rate = cut.tree, cut.frames, cut.ends, cut.loop, cut.rate
     for k in range(ends.shape[0]):
         Ra, pa = frame_in_world(poses, ends[k, 0], frames, k, 0)
         Rb, pb = frame_in_world(poses, ends[k, 1], frames, k, 12)
         R = matmul3(transpose3(Ra), Rb)
         p = tmatvec3(Ra, sub3(pb, pa))
-        e, ok = best_coordinates(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix, trial)
+        e, ok = best_coordinates(cut, k, R, p)
         if not ok:
             return k
         store9(loop, k, L_R, R)
@@ -83,19 +105,20 @@ def relate_all_frames(tree, body, screws, dof, ends, frames, poses, twists, z, r
         relative = sub6(own, twist_to_child(R, p, above))
         j = tree[k, V]
         for d in range(tree[k, DOF]):
-            rate[j + d] = dot6(load6(E, j + d, 0), relative)
-        VJ, cJ = joint_motion(tree, body, screws, k, z, rate, S)
+            rate[j + d] = dot6(load6(cut.E, j + d, 0), relative)
+        VJ, cJ = joint_motion(tree, cut.body, cut.screws, k, cut.z, rate, cut.S)
         store6(loop, k, L_TWIST, relative)
         store6(loop, k, L_BIAS, add6(cJ, cross_motion(own, VJ)))
     return -1
 
 
 @routine
-def best_coordinates(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix, trial):
+def best_coordinates(cut, k, R, p):
     """The best z of several starts: where it was; then, if the loop stays open, turned by thirds from there."""
+    tree, z, trial, rate = cut.tree, cut.z, cut.trial, cut.rate
     first = tree[k, Q]
-    start_at_thread(tree, body, k, p, z)
-    e, ok = settle(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix)
+    start_at_thread(tree, cut.body, k, p, z)
+    e, ok = settle(cut, k, R, p, z)
     left = dot6(e, e)
     moves = 1
     if tree[k, KIND] != HELICAL:
@@ -111,7 +134,7 @@ def best_coordinates(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix,
             rate[tree[k, V] + d] = (digits % TURNS) * (2.0 * math.pi / TURNS)
             digits //= TURNS
         joint_integrate(tree, k, z, rate, 1.0, trial)
-        other, other_ok = settle(tree, body, screws, dof, k, R, p, trial, rate, S, E, B, matrix)
+        other, other_ok = settle(cut, k, R, p, trial)
         if other_ok and (not ok or dot6(other, other) < 0.99 * left):
             left = dot6(other, other)
             ok = True
@@ -119,7 +142,7 @@ def best_coordinates(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix,
                 z[d] = trial[d]
             if left < OPEN * OPEN:
                 break
-    return settle(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix)
+    return settle(cut, k, R, p, z)
 
 
 @inlined
@@ -133,8 +156,9 @@ def start_at_thread(tree, body, k, p, z):
 
 
 @routine
-def settle(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix):
+def settle(cut, k, R, p, z):
     """Gauss-Newton from z; leaves S, E and B there. Returns what is left of e, and whether the joint is regular."""
+    tree, body, screws, rate, S, E = cut.tree, cut.body, cut.screws, cut.rate, cut.S, cut.E
     j = tree[k, V]
     e = ZERO6
     for _ in range(STEPS):
@@ -144,7 +168,7 @@ def settle(tree, body, screws, dof, k, R, p, z, rate, S, E, B, matrix):
         for d in range(tree[k, DOF]):
             rate[j + d] = 0.0
         joint_motion(tree, body, screws, k, z, rate, S)
-        if not joint_basis(tree, body, dof, k, S, B, 48 * k, E, matrix):
+        if not joint_basis(tree, body, cut.dof, k, S, cut.B, 48 * k, E, cut.matrix):
             return e, False
         largest = 0.0
         for d in range(tree[k, DOF]):

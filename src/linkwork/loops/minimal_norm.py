@@ -12,6 +12,7 @@ FloatArray = NDArray[np.float64]
 # Eigenvalues of the scaled matrix below this part of the largest count as zero. Path queries leave 1e-12 of rounding, and a
 # gap g takes redundant constraints apart by g², so gaps up to 1e-5 m or rad leave redundancy what it is.
 REDUNDANT = 1e-9
+REDUNDANT_STIFFNESS = 1e-10  # the same where stiffness takes the place of inertia: one elimination leaves less rounding
 IMMOVABLE = 1e-12  # part of the answer of free bodies: what rounding leaves of a direction in which nothing can move
 
 
@@ -60,3 +61,11 @@ def factor(A: FloatArray, free: FloatArray) -> Factors:
     if idle.shape[1]:
         idle = np.linalg.qr(idle)[0]
     return Factors(root, vectors[:, counts], values[counts], idle)
+
+
+def factor_indefinite(A: FloatArray) -> Factors:
+    """The same for J H⁻¹ Jᵀ of a matrix H that need not be positive; forces that do nothing stay as they come."""
+    root = np.sqrt(np.maximum(np.abs(np.diagonal(A)), 1e-12 * np.abs(A).max(initial=1e-300)))
+    values, vectors = np.linalg.eigh(A / np.outer(root, root))
+    counts = np.abs(values) > REDUNDANT_STIFFNESS * np.abs(values).max(initial=0.0)
+    return Factors(root, vectors[:, counts], values[counts], np.zeros((root.size, 0)))

@@ -130,10 +130,9 @@ class LoopSystem:
         self.z, rate = plan.closed.copy(), np.zeros(nv)
         self.loop = np.zeros((count, fr.LOOP_COLUMNS))
         S, E, B = np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(48 * count)
-        bad = fr.relate_frames(
-            tree, body, screws, dof, plan.ends, plan.frames, poses, twists, self.z, rate, S, E, B,
-            np.zeros((6, 14)), self.z.copy(), self.loop,
-        )  # fmt: skip
+        scratch = np.zeros((6, 14)), self.z.copy()
+        cut = fr.CutJoints(tree, body, screws, dof, plan.ends, plan.frames, self.z, rate, S, E, B, *scratch, self.loop)
+        bad = fr.relate_frames(cut, poses, twists)
         if bad >= 0:
             raise StateError(
                 f"the joint of loop '{plan.model.loops[bad].name}' is singular at this state (gimbal lock); move away from "

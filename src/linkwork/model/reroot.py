@@ -103,7 +103,7 @@ def reroot_model(
 
     q, v = regroup.by_q(state.q), regroup.by_dof(state.v)
     a = None if acceleration is None else regroup.by_dof(acceleration)
-    _carry_chain(model, state, chain, placements, root, row, tree, q, v, acceleration, a)
+    _carry_chain(model, chain, placements, root, tree[row], (*state, acceleration), (q, v, a))
     rank = old_index if model.rank is None else model.rank[old_index]
     rerooted = replace(
         model,
@@ -208,19 +208,19 @@ def _write_chain(
 
 def _carry_chain(
     model: Model,
-    state: State,
     chain: IntArray,
     placements: list[Pose],
     root: Root,
-    row: IntArray,
     tree: IntArray,
-    q: FloatArray,
-    v: FloatArray,
-    old_a: FloatArray | None,
-    a: FloatArray | None,
+    before: tuple[FloatArray, FloatArray, FloatArray | None],
+    after: tuple[FloatArray, FloatArray, FloatArray | None],
 ) -> None:
-    """Coordinates, velocities and accelerations of the same joints, written in place."""
-    k, j = tree[row, layout.Q].tolist(), tree[row, layout.V].tolist()
+    """Coordinates, velocities and accelerations of the same joints, from those before; written in place.
+
+    tree: rows of the joints of the chain in the new model.
+    """
+    (old_q, old_v, old_a), (q, v, a) = before, after
+    k, j = tree[:, layout.Q].tolist(), tree[:, layout.V].tolist()
     q[k[0] : k[0] + root.joint.nq] = root.q
     v[j[0] : j[0] + root.joint.nv] = root.v
     if a is not None:
@@ -228,14 +228,14 @@ def _carry_chain(
     for i, P, at_q, at_v in zip(chain[:-1].tolist(), placements, k[1:], j[1:], strict=True):
         joint, here, there = model.joints[i], model.q_slice(i), model.v_slice(i)
         if joint.kind == layout.HELICAL:
-            q[at_q], v[at_v] = -state.q[here.start], -state.v[there.start]
+            q[at_q], v[at_v] = -old_q[here.start], -old_v[there.start]
             if a is not None and old_a is not None:
                 a[at_v] = -old_a[there.start]
             continue
-        q[at_q : at_q + joint.nq] = flipped_coordinates(joint, P, state.q[here])
-        v[at_v : at_v + joint.nv] = flipped_velocity(joint, P, state.q[here], state.v[there])
+        q[at_q : at_q + joint.nq] = flipped_coordinates(joint, P, old_q[here])
+        v[at_v : at_v + joint.nv] = flipped_velocity(joint, P, old_q[here], old_v[there])
         if a is not None and old_a is not None:
-            a[at_v : at_v + joint.nv] = flipped_velocity(joint, P, state.q[here], old_a[there])
+            a[at_v : at_v + joint.nv] = flipped_velocity(joint, P, old_q[here], old_a[there])
 
 
 def _refuse_what_has_no_mirror(model: Model, chain: IntArray, placements: list[Pose]) -> None:

@@ -13,6 +13,7 @@ has no column; what it is moved by goes on as a twist that is given.
 """
 
 from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.joint_solve import move_freedom, push_freedom
 from linkwork.model.joint_kernels import (
     body_pose,
     helical_pose,
@@ -171,9 +172,8 @@ def lift_leaf_to_root(s, effort):
         for d in range(s.tree[i, DOF] - 1, -1, -1):
             U = load6(s.freedom, j + d, U_)
             if s.held[j + d] == FREE_TO_MOVE:
-                u = effort[j + d] - dot6(load6(s.freedom, j + d, SCREW), p)
-                s.freedom[j + d, RIGHT] = u
-                p = add6(p, scale6(s.freedom[j + d, D_INVERSE] * u, U))
+                S, d_inverse = load6(s.freedom, j + d, SCREW), s.freedom[j + d, D_INVERSE]
+                s.freedom[j + d, RIGHT], p = push_freedom(S, U, d_inverse, effort[j + d], p)
             else:
                 p = add6(p, scale6(s.step[j + d], U))
         if s.up[k] >= 0:
@@ -190,11 +190,12 @@ def substitute_root_to_leaf(s):
             a = load6(s.node, s.up[k], TWIST)
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF]):
+            S = load6(s.freedom, j + d, SCREW)
             if s.held[j + d] == FREE_TO_MOVE:
-                s.step[j + d] = s.freedom[j + d, D_INVERSE] * (
-                    s.freedom[j + d, RIGHT] - dot6(load6(s.freedom, j + d, U_), a)
-                )
-            a = add6(a, scale6(s.step[j + d], load6(s.freedom, j + d, SCREW)))
+                U, d_inverse = load6(s.freedom, j + d, U_), s.freedom[j + d, D_INVERSE]
+                s.step[j + d], a = move_freedom(S, U, d_inverse, s.freedom[j + d, RIGHT], a)
+            else:
+                a = add6(a, scale6(s.step[j + d], S))
         store6(s.node, k, TWIST, a)
 
 

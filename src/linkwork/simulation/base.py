@@ -24,8 +24,8 @@ from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import copying
-from linkwork.simulation.constraints import refuse_open_loops
 from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part, check, refuse_other_kind
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable

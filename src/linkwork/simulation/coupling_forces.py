@@ -15,7 +15,7 @@ from linkwork.dynamics.semidefinite import REDUNDANT
 from linkwork.model.layout import PARENT
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.responses import mark_more_paths, mark_paths, pull_down, push_up_driven, unmark_members
+from linkwork.simulation.responses import mark_more_paths, mark_paths, pull_down, push_up, unmark_members
 from linkwork.spatial.memory import add_to6, load6, store6
 from linkwork.spatial.vectors import ZERO6, scale6
 
@@ -81,7 +81,7 @@ def answer_to_coupling(table, k, count):
         store6(x.bias_up, x.members[e], 0, ZERO6)
     for e in range(count - 1, -1, -1):
         i = x.members[e]
-        p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, load6(x.bias_up, i, 0), x.push, x.effort)
+        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, True, x.effort)
         if s.tree[i, PARENT] >= 0:
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
     for e in range(count):

@@ -11,7 +11,8 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import ACCELERATION, TWIST
 from linkwork.dynamics.dca.nodes import rigid_lower
 from linkwork.dynamics.semidefinite import factor_semidefinite, solve_semidefinite
-from linkwork.loops.frames import L_BIAS, L_GAP, L_P, L_R, L_TWIST, relate_all_frames
+from linkwork.loops.frames import relate_all_frames
+from linkwork.loops.rows import constraint_row
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.constraints import constraints_of
@@ -21,8 +22,8 @@ from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
 from linkwork.simulation.responses import respond, response_matrix
 from linkwork.spatial.ldl import forward, ldl6
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, wrench_to_parent
+from linkwork.spatial.memory import add_to6, load6, load10, store6
+from linkwork.spatial.vectors import ZERO6, add6, scale6
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
@@ -37,31 +38,13 @@ def loop_rows(table):
     s = moving_of(table)
     x = constraints_of(table)
     twists = s.work[:, TWIST : TWIST + 6]
-    bad = relate_all_frames(
-        x.tree, x.body, x.screws, x.dof, x.ends, x.frames, s.world, twists, x.z, x.rate, x.S, x.E, x.B, x.matrix,
-        x.trial, x.loop,
-    )  # fmt: skip
-    if bad >= 0:
+    if relate_all_frames(x, s.world, twists) >= 0:
         return False
     for k in range(x.ends.shape[0]):
-        R = load9(x.loop, k, L_R)
-        p = load3(x.loop, k, L_P)
         for r in range(x.first_row[k], x.first_row[k + 1]):
-            c = r - x.first_row[k]
-            T = (
-                x.B[48 * k + c],
-                x.B[48 * k + 8 + c],
-                x.B[48 * k + 16 + c],
-                x.B[48 * k + 24 + c],
-                x.B[48 * k + 32 + c],
-                x.B[48 * k + 40 + c],
-            )  # a wrench on body b in its frame B that the joint can pass on
-            on_a = wrench_to_parent(R, p, scale6(-1.0, T))
-            store6(x.row, r, 0, wrench_to_parent(load9(x.frames, k, 0), load3(x.frames, k, 9), on_a))
-            store6(x.row, r, 6, wrench_to_parent(load9(x.frames, k, 12), load3(x.frames, k, 21), T))
-            x.gap[r] = dot6(T, load6(x.loop, k, L_GAP))
-            x.slip[r] = dot6(T, load6(x.loop, k, L_TWIST))
-            x.bias[r] = dot6(T, load6(x.loop, k, L_BIAS))
+            a, b, x.gap[r], x.slip[r], x.bias[r] = constraint_row(x.loop, x.frames, x.B, k, r - x.first_row[k])
+            store6(x.row, r, 0, a)
+            store6(x.row, r, 6, b)
     coupling_rows(table)
     return True
 

@@ -1,84 +1,52 @@
 """How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
-Up from the body that is pushed:   u = -Sᵀp,  p_λ += Xᵀ (p + U D⁻¹ u)
-down to the bodies of interest:    a' = X a_λ,  x = D⁻¹ (u - Uᵀ a'),  a = a' + S x
-
+Up from the body that is pushed, down to the bodies of interest; `joint_solve` has the step of one joint.
 The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
 """
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, EFFORT_D, P_, R_, S_D, U_, U_D
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, twist_to_child, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, scale6, twist_to_child, wrench_to_parent
 
 
 @routine
-def push_up(tree, body, work, dof_work, i, p, effort):
-    """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`."""
-    j = tree[i, V]
-    if tree[i, KIND] == HELICAL:
-        u = -dot6(helical_twist(body, i), p)
-        effort[j] = u
-        p = add6(p, scale6(work[i, DINV] * u, load6(work, i, U_)))
-    else:
-        n = tree[i, DOF]
-        for d in range(n):
-            effort[j + d] = -dot6(load6(dof_work, j + d, S_D), p)
-        for d in range(n):
-            x = 0.0
-            for e in range(n):
-                x += dof_work[j + d, D_D + e] * effort[j + e]
-            p = add6(p, scale6(x, load6(dof_work, j + d, U_D)))
-    return wrench_to_parent(load9(work, i, R_), load3(work, i, P_), p)
+def push_up(s, i, p, drive, is_driven, effort):
+    """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`.
 
-
-@routine
-def push_up_driven(tree, body, work, dof_work, i, p, drive, effort):
-    """`push_up` with efforts `drive` (nv,) on the joint itself."""
-    j = tree[i, V]
-    if tree[i, KIND] == HELICAL:
-        u = drive[j] - dot6(helical_twist(body, i), p)
-        effort[j] = u
-        p = add6(p, scale6(work[i, DINV] * u, load6(work, i, U_)))
+    drive (nv,): efforts on the joints themselves, where there are some.
+    """
+    j, n = s.tree[i, V], s.tree[i, DOF]
+    for d in range(n):
+        effort[j + d] = drive[j + d] if is_driven else 0.0
+    if s.tree[i, KIND] == HELICAL:
+        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], effort[j], p)
     else:
-        n = tree[i, DOF]
-        for d in range(n):
-            effort[j + d] = drive[j + d] - dot6(load6(dof_work, j + d, S_D), p)
-        for d in range(n):
-            x = 0.0
-            for e in range(n):
-                x += dof_work[j + d, D_D + e] * effort[j + e]
-            p = add6(p, scale6(x, load6(dof_work, j + d, U_D)))
-    return wrench_to_parent(load9(work, i, R_), load3(work, i, P_), p)
+        a = s.dof_work
+        p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
+    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
 
 
 @routine
 def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, writes):
-    """Acceleration of body i from that of its parent; `out` gets the joint's where `writes`."""
+    """Acceleration of body i from that of its parent; the joint's goes into `out`, or else over u in `effort`."""
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
     j = tree[i, V]
+    to = out if writes else effort
     if tree[i, KIND] == HELICAL:
         u = effort[j] if has_effort else 0.0
-        x = work[i, DINV] * (u - dot6(load6(work, i, U_), a))
-        if writes:
-            out[j] = x
-        return add6(a, scale6(x, helical_twist(body, i)))
+        to[j], a = move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
+        return a
     n = tree[i, DOF]
-    result = a
-    for e in range(n):  # what `aba` kept there has served
-        dof_work[j + e, EFFORT_D] = (effort[j + e] if has_effort else 0.0) - dot6(load6(dof_work, j + e, U_D), a)
-    for d in range(n):
-        x = 0.0
-        for e in range(n):
-            x += dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D]
-        if writes:
-            out[j + d] = x
-        result = add6(result, scale6(x, load6(dof_work, j + d, S_D)))
-    return result
+    for d in range(n):  # what `aba` kept there has served
+        dof_work[j + d, EFFORT_D] = effort[j + d] if has_effort else 0.0
+    S, U, D = dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
+    return move_freedoms(S, U, D, dof_work[:, EFFORT_D], j, n, a, to)
 
 
 ABOVE, PUSHED = 1, 2  # marks of bodies between touched ones and the world; of those above the one that is pushed
@@ -139,7 +107,7 @@ def response_matrix(table, touched, out):
             i = touched[c]
             while i >= 0:
                 x.mark[i] = PUSHED
-                p = push_up(s.tree, s.body, s.work, s.dof_work, i, p, x.effort)
+                p = push_up(s, i, p, x.push, False, x.effort)
                 i = s.tree[i, PARENT]
             for e in range(count):
                 i = x.members[e]
@@ -177,11 +145,7 @@ def respond(table, touched, wrenches, out):
         add_to6(x.bias_up, touched[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
     for e in range(count - 1, -1, -1):
         i = x.members[e]
-        p = load6(x.bias_up, i, 0)
-        if is_coupled:
-            p = push_up_driven(s.tree, s.body, s.work, s.dof_work, i, p, x.push, x.effort)
-        else:
-            p = push_up(s.tree, s.body, s.work, s.dof_work, i, p, x.effort)
+        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, is_coupled, x.effort)
         if s.tree[i, PARENT] >= 0:
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
     for i in range(s.tree.shape[0]):

@@ -10,24 +10,19 @@ nothing else acts. What is solved for is the change Δv of the other joints' vel
 
 from linkwork.core.jit import routine
 from linkwork.dynamics.aba import (
-    BIAS,
     EFFORT_D,
-    IA,
-    IB,
-    IC,
     P_,
-    PA,
     R_,
     S_D,
     U_SMALL,
     accelerations_root_to_leaf,
     inertias_leaf_to_root,
 )
+from linkwork.dynamics.from_rest import begin_body
 from linkwork.model.joint_kernels import body_motion
-from linkwork.model.layout import DOF, FIXED, INERTIA, KIND, V
+from linkwork.model.layout import DOF, FIXED, KIND, V
 from linkwork.simulation.moving import moving_of
-from linkwork.spatial.inertia import rigid_as_articulated
-from linkwork.spatial.memory import load10, store3, store6, store9
+from linkwork.spatial.memory import store3, store9
 from linkwork.spatial.vectors import ZERO6, scale6
 
 
@@ -43,12 +38,7 @@ def stop_joints(table, stops, at_rest):
         R, p, VJ, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, S)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
-        store6(s.work, i, BIAS, scale6(-1.0, VJ) if stops[i] != 0 else ZERO6)
-        A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
-        store6(s.work, i, IA, A)
-        store9(s.work, i, IB, B)
-        store6(s.work, i, IC, C)
-        store6(s.work, i, PA, ZERO6)
+        begin_body(s.body, s.work, i, scale6(-1.0, VJ) if stops[i] != 0 else ZERO6, ZERO6)
         s.work[i, U_SMALL] = 0.0
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             s.dof_work[d, EFFORT_D] = 0.0

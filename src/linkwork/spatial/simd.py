@@ -8,10 +8,9 @@ Left to itself the compiler vectorizes such small loops poorly or not at all; wr
 import operator
 
 from llvmlite import ir
+from numba import TypingError
 from numba.core import cgutils, types
-from numba.core.errors import TypingError
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from linkwork.core.jit import FASTMATH, inlined
 
@@ -176,12 +175,12 @@ def _define_operator(operation, name):
     (An `@overload` would be a function of its own, compiled for every set of options, and typed at every use.)
     """
 
-    @infer_global(operation)
-    class _Signatures(AbstractTemplate):
-        def generic(self, args, kws):
-            if len(args) == 2 and _is_vector(args[1]) and (_is_vector(args[0]) or isinstance(args[0], types.Float)):
-                return signature(v8, v8 if _is_vector(args[0]) else types.float64, v8)
-            return None
+    @type_callable(operation)
+    def _result(context):
+        def of_operands(a, b):
+            return v8 if _is_vector(b) and (_is_vector(a) or a == types.float64) else None
+
+        return of_operands
 
     @lower_builtin(operation, v8, v8)
     def _of_vectors(context, builder, signature, args):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dynamics import kinematics
+from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics.balance import Balance
 from linkwork.statics.forces import cut_forces
@@ -39,7 +40,6 @@ from linkwork.statics.workspace import R_WORLD
 
 FloatArray = NDArray[np.float64]
 
-REDUNDANT = 1e-10  # part of the largest eigenvalue of J H⁻¹Jᵀ, scaled to a unit diagonal, that counts as zero
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
 SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
 # Links of ball joints roll about their own axes, which nothing resists: pushed by rounding they would roll by many radians,
@@ -57,14 +57,16 @@ class Saddle(NamedTuple):
     """The elimination of the constraints: how joints answer constraint forces, and J H⁻¹Jᵀ on those that count."""
 
     Y: FloatArray  # (nv, p)  H⁻¹Jᵀ
-    root: FloatArray  # (p,)
-    vectors: FloatArray  # (p, rank)
-    values: FloatArray  # (rank,)
+    factors: Factors  # of J H⁻¹Jᵀ
+
+    @property
+    def values(self) -> FloatArray:
+        """Eigenvalues of J H⁻¹Jᵀ, scaled to a unit diagonal, on the constraints that count."""
+        return self.factors.values
 
     def solve(self, right: FloatArray) -> FloatArray:
         """(J H⁻¹Jᵀ)⁺ right."""
-        inside = (self.vectors.T @ (right / self.root)) / self.values
-        return np.asarray((self.vectors @ inside) / self.root)
+        return self.factors.solve(right)
 
 
 class ClosedBalance:
@@ -91,11 +93,7 @@ class ClosedBalance:
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
         Y, A = self.balance.push_all(self.system.C, self.plan.bodies)
-        A = 0.5 * (A + A.T)
-        root = np.sqrt(np.maximum(np.abs(np.diagonal(A)), 1e-12 * np.abs(A).max(initial=1e-300)))
-        values, vectors = np.linalg.eigh(A / np.outer(root, root))
-        counts = np.abs(values) > REDUNDANT * np.abs(values).max(initial=0.0)
-        return Saddle(Y, root, vectors[:, counts], values[counts])
+        return Saddle(Y, factor_indefinite(0.5 * (A + A.T)))
 
     @property
     def gap(self) -> float:

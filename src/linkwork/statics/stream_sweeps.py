@@ -19,6 +19,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.joint_solve import move_freedoms, push_freedoms
 from linkwork.environment.fluid import wrench_at_rest
 from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
 from linkwork.model.ball_spring import ball_spring_pull
@@ -379,12 +380,8 @@ def solve_in_stream(arrays, place, work, stream, r, pushes, push_body, x):
         parent, j, nd = tree[i, PARENT], tree[i, V], tree[i, DOF]
         b = load6(stream.b, i, 0)
         for d in range(nd):
-            stream.y[j + d] = r[j + d] - dot6(load6(stream.S, j + d, 0), b)
-        for d in range(nd):
-            z = 0.0
-            for e in range(nd):
-                z += stream.D[j + d, e] * stream.y[j + e]
-            b = add6(b, scale6(z, load6(stream.U, j + d, 0)))
+            stream.y[j + d] = r[j + d]
+        b = push_freedoms(stream.S, stream.U, stream.D, stream.y, j, nd, b)
         if parent >= 0:
             way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
             add_to6(stream.b, parent, 0, join(add3(angular(b), cross3(way, linear(b))), linear(b)))
@@ -396,13 +393,7 @@ def solve_in_stream(arrays, place, work, stream, r, pushes, push_body, x):
             T = load6(stream.twist, parent, 0)
             way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
             T = join(angular(T), add3(linear(T), cross3(angular(T), way)))
-        moved = T
-        for d in range(nd):
-            z = 0.0
-            for e in range(nd):
-                z += stream.D[j + d, e] * (stream.y[j + e] - dot6(load6(stream.W, j + e, 0), T))
-            x[j + d] = z
-            moved = add6(moved, scale6(z, load6(stream.S, j + d, 0)))
+        moved = move_freedoms(stream.S, stream.W, stream.D, stream.y, j, nd, T, x)
         store6(stream.twist, i, 0, moved)
         store6(work.body, i, TWIST, turned_back(load9(place.pose, i, R_WORLD), moved))
         turn2 = max(turn2, moved[0] * moved[0] + moved[1] * moved[1] + moved[2] * moved[2])

@@ -12,6 +12,7 @@ import math
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import subtract_product
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, PARENT, STIFFNESS, V
 from linkwork.spatial.inertia import articulated_times_twist, articulated_to_parent, subtract_outer
@@ -204,10 +205,8 @@ def solve_efforts_and_pushes(arrays, place, work, r, pushes, first, push_body, x
         parent = tree[i, PARENT]
         j = tree[i, V]
         if tree[i, KIND] == HELICAL:
-            u = r[j] - dot6(helical_twist(body, i), p)
-            work.body[i, RIGHT] = u
-            if parent >= 0:
-                p = add6(p, scale6(u * work.body[i, D_INVERSE], load6(work.body, i, U_)))
+            s, U = helical_twist(body, i), load6(work.body, i, U_)
+            work.body[i, RIGHT], p = push_freedom(s, U, work.body[i, D_INVERSE], r[j], p)
         else:
             p = right_side_general(tree, place, work, i, r, p)
         if parent >= 0:
@@ -220,13 +219,9 @@ def right_side_general(tree, place, work, i, r, p):
     j = tree[i, V]
     nd = tree[i, DOF]
     for d in range(nd):
-        work.dof[j + d, RIGHT_D] = r[j + d] - dot6(load6(place.S, j + d, 0), p)
-    for d in range(nd):
-        y = 0.0
-        for e in range(nd):
-            y += work.dof[j + d, D_D + e] * work.dof[j + e, RIGHT_D]
-        p = add6(p, scale6(y, load6(work.dof, j + d, U_D)))
-    return p
+        work.dof[j + d, RIGHT_D] = r[j + d]
+    U, D = work.dof[:, U_D : U_D + 6], work.dof[:, D_D : D_D + 6]
+    return push_freedoms(place.S, U, D, work.dof[:, RIGHT_D], j, nd, p)
 
 
 @inlined
@@ -240,9 +235,8 @@ def displacements_root_to_leaf(arrays, place, work, x):
         if parent >= 0:
             V_ = twist_to_child(load9(place.pose, i, R_), load3(place.pose, i, P_), load6(work.body, parent, TWIST))
         if tree[i, KIND] == HELICAL:
-            y = work.body[i, D_INVERSE] * (work.body[i, RIGHT] - dot6(load6(work.body, i, U_), V_))
-            x[j] = y
-            V_ = add6(V_, scale6(y, helical_twist(body, i)))
+            s, U = helical_twist(body, i), load6(work.body, i, U_)
+            x[j], V_ = move_freedom(s, U, work.body[i, D_INVERSE], work.body[i, RIGHT], V_)
         else:
             V_ = displacement_general(tree, place, work, i, V_, x)
         store6(work.body, i, TWIST, V_)
@@ -254,15 +248,8 @@ def displacements_root_to_leaf(arrays, place, work, x):
 @routine
 def displacement_general(tree, place, work, i, V_, x):
     j = tree[i, V]
-    nd = tree[i, DOF]
-    result = V_
-    for d in range(nd):
-        y = 0.0
-        for e in range(nd):
-            y += work.dof[j + d, D_D + e] * (work.dof[j + e, RIGHT_D] - dot6(load6(work.dof, j + e, U_D), V_))
-        x[j + d] = y
-        result = add6(result, scale6(y, load6(place.S, j + d, 0)))
-    return result
+    U, D = work.dof[:, U_D : U_D + 6], work.dof[:, D_D : D_D + 6]
+    return move_freedoms(place.S, U, D, work.dof[:, RIGHT_D], j, tree[i, DOF], V_, x)
 
 
 @kernel
@@ -296,18 +283,15 @@ def follow_general(tree, place, work, i, begins, V_, x):
     """At the joint where it begins: the direction in which D⁻¹ is most negative among its rows."""
     j = tree[i, V]
     nd = tree[i, DOF]
-    result = V_
+    if not begins:
+        for d in range(nd):
+            work.dof[j + d, RIGHT_D] = 0.0
+        return displacement_general(tree, place, work, i, V_, x)
     row = 0
     for d in range(nd):
         if work.dof[j + d, D_D + d] < work.dof[j + row, D_D + row]:
             row = d
     for d in range(nd):
-        y = 0.0
-        if begins:
-            y = work.dof[j + row, D_D + d] / work.dof[j + row, D_D + row]
-        else:
-            for e in range(nd):
-                y -= work.dof[j + d, D_D + e] * dot6(load6(work.dof, j + e, U_D), V_)
-        x[j + d] = y
-        result = add6(result, scale6(y, load6(place.S, j + d, 0)))
-    return result
+        x[j + d] = work.dof[j + row, D_D + d] / work.dof[j + row, D_D + row]
+        V_ = add6(V_, scale6(x[j + d], load6(place.S, j + d, 0)))
+    return V_

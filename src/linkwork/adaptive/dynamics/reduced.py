@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.adaptive.frontier import heap_sort
 from linkwork.adaptive.nodes import carries_joint
 from linkwork.adaptive.workspace import (
@@ -26,14 +23,11 @@ from linkwork.assembly.node_table import INDEX
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R
-from linkwork.errors import StateError
-from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import (
     BODY_COLUMNS,
     DOF,
     DOF_COLUMNS,
     FREE,
-    HELICAL,
     INERTIA,
     KIND,
     SCREW,
@@ -41,12 +35,9 @@ from linkwork.model.layout import (
     Q,
     V,
 )
-from linkwork.model.model import Model
 from linkwork.simulation.constraints import Constraints
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import load3, load9, store3, store9
-
-IntArray = NDArray[np.int64]
 
 WORLD = -1  # in the place of a piece
 
@@ -106,49 +97,6 @@ reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
 
 PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES = range(4)
 COUNTS = 8
-
-
-def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Constraints) -> Reduced:
-    bodies = model.n_bodies
-
-    def integers(size: int) -> np.ndarray:
-        return np.zeros(size, dtype=np.int64)
-
-    return Reduced(
-        joint=integers(bodies),
-        joint_before=integers(bodies),
-        number=integers(bodies),
-        piece=integers(nodes),
-        pose=np.zeros((nodes, 12)),
-        last=integers(nodes),
-        last_pose=np.zeros((nodes, 12)),
-        base=base,
-        loop_ends=constraints.ends.copy(),
-        loop_frames=constraints.frames.copy(),
-        coupled_body=constraints.coupled_body.copy(),
-        coupled_freedom=constraints.coupled_freedom.copy(),
-        coupled_place=constraints.coupled_place.copy(),
-        coupled_dual=_duals(model, constraints),
-        offset=constraints.offset.copy(),
-        stops=integers(bodies),
-        at_rest=np.zeros(3),
-        counts=integers(COUNTS),
-    )
-
-
-def _duals(model: Model, constraints: Constraints) -> NDArray[np.float64]:
-    """s / s·s of the screw s of each coupled joint, shape (e, 6)."""
-    found = np.zeros((constraints.coupled_body.size, 6))
-    for e, i in enumerate(constraints.coupled_body.tolist()):
-        if model.arrays.tree[i, KIND] != HELICAL:
-            raise StateError(
-                f"joint '{model.joint_names[i]}' is coupled and has several degrees of freedom; adaptive dynamics couples "
-                "hinges, sliders and screws on bodies of their own. Give the bodies between them a mass, or use "
-                "lw.FullDynamics."
-            )
-        screw = np.array(helical_twist(model.arrays.body, i))
-        found[e] = screw / (screw @ screw)
-    return found
 
 
 @inlined

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.adaptive.workspace import Bundles, allocate
-from linkwork.core.arrays import FloatArray
+from linkwork.adaptive.allocation import allocate
+from linkwork.adaptive.dynamics.reduced import COUNTS, Reduced
+from linkwork.adaptive.workspace import Bundles
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.front import body_poses
-from linkwork.model.layout import DOF, FREE, KIND, PARENT
+from linkwork.errors import StateError
+from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.layout import DOF, FREE, HELICAL, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.constraints import Constraints
 from linkwork.simulation.moving import untouched
 
 
@@ -52,3 +57,46 @@ def count_optional_joints(model: Model) -> int:
     """Joints that may be inactive: all that move, but for the free joints of floating trees."""
     tree = model.arrays.tree
     return int(((tree[:, DOF] > 0) & ~((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))).sum())
+
+
+def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Constraints) -> Reduced:
+    bodies = model.n_bodies
+
+    def integers(size: int) -> np.ndarray:
+        return np.zeros(size, dtype=np.int64)
+
+    return Reduced(
+        joint=integers(bodies),
+        joint_before=integers(bodies),
+        number=integers(bodies),
+        piece=integers(nodes),
+        pose=np.zeros((nodes, 12)),
+        last=integers(nodes),
+        last_pose=np.zeros((nodes, 12)),
+        base=base,
+        loop_ends=constraints.ends.copy(),
+        loop_frames=constraints.frames.copy(),
+        coupled_body=constraints.coupled_body.copy(),
+        coupled_freedom=constraints.coupled_freedom.copy(),
+        coupled_place=constraints.coupled_place.copy(),
+        coupled_dual=_duals(model, constraints),
+        offset=constraints.offset.copy(),
+        stops=integers(bodies),
+        at_rest=np.zeros(3),
+        counts=integers(COUNTS),
+    )
+
+
+def _duals(model: Model, constraints: Constraints) -> FloatArray:
+    """s / s·s of the screw s of each coupled joint, shape (e, 6)."""
+    found = np.zeros((constraints.coupled_body.size, 6))
+    for e, i in enumerate(constraints.coupled_body.tolist()):
+        if model.arrays.tree[i, KIND] != HELICAL:
+            raise StateError(
+                f"joint '{model.joint_names[i]}' is coupled and has several degrees of freedom; adaptive dynamics couples "
+                "hinges, sliders and screws on bodies of their own. Give the bodies between them a mass, or use "
+                "lw.FullDynamics."
+            )
+        screw = np.array(helical_twist(model.arrays.body, i))
+        found[e] = screw / (screw @ screw)
+    return found

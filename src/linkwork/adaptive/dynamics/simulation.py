@@ -16,8 +16,9 @@ from linkwork.adaptive.dynamics.everything import EVALUATIONS, advice, count_nee
 from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor, is_wanted
 from linkwork.adaptive.dynamics.piece_fluid import PieceFluid
 from linkwork.adaptive.dynamics.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES, allocate_reduced
+from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES
 from linkwork.adaptive.dynamics.region_memory import (
+    allocate_reduced,
     count_optional_joints,
     make_bundles,
     poses_in_rows,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.adaptive.nodes import touch_bodies
 from linkwork.assembly.plan import Assembly
 from linkwork.errors import StateError
-from linkwork.loops.minimal_norm import factor
+from linkwork.loops.forces import solve_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 
@@ -54,11 +54,8 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
         sim.model,
     )
     system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))
-    factors = factor(system.matrix(answers), system.free_answers())
-    unmet = system.C @ system.accelerations(answers) - system.bias
-    if h > 0.0:
-        unmet += 2.0 * system.gap / (h * h)
-    force = -factors.solve(unmet)
+    closing = 2.0 * system.gap / (h * h) if h > 0.0 else 0.0
+    force = solve_loops(system, system.matrix(answers), system.accelerations(answers), closing).force
     if not np.isfinite(force).all():
         raise StateError(f"the loops of model '{sim.model.name}' cannot be kept closed: their forces overflow.")
     for k, rows in enumerate(loops.rows):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
+from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
@@ -41,7 +42,6 @@ from linkwork.adaptive.workspace import (
     SUM_QUEUE,
     TOUCHED,
     UNIT,
-    allocate,
 )
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
@@ -54,7 +54,7 @@ from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.simulation.constraints import refuse_open_loops
+from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.simulation.snapshot import read_only_state

@@ -13,8 +13,8 @@ import operator
 from types import BuiltinFunctionType
 from typing import Any
 
+from numba import TypingError
 from numba.core import types
-from numba.core.errors import TypingError
 from numba.core.typing.context import Context
 
 _contexts: dict[Any, Any] = {}  # options → context for compilations with these options

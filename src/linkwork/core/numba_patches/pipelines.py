@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
 import numba
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
-from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.typed_passes import PreLowerStripPhis
 
 from linkwork.core.compiling import Piece
 from linkwork.core.numba_patches import patches_wanted
@@ -48,23 +46,12 @@ def _take_library(state: Any, kind: type) -> None:
 
 
 def _pipeline(state: Any) -> Any:
-    """Numba's passes, less those that this function does not need; arrays of bundles are read once.
-
-    `with` is for Python's objects, closures only matter where there are some. Without memory of its own a function has no
-    expressions on whole arrays, none of the functions of NumPy that Numba copies in as Python, and nothing to give back
-    where a variable is used for the last time.
-    """
+    """Numba's passes; arrays of bundles are read once."""
     if "operators" in patches_wanted():
         state.typingctx = remembering(state.typingctx, state.flags)
         state.targetctx = copy.copy(state.targetctx)
         state.targetctx.typing_context = state.typingctx  # code of operators is found by the types that were remembered
-    idle: list[Any] = [WithLifting]
-    if not any(isinstance(constant, CodeType) for constant in state.func_id.func.__code__.co_consts):
-        idle.append(InlineClosureLikes)
-    if not state.flags.nrt:
-        idle += [NopythonRewrites, InlineOverloads, IRLegalization]
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
-    passes.passes = [each for each in passes.passes if each[0] not in idle]
     passes.add_pass_after(ReadOnce, PreLowerStripPhis)
     passes.finalize()
     return passes
@@ -73,12 +60,12 @@ def _pipeline(state: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------- for the trial
 
 
-class _TrialPiece(CompilerBase):
+class _TrialPiece(Compiler):
     def define_pipelines(self) -> list[Any]:
         return [pipeline_of_piece(self.state)]
 
 
-class _TrialKernel(CompilerBase):
+class _TrialKernel(Compiler):
     def define_pipelines(self) -> list[Any]:
         return [pipeline_of_kernel(self.state)]
 

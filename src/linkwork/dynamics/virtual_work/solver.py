@@ -45,19 +45,22 @@ class VirtualWorkSolver:
         self.links[:, vw.IS_WELD] = plan.is_weld
         self.links[:, vw.CHILDREN] = plan.child_start[:-1]
         self.links[:, vw.COUNT] = counts
-        self._child, self._pieces = plan.child, plan.pieces
-        self._pair = (np.cumsum(couples) - couples) * vw.PAIR_SIZE
-        self._pairs = aligned_zeros(int(couples.sum()) * vw.PAIR_SIZE)
-        self._coef = aligned_zeros(m * vw.LINK_SIZE)
-        self._load = np.zeros((m, vw.LOAD_COLUMNS))
+        pair = (np.cumsum(couples) - couples) * vw.PAIR_SIZE
+        self._tree = vw.LinkTree(self.links, plan.child, pair, plan.pieces)
         n, nv = model.n_bodies, model.nv
-        self._twist, self._hinge = np.zeros((n, 6)), np.zeros((n, HINGE_COLUMNS))
-        self._S, self._E, self._total = np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(nv)
-        self._scratch, self._matrix = aligned_zeros(SCRATCH), np.zeros((6, 14))
-        tree, body, _, dof, _, _ = model.arrays
-        bad = vw.prepare_links(
-            tree, body, dof, self.links, self._pieces, self._S, self._coef, self._E, self._scratch, self._matrix
+        self._work = vw.LinkWork(
+            twist=np.zeros((n, 6)),
+            hinge=np.zeros((n, HINGE_COLUMNS)),
+            S=np.zeros((nv, 6)),
+            total=np.zeros(nv),
+            coef=aligned_zeros(m * vw.LINK_SIZE),
+            pairs=aligned_zeros(int(couples.sum()) * vw.PAIR_SIZE),
+            load=np.zeros((m, vw.LOAD_COLUMNS)),
+            E=np.zeros((nv, 6)),
+            scratch=aligned_zeros(SCRATCH),
+            matrix=np.zeros((6, 14)),
         )
+        bad = vw.prepare_links(model.arrays, self._tree, self._work)
         if bad >= 0:
             raise ModelError(
                 f"body '{model.body_names[bad]}' has a singular inertia, which the method of virtual work must invert. "
@@ -67,11 +70,7 @@ class VirtualWorkSolver:
     def accelerations(self, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
         """Joint accelerations [rad/s² or m/s²], shape (nv,); keeps the constraint forces."""
         qdd = np.empty(self.model.nv)
-        bad = vw.virtual_work(
-            *self.model.arrays, q, v, effort, wrenches,
-            self.links, self._child, self._pair, self._pieces, self._twist, self._hinge, self._S, self._total,
-            self._coef, self._pairs, self._load, self._E, self._scratch, self._matrix, qdd,
-        )  # fmt: skip
+        bad = vw.virtual_work(self.model.arrays, q, v, effort, wrenches, self._tree, self._work, qdd)
         if bad >= 0 or not np.isfinite(qdd.sum()):
             raise self._failure(bad, q, v, effort, wrenches)
         return qdd
@@ -92,5 +91,5 @@ class VirtualWorkSolver:
     def reactions(self) -> FloatArray:
         """The wrench [n; f] each joint passes to the body it carries, in that body's frame at its origin, shape (n, 6)."""
         out = np.empty((self.model.n_bodies, 6))
-        vw.reactions_of(self.links, self._coef, self._load, out)
+        vw.reactions_of(self.links, self._work.coef, self._work.load, out)
         return out

@@ -12,8 +12,12 @@ solved leaf to root (the joints below a link are eliminated when it is visited) 
 Links with k children cost O(k³): that is what splitting is for. Theory: docs/theory/virtual_work.md.
 """
 
-import math
+from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R, block_lower, invert_with_bias, rigid_lower
 from linkwork.dynamics.dca.sweeps import is_singular, velocities_root_to_leaf
@@ -56,27 +60,52 @@ T_, FREE_A, EFFORT, N_, A_, LOAD_COLUMNS = 0, 6, 12, 18, 24, 30
 BODY, PARENT, IS_WELD, CHILDREN, COUNT, LINK_COLUMNS = 0, 1, 2, 3, 4, 5
 
 
+class LinkTree(NamedTuple):
+    """m links, which are bodies or welded pieces of them."""
+
+    links: IntArray  # (m, 5)
+    child: IntArray  # (m,)  children of each link in a row
+    pair: IntArray  # (m,)  where the pairs of children of each link begin
+    pieces: IntArray  # (n,)  how many links each body is
+
+
+class LinkWork(NamedTuple):
+    """Memory of the sweeps."""
+
+    twist: FloatArray  # (n, 6)
+    hinge: FloatArray  # (n, 24)
+    S: FloatArray  # (nv, 6)
+    total: FloatArray  # (nv,)
+    coef: FloatArray  # (336 m,)
+    pairs: FloatArray  # 48 per pair of children
+    load: FloatArray  # (m, 30)
+    E: FloatArray  # (nv, 6)
+    scratch: FloatArray
+    matrix: FloatArray  # (6, 14)
+
+
 # ----------------------------------------------------------------------------------------------------- once for a model
 
 
 @kernel
-def prepare_links(tree, body, dof, links, pieces, S, coef, E, scratch, matrix):
+def prepare_links(arrays, t, w):
     """G, B, Q, OWN of all links; returns the first body whose inertia is singular, or -1."""
+    tree, body, links, coef = arrays.tree, arrays.body, t.links, w.coef
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         i = links[m, BODY]
         inertia = load10(body, i, INERTIA)
-        rows, ok = invert_with_bias(rigid_lower(inertia), ZERO6, scratch)
+        rows, ok = invert_with_bias(rigid_lower(inertia), ZERO6, w.scratch)
         if not ok or is_singular(inertia):
             return i
-        share = pieces[i] * 1.0  # a piece of k has a k-th of the inertia
+        share = t.pieces[i] * 1.0  # a piece of k has a k-th of the inertia
         store_rows(coef, o + G_, scale_rows((share, share, share, share, share, share), rows))
         if links[m, IS_WELD]:
             unit_block(coef, o + B_)
             unit_block(coef, o + H_)
             own_block(coef, o, 0)
         elif tree[i, KIND] != COMPOUND:
-            joint_basis(tree, body, dof, i, S, coef, o + B_, E, matrix)
+            joint_basis(tree, body, arrays.dof, i, w.S, coef, o + B_, w.E, w.matrix)
             own_block(coef, o, tree[i, DOF])
     return -1
 
@@ -95,20 +124,23 @@ def own_block(coef, o, freedoms):
 
 
 @kernel
-def virtual_work(
-    tree, body, screws, dof, rest, gravity, q, v, effort, wrenches,
-    links, child, pair, pieces, twist, hinge, S, total, coef, pairs, load, E, scratch, matrix, qdd,
-):  # fmt: skip
-    """Writes accelerations into `qdd`, constraint forces into `load`; returns the body whose joint failed, or -1."""
-    velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, twist, hinge, S, total)
-    bad = loads_root_to_leaf(tree, body, dof, links, pieces, hinge, S, total, coef, load, E, matrix)
+def virtual_work(arrays, q, v, effort, wrenches, t, w, qdd):
+    """Writes accelerations into `qdd`, constraint forces into `load`; returns the body whose joint failed, or -1.
+
+    arrays: of the model. t: LinkTree, w: LinkWork.
+    """
+    a = arrays
+    velocities_root_to_leaf(
+        a.tree, a.body, a.screws, a.dof, a.rest, q, v, effort, wrenches, w.twist, w.hinge, w.S, w.total
+    )
+    bad = loads_root_to_leaf(a, t, w)
     if bad >= 0:
         return bad
-    for m in range(links.shape[0] - 1, -1, -1):
-        ok = eliminate_leaf_to_root(links, child, pair, hinge, gravity, coef, pairs, load, scratch, m)
+    for m in range(t.links.shape[0] - 1, -1, -1):
+        ok = eliminate_leaf_to_root(t, w, a.gravity, m)
         if not ok:
-            return links[m, BODY]
-    accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd)
+            return t.links[m, BODY]
+    accelerations_root_to_leaf(a, t, w, qdd)
     return -1
 
 
@@ -122,21 +154,22 @@ def carried_at(links, hinge, m):
 
 
 @inlined
-def loads_root_to_leaf(tree, body, dof, links, pieces, hinge, S, total, coef, load, E, matrix):
+def loads_root_to_leaf(arrays, t, w):
     """H of all joints, and what acts on links besides constraints: t = f + E τ - Σ Xᵀ E τ of the joints below."""
+    tree, links, hinge, coef, load = arrays.tree, t.links, w.hinge, w.coef, w.load
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         i = links[m, BODY]
-        f = scale6(1.0 / pieces[i], load6(hinge, i, H_F))
+        f = scale6(1.0 / t.pieces[i], load6(hinge, i, H_F))
         e = ZERO6
         if not links[m, IS_WELD]:
             if tree[i, KIND] == COMPOUND:
-                if not joint_basis(tree, body, dof, i, S, coef, o + B_, E, matrix):
+                if not joint_basis(tree, arrays.body, arrays.dof, i, w.S, coef, o + B_, w.E, w.matrix):
                     return i
                 own_block(coef, o, tree[i, DOF])
             j = tree[i, V]
             for d in range(tree[i, DOF]):
-                e = add6(e, scale6(total[j + d], load6(E, j + d, 0)))
+                e = add6(e, scale6(w.total[j + d], load6(w.E, j + d, 0)))
             R = load9(hinge, i, H_R)
             p = load3(hinge, i, H_P)
             store_rows(coef, o + H_, wrench_rows_to_parent(R, p, load_rows(coef, o + B_)))
@@ -148,8 +181,9 @@ def loads_root_to_leaf(tree, body, dof, links, pieces, hinge, S, total, coef, lo
 
 
 @inlined
-def eliminate_leaf_to_root(links, child, pair, hinge, gravity, coef, pairs, load, scratch, m):
+def eliminate_leaf_to_root(t, w, gravity, m):
     """Brings the joints below link m into the system and eliminates them; False if a block is not definite."""
+    links, child, coef, load = t.links, t.child, w.coef, w.load
     o = m * LINK_SIZE
     free = six_lanes(combine(load6(load, m, T_), load_rows(coef, o + G_)))
     store6(load, m, FREE_A, free)
@@ -158,15 +192,15 @@ def eliminate_leaf_to_root(links, child, pair, hinge, gravity, coef, pairs, load
     count = links[m, COUNT]
     for j in range(count):
         c = child[start + j]
-        join_link(links, hinge, coef, load, scratch, m, c, free)
+        join_link(links, w.hinge, coef, load, w.scratch, m, c, free)
         for k in range(j + 1, count):
             H = load_rows(coef, child[start + k] * LINK_SIZE + H_)
-            store_rows(pairs, pair_at(pair, m, count, j, k), transposed_product(scratch, 0, H))
+            store_rows(w.pairs, pair_at(t.pair, m, count, j, k), transposed_product(w.scratch, 0, H))
     ok = True
     for j in range(count):
-        ok = eliminate_child(child, pair, coef, pairs, scratch, m, start, count, j) and ok
+        ok = eliminate_child(t, w, m, j) and ok
     if links[m, PARENT] < 0:
-        ok = solve_root(links, hinge, gravity, coef, load, m) and ok
+        ok = solve_root(links, w.hinge, gravity, coef, load, m) and ok
     return ok
 
 
@@ -196,8 +230,9 @@ def join_link(links, hinge, coef, load, scratch, m, c, free):
 
 
 @inlined
-def eliminate_child(child, pair, coef, pairs, scratch, m, start, count, j):
-    at = child[start + j] * LINK_SIZE
+def eliminate_child(t, w, m, j):
+    coef, scratch = w.coef, w.scratch
+    at = t.child[t.links[m, CHILDREN] + j] * LINK_SIZE
     L, d, ok = ldl6(block_lower(coef, at + DIAGONAL))
     U = forward(L, load_rows(coef, at + COUPLING))
     store_rows(coef, at + COUPLING, U)
@@ -208,21 +243,23 @@ def eliminate_child(child, pair, coef, pairs, scratch, m, start, count, j):
     store_rows(scratch, 0, scale_rows(d, U))
     above = m * LINK_SIZE + DIAGONAL
     store_rows(coef, above, sub_rows(load_rows(coef, above), transposed_product(scratch, 0, U)))
-    if j + 1 < count:
-        eliminate_from_siblings(child, pair, coef, pairs, scratch, m, start, count, j, L, d, U)
+    if j + 1 < t.links[m, COUNT]:
+        eliminate_from_siblings(t, w, m, j, L, d, U)
     return ok
 
 
 @routine
-def eliminate_from_siblings(child, pair, coef, pairs, scratch, m, start, count, j, L, d, U):
+def eliminate_from_siblings(t, w, m, j, L, d, U):
     """Takes joint j out of the equations of the joints beside it: what grows with the square of their number."""
+    pair, coef, pairs, scratch = t.pair, w.coef, w.pairs, w.scratch
+    start, count = t.links[m, CHILDREN], t.links[m, COUNT]
     for k in range(j + 1, count):
         jk = pair_at(pair, m, count, j, k)
         store_rows(pairs, jk, forward(L, load_rows(pairs, jk)))
     for k in range(j + 1, count):
         V_ = load_rows(pairs, pair_at(pair, m, count, j, k))
         store_rows(scratch, 0, scale_rows(d, V_))
-        beside = child[start + k] * LINK_SIZE
+        beside = t.child[start + k] * LINK_SIZE
         # lane 6 of DIAGONAL has already moved to COUPLING, so only the matrix counts here
         subtract_at(coef, beside + DIAGONAL, transposed_product(scratch, 0, V_))
         subtract_at(coef, beside + COUPLING, transposed_product(scratch, 0, U))
@@ -256,8 +293,9 @@ def weighted_backward(L, d, u):
 
 
 @inlined
-def accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, coef, pairs, load, E, qdd):
+def accelerations_root_to_leaf(arrays, t, w, qdd):
     """n of the joints below each link, then the link's acceleration and that of its joint."""
+    gravity, links, child, hinge, coef, load = arrays.gravity, t.links, t.child, w.hinge, w.coef, w.load
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
@@ -268,7 +306,7 @@ def accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, co
         count = links[m, COUNT]
         for j in range(count - 1, -1, -1):
             c = child[start + j]
-            nc = child_constraint(child, pair, coef, pairs, load, m, start, count, j, given)
+            nc = child_constraint(t, w, m, j, given)
             store6(load, c, N_, nc)
             f = sub6(f, row_sums(coef, c * LINK_SIZE + H_, lane_vector(nc, 0.0)))
         a = six_lanes(combine(f, load_rows(coef, o + G_)))
@@ -280,7 +318,7 @@ def accelerations_root_to_leaf(tree, dof, links, child, pair, hinge, gravity, co
                 above = load6(load, links[m, PARENT], A_)
             a = sub6(a, twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), above))
             a = sub6(a, load6(hinge, i, H_C))
-            joint_accelerations(tree, dof, i, n, a, E, qdd)
+            joint_accelerations(arrays.tree, arrays.dof, i, n, a, w.E, qdd)
 
 
 @inlined
@@ -296,12 +334,14 @@ def joint_accelerations(tree, dof, i, n, a, E, qdd):
 
 
 @inlined
-def child_constraint(child, pair, coef, pairs, load, m, start, count, j, given):
+def child_constraint(t, w, m, j, given):
+    child, coef, load = t.child, w.coef, w.load
+    start, count = t.links[m, CHILDREN], t.links[m, COUNT]
     at = child[start + j] * LINK_SIZE
     u = row_sums(coef, at + COUPLING, given)
     for k in range(j + 1, count):
         beside = lane_vector(load6(load, child[start + k], N_), 0.0)
-        u = sub6(u, row_sums(pairs, pair_at(pair, m, count, j, k), beside))
+        u = sub6(u, row_sums(w.pairs, pair_at(t.pair, m, count, j, k), beside))
     o = at + DIAGONAL
     L = (
         coef[o], coef[o + 1], coef[o + 2], coef[o + 3], coef[o + 4], coef[o + 5], coef[o + 6], coef[o + 7],

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import TypingError
 from numba.core import cgutils, types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 _WORD = 8  # bytes

@@ -30,6 +30,7 @@ from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.snapshot.held import Held
 from linkwork.haptics.snapshot.sources import Source
 from linkwork.haptics.snapshot.touching_rows import Rows, no_rows, rows_of_touching
+from linkwork.loops.forces import solve_loops
 from linkwork.loops.minimal_norm import factor
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.layout import INERTIA
@@ -116,7 +117,6 @@ class Constraints:
         p = system.bias.size
         k = held.ports.bodies.size
         A = np.einsum("pij,qij->pq", reach.wrenches[:p], reach.answers[:p])
-        factors = factor(0.5 * (A + A.T), system.free_answers())
         plan = system.plan
         actual = np.zeros((plan.bodies.size, 6))
         for row, body in zip(actual, plan.bodies.tolist(), strict=True):
@@ -124,7 +124,7 @@ class Constraints:
                 row[3:] = -plan.model.gravity
             else:
                 row[:] = self._source.acceleration(body) + moved[np.searchsorted(bodies, body)]
-        force = -factors.solve(system.C @ actual.ravel() - system.bias)
+        force = solve_loops(system, 0.5 * (A + A.T), actual.ravel()).force
         held.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.answers[:p, :k])
 
     def _write_rows(self, held: Held, bodies: IntArray, rows: Rows, reach: Reach) -> None:

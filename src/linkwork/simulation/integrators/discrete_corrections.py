@@ -6,24 +6,22 @@ as long as what is missing is right: they decide how fast corrections shrink, no
 """
 
 from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.joint_solve import push_freedom
 from linkwork.model.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.integrators.discrete_newton import (
     COLUMN,
-    COLUMN_D,
-    D_D,
     D_INVERSE,
     MARKED,
     MISSING,
     RHO,
-    RHO_D,
-    S_0,
     eliminate_body,
     pass_missing,
+    push_missing,
 )
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.spatial.memory import load6
-from linkwork.spatial.vectors import dot6, scale6, sub6
+from linkwork.spatial.vectors import scale6
 
 BEYOND = 117  # bodies in the branch that begins with this one
 MUCH, LARGEST_END = 0.005, 8.0  # [rad or m] of change, and bodies of a branch, that ask for another elimination there
@@ -71,21 +69,13 @@ def eliminate_leaf_to_root(table):
             if not eliminate_body(table, i, parent >= 0 and s.change[parent, MARKED] != 0.0):
                 return i
             continue
-        r = load6(s.change, i, MISSING)
+        p = scale6(-1.0, load6(s.change, i, MISSING))
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
-            s.change[i, RHO] = rho
-            r = sub6(r, scale6(s.change[i, D_INVERSE] * rho, load6(s.change, i, COLUMN)))
+            t, column = helical_twist(s.body, i), load6(s.change, i, COLUMN)
+            s.change[i, RHO], p = push_freedom(t, column, s.change[i, D_INVERSE], s.drive[j], p)
         else:
-            nd = s.tree[i, DOF]
-            for d in range(nd):
-                s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
-            for d in range(nd):
-                x = 0.0
-                for e in range(nd):
-                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
-                r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
+            p = push_missing(s, i, p)
         if parent >= 0:
-            pass_missing(s, i, parent, r)
+            pass_missing(s, i, parent, scale6(-1.0, p))
     return OK

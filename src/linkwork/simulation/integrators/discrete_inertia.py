@@ -13,13 +13,9 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
-    BIAS,
     D_D,
     DINV,
     EFFORT_D,
-    IA,
-    IB,
-    IC,
     P_,
     PA,
     R_,
@@ -27,18 +23,20 @@ from linkwork.dynamics.aba import (
     U_,
     U_D,
     U_SMALL,
+    acceleration_general,
     accelerations_root_to_leaf,
     inertias_leaf_to_root,
 )
+from linkwork.dynamics.from_rest import begin_body
+from linkwork.dynamics.joint_solve import move_freedom, push_freedom, push_freedoms
 from linkwork.model.joint_kernels import helical_twist
-from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, KIND, PARENT, V
 from linkwork.simulation.integrators.discrete_body import back, way_of
 from linkwork.simulation.integrators.discrete_newton import MISSING, P_D, ROW, S_0, TURN, pass_missing
 from linkwork.simulation.moving import IMPULSE, OK, moving_of
-from linkwork.spatial.inertia import rigid_as_articulated
-from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store6, store9
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
-from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6, twist_to_child
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, twist_to_child
 
 END_MOMENTUM = ROW  # column of `change`: a body's momentum at the end of the step, once that is solved
 ETA = PA  # column of `work`: how far a body moves by a correction
@@ -52,12 +50,7 @@ def eliminate_inertia(table, h):
     """
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        store6(s.work, i, BIAS, ZERO6)
-        A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
-        store6(s.work, i, IA, A)
-        store9(s.work, i, IB, B)
-        store6(s.work, i, IC, C)
-        store6(s.work, i, PA, scale6(-h, load6(s.change, i, MISSING)))
+        begin_body(s.body, s.work, i, ZERO6, scale6(-h, load6(s.change, i, MISSING)))
         j = s.tree[i, V]
         for k in range(j, j + s.tree[i, DOF]):
             s.resistance[k, ARMATURE] *= h
@@ -76,16 +69,15 @@ def correct_by_inertia(table, h):
     """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
     s = moving_of(table)
     for i in range(s.tree.shape[0] - 1, -1, -1):
-        r = load6(s.change, i, MISSING)
+        p = scale6(-1.0, load6(s.change, i, MISSING))
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            u = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            u, p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], s.drive[j], p)
             s.work[i, U_SMALL] = h * u
-            r = sub6(r, scale6(s.work[i, DINV] * u, load6(s.work, i, U_)))
         else:
-            r = pass_by_joint(table, i, r, h)
+            p = pass_by_joint(table, i, p, h)
         if s.tree[i, PARENT] >= 0:
-            pass_missing(s, i, s.tree[i, PARENT], r)
+            pass_missing(s, i, s.tree[i, PARENT], scale6(-1.0, p))
     for i in range(s.tree.shape[0]):
         parent = s.tree[i, PARENT]
         eta = ZERO6
@@ -93,47 +85,26 @@ def correct_by_inertia(table, h):
             eta = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), load6(s.work, parent, ETA))
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            x = s.work[i, DINV] * (s.work[i, U_SMALL] - dot6(load6(s.work, i, U_), eta))
-            s.qdd[j] = x
-            eta = add6(eta, scale6(x, helical_twist(s.body, i)))
+            t, U = helical_twist(s.body, i), load6(s.work, i, U_)
+            s.qdd[j], eta = move_freedom(t, U, s.work[i, DINV], s.work[i, U_SMALL], eta)
         else:
-            eta = move_joint(table, i, eta)
+            eta = acceleration_general(s.tree, i, eta, s.dof_work, s.qdd)
         store6(s.work, i, ETA, eta)
 
 
 @routine
-def pass_by_joint(table, i, r, h):
-    """What joint i, of any number of freedoms, passes on of what is missing."""
+def pass_by_joint(table, i, p, h):
+    """What joint i, of any number of freedoms, passes on of what is missing, with a minus."""
     s = moving_of(table)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
+    a = s.dof_work
     for d in range(nd):
-        s.dof_work[j + d, EFFORT_D] = dot6(load6(s.dof_work, j + d, S_D), r) + s.drive[j + d]
+        a[j + d, EFFORT_D] = s.drive[j + d]
+    p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], a[:, EFFORT_D], j, nd, p)
     for d in range(nd):
-        x = 0.0
-        for e in range(nd):
-            x += s.dof_work[j + d, D_D + e] * s.dof_work[j + e, EFFORT_D]
-        r = sub6(r, scale6(x, load6(s.dof_work, j + d, U_D)))
-    for d in range(nd):
-        s.dof_work[j + d, EFFORT_D] *= h
-    return r
-
-
-@routine
-def move_joint(table, i, eta):
-    """δ of joint i, whose frame moves by eta; how far its body moves."""
-    s = moving_of(table)
-    j = s.tree[i, V]
-    nd = s.tree[i, DOF]
-    for d in range(nd):
-        s.dof_work[j + d, EFFORT_D] -= dot6(load6(s.dof_work, j + d, U_D), eta)
-    for d in range(nd):
-        x = 0.0
-        for e in range(nd):
-            x += s.dof_work[j + d, D_D + e] * s.dof_work[j + e, EFFORT_D]
-        s.qdd[j + d] = x
-        eta = add6(eta, scale6(x, load6(s.dof_work, j + d, S_D)))
-    return eta
+        a[j + d, EFFORT_D] *= h
+    return p
 
 
 # --------------------------------------------------------------------------------------------------------- what is left

@@ -11,6 +11,7 @@ with K, which is not symmetric, in the place of the inertia:
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
 from linkwork.model.joint_kernels import body_motion, helical_twist
 from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, KIND, PARENT, SLIDE, V
 from linkwork.simulation.integrators.discrete_body import (
@@ -175,7 +176,6 @@ def eliminate_body(table, i, passes):
     B = load9(s.change, i, K_B)
     C = load9(s.change, i, K_C)
     D = load9(s.change, i, K_D)
-    r = load6(s.change, i, MISSING)
     t = helical_twist(s.body, i)
     j = s.tree[i, V]
     column = k_times(A, B, C, D, t)
@@ -186,11 +186,10 @@ def eliminate_body(table, i, passes):
     if not whole > SINGULAR * scale:
         return False
     d = 1.0 / whole
-    rho = dot6(t, r) + s.drive[j]
+    s.change[i, RHO], p = push_freedom(t, column, d, s.drive[j], scale6(-1.0, load6(s.change, i, MISSING)))
     store6(s.change, i, ROW, row)
     store6(s.change, i, COLUMN, column)
     s.change[i, D_INVERSE] = d
-    s.change[i, RHO] = rho
     parent = s.tree[i, PARENT]
     if parent >= 0:
         if passes:
@@ -203,7 +202,7 @@ def eliminate_body(table, i, passes):
             C = less_outer(C, d, f, w)
             D = less_outer(D, d, f, v)
             pass_on(s, i, parent, A, B, C, D)
-        pass_missing(s, i, parent, sub6(r, scale6(d * rho, column)))
+        pass_missing(s, i, parent, scale6(-1.0, p))
     return True
 
 
@@ -215,28 +214,40 @@ def eliminate_general(table, i, passes):
     B = load9(s.change, i, K_B)
     C = load9(s.change, i, K_C)
     D = load9(s.change, i, K_D)
-    r = load6(s.change, i, MISSING)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
     fill_pivot(s.change_dof, j, nd, A, B, C, D)
     for d in range(nd):
-        s.change_dof[j + d, RHO_D] = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
         s.change_dof[j + d, D_D + d] += s.resistance[j + d, ARMATURE]
     if not invert_in_place(s.change_dof, j, nd):
         return False
     parent = s.tree[i, PARENT]
+    p = push_missing(s, i, scale6(-1.0, load6(s.change, i, MISSING)))
     if parent < 0:
         return True
-    for d in range(nd):
-        x = 0.0
-        for e in range(nd):
-            x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
-        r = sub6(r, scale6(x, load6(s.change_dof, j + d, COLUMN_D)))
     if passes:
         A, B, C, D = less_joint(s.change_dof, j, nd, A, B, C, D)
         pass_on(s, i, parent, A, B, C, D)
-    pass_missing(s, i, parent, r)
+    pass_missing(s, i, parent, scale6(-1.0, p))
     return True
+
+
+@routine
+def push_missing(s, i, p):
+    """What a joint of any number of freedoms passes on of what is missing, with a minus; leaves ρ."""
+    j, nd, a = s.tree[i, V], s.tree[i, DOF], s.change_dof
+    for d in range(nd):
+        a[j + d, RHO_D] = s.drive[j + d]
+    S, U, D = a[:, S_0 : S_0 + 6], a[:, COLUMN_D : COLUMN_D + 6], a[:, D_D : D_D + 6]
+    return push_freedoms(S, U, D, a[:, RHO_D], j, nd, p)
+
+
+@routine
+def move_by(s, i, eta, out):
+    """Changes of the coordinates of such a joint, whose frame moves by eta; how its body moves."""
+    a = s.change_dof
+    S, Y, D = a[:, S_1 : S_1 + 6], a[:, ROW_D : ROW_D + 6], a[:, D_D : D_D + 6]
+    return move_freedoms(S, Y, D, a[:, RHO_D], s.tree[i, V], s.tree[i, DOF], eta, out)
 
 
 @inlined
@@ -299,19 +310,10 @@ def substitute_root_to_leaf(table, out):
             eta = twist_to_child(load9(s.change, i, R_1), load3(s.change, i, P_1), load6(s.change, parent, MISSING))
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            x = s.change[i, D_INVERSE] * (s.change[i, RHO] - dot6(load6(s.change, i, ROW), eta))
-            out[j] = x
-            eta = add6(eta, scale6(x, helical_twist(s.body, i)))
+            t, row = helical_twist(s.body, i), load6(s.change, i, ROW)
+            out[j], eta = move_freedom(t, row, s.change[i, D_INVERSE], s.change[i, RHO], eta)
         else:
-            nd = s.tree[i, DOF]
-            for d in range(nd):
-                s.change_dof[j + d, RHO_D] -= dot6(load6(s.change_dof, j + d, ROW_D), eta)
-            for d in range(nd):
-                x = 0.0
-                for e in range(nd):
-                    x += s.change_dof[j + d, D_D + e] * s.change_dof[j + e, RHO_D]
-                out[j + d] = x
-                eta = add6(eta, scale6(x, load6(s.change_dof, j + d, S_1)))
+            eta = move_by(s, i, eta, out)
         store6(s.change, i, MISSING, eta)
 
 

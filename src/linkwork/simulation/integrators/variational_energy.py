@@ -5,21 +5,17 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
     ACCELERATION,
-    BIAS,
     EFFORT_D,
-    IA,
-    IB,
-    IC,
     P_,
-    PA,
     R_,
     S_D,
     U_SMALL,
     accelerations_root_to_leaf,
     inertias_leaf_to_root,
 )
+from linkwork.dynamics.from_rest import begin_body
 from linkwork.model.joint_kernels import body_motion
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V
+from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, V
 from linkwork.simulation.integrators.discrete_equations import CARRIED, part_given_back
 from linkwork.simulation.moving import (
     CARRIED_MOMENTUM,
@@ -33,8 +29,7 @@ from linkwork.simulation.moving import (
     WORK,
     moving_of,
 )
-from linkwork.spatial.inertia import rigid_as_articulated
-from linkwork.spatial.memory import load6, load10, store3, store6, store9
+from linkwork.spatial.memory import load6, store3, store6, store9
 from linkwork.spatial.rotations import ZERO3
 from linkwork.spatial.vectors import ZERO6, dot6, scale6
 
@@ -49,12 +44,7 @@ def velocities(table, column, row, q):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
-        store6(s.work, i, BIAS, ZERO6)
-        A, B, C = rigid_as_articulated(load10(s.body, i, INERTIA))
-        store6(s.work, i, IA, A)
-        store9(s.work, i, IB, B)
-        store6(s.work, i, IC, C)
-        store6(s.work, i, PA, scale6(-1.0, load6(s.change, i, column)))
+        begin_body(s.body, s.work, i, ZERO6, scale6(-1.0, load6(s.change, i, column)))
         j = s.tree[i, V]
         for k in range(s.tree[i, DOF]):
             s.resistance[j + k, ARMATURE] = s.dof[j + k, ARMATURE]

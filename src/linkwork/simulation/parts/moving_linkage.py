@@ -15,9 +15,9 @@ from linkwork.core.views import ENTRIES, ROWS
 from linkwork.model.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
-from linkwork.simulation.constraints import allocate_constraints
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.parts.constraint_arrays import allocate_constraints
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
 from linkwork.simulation.touches import advance_with_contact, has_limited_motors

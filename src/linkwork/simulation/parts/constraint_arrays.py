@@ -1,0 +1,112 @@
+"""Making the arrays of the constraints of a model (`simulation.constraints`), and refusing states whose loops are open."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import StateError
+from linkwork.loops.closing import loop_gaps
+from linkwork.loops.frames import LOOP_COLUMNS
+from linkwork.loops.system import largest_coefficient, loop_plan
+from linkwork.model.layout import BODY_COLUMNS, DOF_COLUMNS, SCREW_COLUMNS, TREE_COLUMNS
+from linkwork.model.model import Model
+from linkwork.model.state import State
+from linkwork.simulation.constraints import Constraints
+from linkwork.simulation.moving import untouched
+
+IntArray = NDArray[np.int64]
+
+OPEN_AT_MOST = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
+NO_TABLES = (
+    np.zeros((0, TREE_COLUMNS), dtype=np.int64),
+    np.zeros((0, BODY_COLUMNS)),
+    np.zeros((0, SCREW_COLUMNS)),
+    np.zeros((0, DOF_COLUMNS)),
+)
+
+
+def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool = False) -> Constraints:
+    """Constraints of the loops of a model, for a linkage of up to so many bodies and degrees of freedom.
+
+    A linkage without loops gets empty arrays, but for the scratch of `responses` where `answers` are needed all the same.
+    """
+    k = len(model.loops)
+    plan = loop_plan(model) if model.is_constrained else None
+    tables = plan.joints.arrays if plan is not None else NO_TABLES
+    z = plan.joints.neutral().q if plan is not None else np.zeros(0)
+    nz = tables[3].shape[0]
+    p = plan.count if plan is not None else 0
+    coupled = plan.coupled if plan is not None else []
+    n, nv = (bodies, freedoms) if p or answers else (0, 0)
+    ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
+    touched, where = touched_bodies(ends)
+    m = 2 * k  # at most; which bodies loops touch changes with the region of an adaptive simulation
+    return Constraints(
+        tree=tables[0],
+        body=tables[1],
+        screws=tables[2],
+        dof=tables[3],
+        ends=ends,
+        frames=plan.frames.copy() if plan is not None else np.zeros((0, 24)),
+        first_row=np.array([0, *(rows.stop for rows in plan.rows)])
+        if plan is not None
+        else np.zeros(1, dtype=np.int64),
+        touched=np.concatenate([touched, np.zeros(m - touched.size, dtype=np.int64)])[: touched.size],
+        where=where,
+        z=z,
+        rate=np.zeros(nz),
+        S=np.zeros((nz, 6)),
+        E=np.zeros((nz, 6)),
+        B=np.zeros(48 * k),
+        matrix=np.zeros((6, 14)),
+        trial=z.copy(),
+        loop=np.zeros((k, LOOP_COLUMNS)),
+        row=np.zeros((plan.loop_rows if plan is not None else 0, 12)),
+        coupled_first=np.concatenate([[0], np.cumsum([len(x.joints) for x in model.couplings])]).astype(np.int64),
+        coupled_body=np.array([one.bodies[1] for one in coupled], dtype=np.int64),
+        coupled_freedom=np.array([one.freedom for one in coupled], dtype=np.int64),
+        coupled_place=np.array([one.place for one in coupled], dtype=np.int64),
+        coefficient=np.array([one.coefficient for one in coupled], dtype=np.float64),
+        offset=np.array([x.offset / largest_coefficient(x) for x in model.couplings], dtype=np.float64),
+        coupling=np.zeros(len(model.couplings)),
+        gap=np.zeros(p),
+        slip=np.zeros(p),
+        bias=np.zeros(p),
+        right=np.zeros(p),
+        force=np.zeros(p),
+        free=np.zeros(p),
+        answers=np.zeros((6 * m, 6 * m)),
+        A=np.zeros((p, p)),
+        L=np.zeros((p, p)),
+        scale=np.zeros(p),
+        order=np.zeros(p, dtype=np.int64),
+        wrenches=np.zeros((m, 6)),
+        acting=np.zeros((k, 12)),
+        change=untouched(nv),
+        push=np.zeros(nv if coupled else 0),
+        coupled_change=np.zeros((len(model.couplings), nv if answers else 0)),
+        coupled_answer=np.zeros((len(model.couplings) * (n if answers else 0), 6)),
+        mark=untouched(n, dtype=np.int64),
+        members=untouched(n, dtype=np.int64),
+        bias_up=untouched(n, 6),
+        effort=untouched(nv),
+        answer=untouched(n, 6),
+    )
+
+
+def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:
+    """The bodies at the ends of loops, and the number of each end among them; -1 is the world."""
+    touched = np.unique(ends[ends >= 0])
+    where = np.where(ends >= 0, np.searchsorted(touched, ends), -1)
+    return touched, np.ascontiguousarray(where.reshape(ends.shape))
+
+
+def refuse_open_loops(model: Model, state: State) -> None:
+    gaps = loop_gaps(model, state)
+    what = " and ".join(["loops"] * bool(model.loops) + ["couplings"] * bool(model.couplings))
+    if not (gaps.worst_gap <= OPEN_AT_MOST and gaps.worst_slip <= OPEN_AT_MOST):
+        raise StateError(
+            f"{what} of model '{model.name}' are open by {gaps.worst_gap:.3g} (rad or m) and open at "
+            f"{gaps.worst_slip:.3g} (rad/s or m/s); at most {OPEN_AT_MOST:g} passes. Begin at lw.close_loops(model, state)."
+        )
