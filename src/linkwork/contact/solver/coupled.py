@@ -31,6 +31,7 @@ from linkwork.contact.solver.rows import (
     fill_rows,
     gather_impulses,
     load_warm_start,
+    release_contacts_without_response,
     store_impulses,
 )
 from linkwork.core.jit import inlined, kernel, routine
@@ -69,6 +70,7 @@ def solve_coupled(contacts, problem, system, h, settings, most):
     count = contacts.number[COUNT]
     rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
     fill_delassus(problem, system, count, rows)
+    release_contacts_without_response(problem.Lambda, system, count, rows)
     load_warm_start(contacts, count, problem, system.x)
     drop_directions_without_response(system, count, rows, system.x)
     most = min(most, max(FEWEST_SWEEPS, MOST_PRODUCTS // (rows * rows + 1)))

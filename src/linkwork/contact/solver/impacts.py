@@ -25,7 +25,13 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.contact.solver.products import row_dot
 from linkwork.contact.solver.pushing import push_apart
-from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, store_impulses
+from linkwork.contact.solver.rows import (
+    fill_delassus,
+    fill_rows,
+    gather_impulses,
+    release_contacts_without_response,
+    store_impulses,
+)
 from linkwork.core.jit import inlined, kernel, routine
 
 TURN = 0.05  # [rad] how far the direction of sliding may turn in one step of the integration
@@ -44,6 +50,7 @@ def solve_impacts(contacts, problem, system, h, settings):
     count = contacts.number[COUNT]
     rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
     fill_delassus(problem, system, count, rows)
+    release_contacts_without_response(problem.Lambda, system, count, rows)
     x = system.y
     for i in range(rows):
         x[i] = 0.0

@@ -194,7 +194,6 @@ def fill_delassus(problem, system, count, rows):
                         g += W[i, first] * system.J[j, 6 * side]
             G[i, j] = g
             G[j, i] = g
-    release_contacts_without_response(Lambda, system, count, rows)
 
 
 @routine

@@ -18,11 +18,25 @@ at every moment, so that the slope along a step is a sum over rows and the line 
 import math
 
 from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.problem import FREE, SLIDE, STICK
 from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
+from linkwork.simulation.touching.sweeps.dense import dense_step
 from linkwork.simulation.touching.sweeps.linear import sweep
-from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import (
+    ACROSS,
+    ALONG_A,
+    ALONG_B,
+    CONVEX,
+    COULOMB,
+    IS_DENSE,
+    IS_SINGULAR,
+    LEAD,
+    LOOP_ROWS,
+    SETS,
+    SWEEPS_MADE,
+)
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
 
@@ -44,7 +58,7 @@ SUFFICES = 1e-5  # residual that counts as converged, see `breach`
 AT_ONCE = 1e-7  # the same of steps on the law itself before anything else was tried
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
-CONVEX, COULOMB = 0, 1
+HARD = 1e-7  # softness of steps with sets: far above what rounding leaves of a response that is none
 BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
 
 
@@ -58,7 +72,11 @@ def solve_laws(table, count, limits, tolerance, most, has_friction):
     best = breach(table, count, limits, w.eta, w.u)
     put_aside(w, count, limits, BEST)
     if not best <= tolerance:
-        best = finish(table, count, limits, tolerance, best, best)
+        if w.counts[IS_DENSE] != 0:
+            best = try_steps(table, count, limits, tolerance, best, SETS, (HARD, HARD), False)
+            put_aside(w, count, limits, BEST)
+        if not best <= max(tolerance, AT_ONCE):
+            best = finish(table, count, limits, tolerance, best, best)
     for outer in range(MOST_OUTER):
         enough = SUFFICES if outer > 0 else AT_ONCE
         if best <= max(tolerance, enough) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
@@ -109,18 +127,18 @@ def finish(table, count, limits, tolerance, residual, best):
     best: the least residual so far; what is better is put aside.
     """
     w = sweeps_of(table)
-    found = try_steps(table, count, limits, tolerance, residual, (SOFTEST, HARDEST), False)
+    found = try_steps(table, count, limits, tolerance, residual, COULOMB, (SOFTEST, HARDEST), False)
     if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, (HARD_SOFTEST, HARD_HARDEST), False)
+        found = try_steps(table, count, limits, tolerance, found, COULOMB, (HARD_SOFTEST, HARD_HARDEST), False)
     if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, (SOFTEST, HARDEST), True)
+        found = try_steps(table, count, limits, tolerance, found, COULOMB, (SOFTEST, HARDEST), True)
     if found < best:
         put_aside(w, count, limits, BEST)
     return found
 
 
 @routine
-def try_steps(table, count, limits, tolerance, residual, between, is_taken_back):
+def try_steps(table, count, limits, tolerance, residual, law, between, is_taken_back):
     """One such row of steps, with softness between two bounds, of the root of the residual; (eta, u) become the best."""
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
@@ -128,9 +146,8 @@ def try_steps(table, count, limits, tolerance, residual, between, is_taken_back)
     put_aside(w, count, limits, FOUND)
     for _ in range(FINISHING):
         copy_rows(w.center, w.eta, rows)
-        evaluate(table, count, limits, COULOMB, softer * min(max(math.sqrt(residual), between[1]), between[0]))
-        step_right_side(w, count, limits)
-        sweep(table, count, limits)
+        evaluate(table, count, limits, law, softer * min(max(math.sqrt(residual), between[1]), between[0]))
+        linear_step(table, count, limits, law)
         new = breach(table, count, limits, w.eta_new, w.u_new)
         waited = 0 if new < GAIN * found else waited + 1
         softer = softer * EASED if waited > 0 and is_taken_back else max(softer / EASED, 1.0)
@@ -155,13 +172,24 @@ def descend(table, count, limits, tolerance):
     for _ in range(MOST_INNER):
         if apart(w, count, limits) <= tolerance:
             break
-        step_right_side(w, count, limits)
-        sweep(table, count, limits)
+        linear_step(table, count, limits, CONVEX)
         share = search_line(table, count, limits)
         for r in range(all_rows(w, count, limits)):
             w.u[r] += share * (w.u_new[r] - w.u[r])
             w.eta[r] += share * (w.eta_new[r] - w.eta[r])
         evaluate(table, count, limits, CONVEX, SOFT)
+
+
+@routine
+def linear_step(table, count, limits, law):
+    """`eta_new` and `u_new` where contacts answer as `evaluate` says: over the matrix of responses, or over the tree."""
+    w = sweeps_of(table)
+    w.counts[SWEEPS_MADE] += 1
+    if w.counts[IS_DENSE] != 0:
+        dense_step(table, count, limits, law)
+    else:
+        step_right_side(w, count, limits)
+        sweep(table, count, limits)
 
 
 @inlined
@@ -175,40 +203,113 @@ def apart(w, count, limits):
 
 @routine
 def evaluate(table, count, limits, law, softness):
-    """`gamma` and its derivative at u; softness: of each contact's own response."""
+    """`gamma` and its derivative at u; softness: of each contact's own response.
+
+    SETS: whether contacts press, stick or slide is asked with their own responses, and softness only keeps the step
+    solvable.
+    """
     w = sweeps_of(table)
     for c in range(count):
-        r, ways = 3 * c, w.ways[c]
-        if ways < 0:
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = 0.0, 0.0, 0.0
-            for k in range(9):
-                w.stiff[c, k] = 0.0
-            continue
-        x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
-        n = w.center[r] - x * w.u[r]
-        a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
-        b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
-        if law == CONVEX:
-            p, q = math.sqrt(x), math.sqrt(y)
-            g, _, D = nearest_of_cone(w.friction[c] * p / q, (n - x * w.shift[c]) / p, a / q, b / q)
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = p * g[0], q * g[1], q * g[2]
-            store9(w.stiff, c, 0, scaled_block(D, (p, q), (p, q)))
+        if w.ways[c] < 0:
+            let_go(w, c)
+        elif law == CONVEX:
+            evaluate_convex(w, c, softness)
+        elif law == COULOMB:
+            evaluate_coulomb(w, c, softness)
         else:
-            g, _, D = allowed_by_coulomb(w.friction[c], n, a, b)
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
-            store9(w.stiff, c, 0, scaled_block(D, (1.0, 1.0), (x, y)))
-        if ways < 2:
-            leave_out(w, c, ways)
+            evaluate_sets(w, c, softness)
+    asked = 1.0 if law == SETS else softness
     for k in range(limits):
         r = 3 * count + k
         x = 1.0 / (softness * w.soft[count + k])
-        y = w.center[r] - x * w.u[r]
-        w.gamma[r] = max(y, 0.0)
-        w.stiff[count + k, 0] = x if y > 0.0 else 0.0
+        acts = w.center[r] - w.u[r] / (asked * w.soft[count + k]) > 0.0
+        w.gamma[r] = w.center[r] - x * w.u[r] if acts else 0.0
+        w.stiff[count + k, 0] = x if acts else 0.0
     for k in range(w.counts[LOOP_ROWS]):
         r, e = 3 * count + limits + k, count + limits + k
         w.stiff[e, 0] = 1.0 / (LOOP_SOFT * w.soft[e])
         w.gamma[r] = w.center[r] - w.stiff[e, 0] * w.u[r]
+
+
+@inlined
+def let_go(w, c):
+    w.mode[c] = FREE
+    w.gamma[3 * c], w.gamma[3 * c + 1], w.gamma[3 * c + 2] = 0.0, 0.0, 0.0
+    for k in range(9):
+        w.stiff[c, k] = 0.0
+
+
+@inlined
+def evaluate_convex(w, c, softness):
+    r, ways, mu = 3 * c, w.ways[c], w.friction[c]
+    x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
+    p, q = math.sqrt(x), math.sqrt(y)
+    n = w.center[r] - x * (w.u[r] + w.shift[c])
+    a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
+    b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+    g, w.mode[c], D = nearest_of_cone(mu * p / q, n / p, a / q, b / q)
+    w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = p * g[0], q * g[1], q * g[2]
+    store9(w.stiff, c, 0, scaled_block(D, (p, q), (p, q)))
+    note_lead(w, c, a, b, x / (1.0 + mu * mu * x / y))
+    if ways < 2:
+        leave_out(w, c, ways)
+
+
+@inlined
+def evaluate_coulomb(w, c, softness):
+    r, ways = 3 * c, w.ways[c]
+    x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
+    a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
+    b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+    g, w.mode[c], D = allowed_by_coulomb(w.friction[c], w.center[r] - x * w.u[r], a, b)
+    w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
+    store9(w.stiff, c, 0, scaled_block(D, (1.0, 1.0), (x, y)))
+    note_lead(w, c, a, b, x)
+    if ways < 2:
+        leave_out(w, c, ways)
+
+
+@inlined
+def evaluate_sets(w, c, softness):
+    """A contact that slides answers velocities across its direction by μ λ_n / |u_t|."""
+    r, ways, mu = 3 * c, w.ways[c], w.friction[c]
+    x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
+    n = w.center[r] - w.u[r] / w.soft[c]
+    if not n > 0.0:
+        let_go(w, c)
+        return
+    a = w.center[r + 1] - w.u[r + 1] / w.soft_along[c] if ways > 0 else 0.0
+    b = w.center[r + 2] - w.u[r + 2] / w.soft_along[c] if ways > 1 else 0.0
+    size = math.sqrt(a * a + b * b)
+    gamma = w.center[r] - x * w.u[r]
+    w.gamma[r] = gamma
+    if size <= mu * n and mu > 0.0:
+        w.mode[c] = STICK
+        w.gamma[r + 1] = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
+        w.gamma[r + 2] = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+        store9(w.stiff, c, 0, (x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, y))
+    else:
+        w.mode[c] = SLIDE
+        p, q = (a / size, b / size) if size > 0.0 else (0.0, 0.0)
+        turn = mu * n / size if size > 0.0 else 0.0
+        k = min(turn / ((1.0 - turn) * w.soft_along[c]), y) if turn < 1.0 else y
+        k = k if ways > 1 else 0.0
+        u = p * w.u[r + 2] - q * w.u[r + 1]
+        w.gamma[r + 1], w.gamma[r + 2] = mu * gamma * p + k * u * q, mu * gamma * q - k * u * p
+        store9(w.stiff, c, 0, (x, 0.0, 0.0, mu * p * x, k * q * q, -k * p * q, mu * q * x, -k * p * q, k * p * p))
+        w.lead[c, ALONG_A], w.lead[c, ALONG_B], w.lead[c, LEAD], w.lead[c, ACROSS] = p, q, x, k
+    if ways < 2:
+        leave_out(w, c, ways)
+
+
+@inlined
+def note_lead(w, c, a, b, k):
+    """Of a contact that slides along (a, b): its direction, stiffness k of its impulse, and that across."""
+    size = math.sqrt(a * a + b * b)
+    p, q = (a / size, b / size) if size > 0.0 else (0.0, 0.0)
+    across = q * q * w.stiff[c, 4] - 2.0 * p * q * w.stiff[c, 5] + p * p * w.stiff[c, 8]
+    w.lead[c, ALONG_A], w.lead[c, ALONG_B], w.lead[c, LEAD] = p, q, k
+    w.lead[c, ACROSS] = across if w.ways[c] > 1 else 0.0
 
 
 @inlined

@@ -2,9 +2,9 @@
 
 import math
 
-from linkwork.contact.contact_list import FRICTION, GAP, POINT, RESTITUTION
+from linkwork.contact.contact_list import GAP, RESTITUTION
 from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
-from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, contact_axes, gap_left, normal_bias, shares_its_body
+from linkwork.contact.solver.rows import NO_RESPONSE, gap_left, normal_bias, shares_its_body
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
@@ -24,22 +24,20 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.sweeps.between import find_paths_between, list_between, responses_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.points import push_of_row, speed_of_row
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS
+from linkwork.simulation.touching.sweeps.points import judge_response, place_contacts, push_of_row, speed_of_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
-from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric, scale3, sub3
+from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric
 from linkwork.spatial.vectors import ZERO6, add6, dot6
-
-UNLIKE = 30.0  # times its response: what a direction may be softer by than others of its contact
 
 
 @routine
 def begin_sweeps(table, h, count, limits):
     """Fills in everything that stays the same while `count` contacts and the near limits are solved for."""
     w = sweeps_of(table)
-    w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
     place_joints(table)
-    place_contacts(table, count)
+    place_contacts(contacts_of(table), problem_of(table), w, count)
+    list_contacts_between(table, count)
     place_loops(table)
     eliminate_alone(table)
     measure_responses(table, count, limits)  # turns tangents, so that velocities come after it
@@ -84,23 +82,12 @@ def rigid_block(R, inertia):
 
 
 @routine
-def place_contacts(table, count):
-    """Axes and arms of contacts; those between two bodies are listed."""
-    s = moving_of(table)
+def list_contacts_between(table, count):
+    """Lists the contacts between two bodies."""
     t = touch_of(table)
     w = sweeps_of(table)
-    data = contacts_of(table).data
     pairs = 0
     for c in range(count):
-        n, a, b = contact_axes(data, c)
-        store3(w.axes, c, 0, n)
-        store3(w.axes, c, 3, a)
-        store3(w.axes, c, 6, b)
-        w.friction[c] = data[c, FRICTION]
-        for side in range(2):
-            i = t.carrier[c, side]
-            arm = sub3(load3(data, c, POINT), load3(s.world, i, 9)) if i >= 0 else ZERO3
-            store3(w.arm, c, 3 * side, arm)
         if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
             w.between[pairs] = c
             pairs += 1
@@ -231,33 +218,3 @@ def block_between(table, pair):
     G = system_of(table).G
     r = 3 * pair
     return G[r, r], G[r + 1, r], G[r + 2, r], G[r + 1, r + 1], G[r + 2, r + 1], G[r + 2, r + 2]
-
-
-@inlined
-def judge_response(w, c, K, alone):
-    """Softness of a contact from its response K; tangents are turned so that one without response is the second.
-
-    alone: the normal response of both sides, were each by itself; 0 against the world.
-    """
-    nn, _, _, k11, k12, k22 = K
-    w.response[c] = nn + k11 + k22
-    w.soft[c] = min(w.response[c] / 3.0, UNLIKE * nn)
-    w.soft_along[c] = min(w.response[c] / 3.0, UNLIKE * 0.5 * (k11 + k22))
-    w.ways[c] = 2
-    if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
-        w.ways[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
-        return
-    middle, radius = 0.5 * (k11 + k22), math.hypot(0.5 * (k11 - k22), k12)
-    least = NO_RESPONSE * w.response[c]
-    if middle - radius > least:
-        return
-    if middle + radius <= least:
-        w.ways[c], w.soft_along[c] = 0, w.soft[c]
-        return
-    w.ways[c] = 1
-    p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)
-    size = math.hypot(p, q)
-    a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)
-    along = add3(scale3(p / size, a), scale3(q / size, b))
-    store3(w.axes, c, 3, along)
-    store3(w.axes, c, 6, sub3(scale3(p / size, b), scale3(q / size, a)))

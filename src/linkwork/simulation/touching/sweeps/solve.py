@@ -19,8 +19,9 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.contact.solver.pushing import PUSH_TOLERANCE
 from linkwork.contact.solver.rows import part_along
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.touching.arrays import (
+    BY_SWEEPS,
     CORRECTION,
     MAX_SWEEPS,
     SLACK,
@@ -31,8 +32,9 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
+from linkwork.simulation.touching.sweeps.dense import begin_dense, dense_velocities
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
@@ -53,7 +55,7 @@ def solve_by_sweeps(table, h, limits):
     count = problem.slot.shape[0]
     tolerance, most = t.settings[TOLERANCE], int(t.settings[MAX_SWEEPS])
     enough = max(tolerance, SUFFICES)
-    begin_sweeps(table, h, count, limits)
+    begin(table, h, count, limits)
     start_warm(table, count, limits)
     residual = solve_laws(table, count, limits, tolerance, most, True)
     bounces = has_restitution(w, count, limits)
@@ -72,12 +74,41 @@ def solve_by_sweeps(table, h, limits):
         energy = shorten(w, count, limits)
     note_states(table, count, limits, tolerance)
     store_results(table, count, limits)
+    for r in range(all_rows(w, count, limits)):
+        system_of(table).y[r] = w.eta[r]
     gather(table, count, limits, w.eta, problem.impulse)
     report[RESIDUAL], report[SWEEPS], report[NEWTON_STEPS] = residual, w.counts[SWEEPS_MADE], 0.0
     report[CONVERGED] = 1.0 if residual <= enough else 0.0
     report[ENERGY], report[CONTACTS] = energy, count
     push_apart(table, h, count, limits)
     return residual <= enough
+
+
+@kernel
+def solve_step(table, h, limits):
+    """`solve_by_sweeps` as an entry from Python."""
+    return solve_by_sweeps(table, h, limits)
+
+
+@routine
+def begin(table, h, count, limits):
+    """Rows of all constraints with their responses: over a matrix where it was asked for, otherwise by the tree itself."""
+    w = sweeps_of(table)
+    w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
+    w.counts[IS_DENSE] = 1 - touch_of(table).counts[BY_SWEEPS]
+    if w.counts[IS_DENSE] != 0:
+        begin_dense(table, h, count, limits)
+    else:
+        begin_sweeps(table, h, count, limits)
+
+
+@routine
+def velocities_by(table, count, limits, impulse, out):
+    """out = free + bias + J M⁻¹ Jᵀ impulse. Over the tree it needs the linkage eliminated without contact."""
+    if sweeps_of(table).counts[IS_DENSE] != 0:
+        dense_velocities(table, count, limits, impulse, out)
+    else:
+        answer_impulses(table, count, limits, impulse, out)
 
 
 @routine
@@ -100,7 +131,7 @@ def start_warm(table, count, limits):
     for k in range(w.counts[LOOP_ROWS]):
         w.eta[3 * count + limits + k] = problem.loop_impulse[k] if any_impulse else 0.0
     if any_impulse:
-        answer_impulses(table, count, limits, w.eta, w.u)
+        velocities_by(table, count, limits, w.eta, w.u)
         for r in range(all_rows(w, count, limits)):
             w.center[r] = w.eta[r]
     else:
@@ -144,7 +175,7 @@ def blend(table, count, limits, tolerance, most):
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
     keep = system_of(table).y
-    keep_u = system_of(table).u
+    keep_u = system_of(table).best
     for r in range(rows):
         keep[r], keep_u[r] = w.eta[r], w.u[r] - w.bias[r]
     drop_restitution(w, count, limits)
@@ -177,8 +208,9 @@ def put_into_cones(table, count, limits):
             w.eta[r + 1], w.eta[r + 2] = w.eta[r + 1] * (most / size), w.eta[r + 2] * (most / size)
     for r in range(3 * count, 3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
-    eliminate_alone(table)
-    answer_impulses(table, count, limits, w.eta, w.u)
+    if w.counts[IS_DENSE] == 0:
+        eliminate_alone(table)
+    velocities_by(table, count, limits, w.eta, w.u)
 
 
 @routine
