@@ -132,7 +132,7 @@ def list_unknowns(w, system, count, limits, law):
             one = m if law == CONVEX else 0.0
             n = note(w, n, r, is_wide, (1.0, m * p, m * q), (1.0, one * p, one * q), k, w.gamma[r])
             if across > 0.0:
-                n = note(w, n, r, True, (0.0, -q, p), (0.0, -q, p), across, 0.0)
+                n = note(w, n, r, True, (0.0, -q, p), (0.0, -q, p), across, p * w.gamma[r + 2] - q * w.gamma[r + 1])
         else:
             for e in range(w.ways[c] + 1):
                 n = note(w, n, r + e, False, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0), w.stiff[c, 4 * e], w.gamma[r + e])

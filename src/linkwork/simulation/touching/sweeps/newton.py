@@ -40,61 +40,50 @@ from linkwork.simulation.touching.sweeps.memory import (
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
 
-MOST_OUTER = 4
+MOST_OUTER = 6
 MOST_INNER = 30  # sweeps of one outer iteration
 MOST_TRIALS = 20  # of a line search
 FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
 INNER = 1e-2  # of the largest impulse: how well (29) is solved
 SOFT = 1e-2  # softness in (29), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
-EASED = 3.0  # times the softness, after a step on the law itself that gained nothing
+SETS_SOFTEST, SETS_HARDEST = 1e-3, 1e-7  # of steps with sets; far above what rounding leaves of a response that is none
 LOOP_SOFT = 1e-6  # softness of loops, of their own response
 FINISHING = 12  # steps on the law itself, of one kind
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
 LOST = 10.0  # residual at which they are given up
-HARD_SOFTEST, HARD_HARDEST = 1e-4, 1e-7  # softness of steps with little of it
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
 AT_ONCE = 1e-7  # the same of steps on the law itself before anything else was tried
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
-HARD = 1e-7  # softness of steps with sets: far above what rounding leaves of a response that is none
 BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
 
 
 @routine
-def solve_laws(table, count, limits, tolerance, most, has_friction):
-    """From `eta` and `u` to better ones; returns the residual of Coulomb's law.
-
-    has_friction: False for problems of normals alone, whose convex law is the law.
-    """
+def solve_laws(table, count, limits, tolerance, most):
+    """From `eta` and `u` to better ones; returns the residual of Coulomb's law."""
     w = sweeps_of(table)
     best = breach(table, count, limits, w.eta, w.u)
     put_aside(w, count, limits, BEST)
     if not best <= tolerance:
-        if w.counts[IS_DENSE] != 0:
-            best = try_steps(table, count, limits, tolerance, best, SETS, (HARD, HARD), False)
-            put_aside(w, count, limits, BEST)
-        if not best <= max(tolerance, AT_ONCE):
-            best = finish(table, count, limits, tolerance, best, best)
+        best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
     for outer in range(MOST_OUTER):
-        enough = SUFFICES if outer > 0 else AT_ONCE
-        if best <= max(tolerance, enough) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
+        if best <= max(tolerance, AT_ONCE) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
-            w.shift[c] = w.friction[c] * slip if has_friction and w.ways[c] > 0 else 0.0
+            w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
-        descend(table, count, limits, INNER)
+        descend(table, count, limits, SOFT, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
         if residual < best:
             best = residual
             put_aside(w, count, limits, BEST)
-        put_aside(w, count, limits, CONVEX_ONE)
-        found = finish(table, count, limits, tolerance, residual, best)
-        if not found < residual:
-            take_back(w, count, limits, CONVEX_ONE)
-        best = min(best, found)
+        residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
+        best = min(best, residual)
+        if outer > 0 and not best <= max(tolerance, AT_ONCE):
+            best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, COULOMB))
     take_back(w, count, limits, BEST)
     return best
 
@@ -118,66 +107,50 @@ def take_back(w, count, limits, place):
 
 
 @routine
-def finish(table, count, limits, tolerance, residual, best):
+def try_steps(table, count, limits, tolerance, most, residual, best, law):
     """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
 
-    At first each from where the last one ended. Then with little softness: contacts that are jammed answer others by far
-    less than themselves, and a soft one comes near its impulse slowly. At last a step that gains nothing is taken back, and
-    the next one is made shorter by more softness (Levenberg, Marquardt).
-    best: the least residual so far; what is better is put aside.
+    Each has a softness of the root of the residual, within the bounds of its kind. best: the least residual so far; what is
+    better is put aside.
     """
     w = sweeps_of(table)
-    found = try_steps(table, count, limits, tolerance, residual, COULOMB, (SOFTEST, HARDEST), False)
-    if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, COULOMB, (HARD_SOFTEST, HARD_HARDEST), False)
-    if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, COULOMB, (SOFTEST, HARDEST), True)
+    rows = all_rows(w, count, limits)
+    softest, hardest = (SETS_SOFTEST, SETS_HARDEST) if law == SETS else (SOFTEST, HARDEST)
+    found, waited = residual, 0
+    put_aside(w, count, limits, FOUND)
+    for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
+        copy_rows(w.center, w.eta, rows)
+        evaluate(table, count, limits, law, min(max(math.sqrt(residual), hardest), softest))
+        linear_step(table, count, limits, law)
+        residual = breach(table, count, limits, w.eta_new, w.u_new)
+        waited = 0 if residual < GAIN * found else waited + 1
+        copy_rows(w.u, w.u_new, rows)
+        copy_rows(w.eta, w.eta_new, rows)
+        if residual < found:
+            found = residual
+            put_aside(w, count, limits, FOUND)
+        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
+            break
+    take_back(w, count, limits, FOUND)
     if found < best:
         put_aside(w, count, limits, BEST)
     return found
 
 
 @routine
-def try_steps(table, count, limits, tolerance, residual, law, between, is_taken_back):
-    """One such row of steps, with softness between two bounds, of the root of the residual; (eta, u) become the best."""
-    w = sweeps_of(table)
-    rows = all_rows(w, count, limits)
-    found, waited, softer = residual, 0, 1.0
-    put_aside(w, count, limits, FOUND)
-    for _ in range(FINISHING):
-        copy_rows(w.center, w.eta, rows)
-        evaluate(table, count, limits, law, softer * min(max(math.sqrt(residual), between[1]), between[0]))
-        linear_step(table, count, limits, law)
-        new = breach(table, count, limits, w.eta_new, w.u_new)
-        waited = 0 if new < GAIN * found else waited + 1
-        softer = softer * EASED if waited > 0 and is_taken_back else max(softer / EASED, 1.0)
-        if new < found or not is_taken_back:
-            residual = new
-            copy_rows(w.u, w.u_new, rows)
-            copy_rows(w.eta, w.eta_new, rows)
-        if new < found:
-            found = new
-            put_aside(w, count, limits, FOUND)
-        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
-            break
-    take_back(w, count, limits, FOUND)
-    return found
-
-
-@routine
-def descend(table, count, limits, tolerance):
+def descend(table, count, limits, softness, tolerance):
     """Newton's method with a line search on (29): `eta`, `u` and `gamma` agree to `tolerance` of the largest impulse."""
     w = sweeps_of(table)
-    evaluate(table, count, limits, CONVEX, SOFT)
+    evaluate(table, count, limits, CONVEX, softness)
     for _ in range(MOST_INNER):
         if apart(w, count, limits) <= tolerance:
             break
         linear_step(table, count, limits, CONVEX)
-        share = search_line(table, count, limits)
+        share = search_line(table, count, limits, softness)
         for r in range(all_rows(w, count, limits)):
             w.u[r] += share * (w.u_new[r] - w.u[r])
             w.eta[r] += share * (w.eta_new[r] - w.eta[r])
-        evaluate(table, count, limits, CONVEX, SOFT)
+        evaluate(table, count, limits, CONVEX, softness)
 
 
 @routine
@@ -358,17 +331,17 @@ def step_right_side(w, count, limits):
 
 
 @routine
-def search_line(table, count, limits):
+def search_line(table, count, limits, softness):
     """Share of the step after which the slope (30) is small; all of it where it falls to the end."""
-    first = slope_along(table, count, limits, 0.0)
+    first = slope_along(table, count, limits, softness, 0.0)
     low, high, below = 0.0, 1.0, first
-    above = slope_along(table, count, limits, 1.0)
+    above = slope_along(table, count, limits, softness, 1.0)
     if not above > FLAT * abs(first):
         return 1.0
     share, side = 1.0, 0
     for _ in range(MOST_TRIALS):
         share = (low * above - high * below) / (above - below)
-        slope = slope_along(table, count, limits, share)
+        slope = slope_along(table, count, limits, softness, share)
         if abs(slope) <= FLAT * abs(first):
             break
         if slope > 0.0:
@@ -383,7 +356,7 @@ def search_line(table, count, limits):
 
 
 @routine
-def slope_along(table, count, limits, share):
+def slope_along(table, count, limits, softness, share):
     """(30)"""
     w = sweeps_of(table)
     slope = 0.0
@@ -391,7 +364,7 @@ def slope_along(table, count, limits, share):
         r, ways = 3 * c, w.ways[c]
         if ways < 0:
             continue
-        soft, along = 1.0 / (SOFT * w.soft[c]), 1.0 / (SOFT * w.soft_along[c])
+        soft, along = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
         p, q = math.sqrt(soft), math.sqrt(along)
         x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
         n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
@@ -403,7 +376,7 @@ def slope_along(table, count, limits, share):
         slope += z * (w.eta[r + 2] + share * (w.eta_new[r + 2] - w.eta[r + 2]) - q * g2)
     for r in range(3 * count, 3 * count + limits):
         x = w.u_new[r] - w.u[r]
-        y = w.center[r] - (w.u[r] + share * x) / (SOFT * w.soft[r - 2 * count])
+        y = w.center[r] - (w.u[r] + share * x) / (softness * w.soft[r - 2 * count])
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - max(y, 0.0))
     for r in range(3 * count + limits, all_rows(w, count, limits)):
         x = w.u_new[r] - w.u[r]
