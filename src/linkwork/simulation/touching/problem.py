@@ -237,10 +237,8 @@ def sliding_of(s, t, data, c):
 
 @inlined
 def are_loops_for_sweeps(x):
-    """Whether there are no loops, or few, of ball joints: rows of others may depend on each other, as those of hinges in
-    one plane do. Couplings of joints are known to the matrix only."""
-    few = x.row.shape[0] <= MOST_LOOP_ROWS and x.row.shape[0] == 3 * x.ends.shape[0]
-    return few and x.offset.shape[0] == 0
+    """Whether there are no loops, or few. Couplings of joints are known to the matrix only."""
+    return x.row.shape[0] <= MOST_LOOP_ROWS and x.offset.shape[0] == 0
 
 
 @inlined

@@ -6,84 +6,17 @@ Near the velocities u each contact has impulses of a few directions c, which ans
 
 so that the unknowns z are those of contacts that press, with the compliance 1/k of each on the diagonal:
 
-    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (31)
+    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (9)
 """
-
-import math
 
 from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
 from linkwork.contact.solver.linear_systems import solve_dense
 from linkwork.contact.solver.problem import FREE, SLIDE
 from linkwork.contact.solver.products import times_delassus
-from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.touching.arrays import (
-    REST_SPEED,
-    SLACK,
-    contacts_of,
-    problem_of,
-    sweeps_of,
-    system_of,
-    touch_of,
-)
-from linkwork.simulation.touching.sweeps.memory import ACROSS, ALONG_A, ALONG_B, CONVEX, IS_SINGULAR, LEAD, LOOP_ROWS
-from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts
-
-
-@routine
-def begin_dense(table, h, count, limits):
-    """Rows, their responses D and their velocities without contact, from the posed problem."""
-    t = touch_of(table)
-    w = sweeps_of(table)
-    problem = problem_of(table)
-    system = system_of(table)
-    contacts = contacts_of(table)
-    G = system.G
-    rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
-    fill_delassus(problem, system, count, rows)
-    place_contacts(contacts, problem, w, count)
-    w.counts[LOOP_ROWS] = problem.loop_row.shape[0]
-    for c in range(count):
-        r = 3 * c
-        K = (G[r, r], G[r, r + 1], G[r, r + 2], G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2])
-        p, q = judge_response(w, c, K, own_responses(problem.Lambda, system, r))
-        if w.ways[c] < 2:
-            turn_rows(system, rows, r, p, q, w.ways[c])
-    most = 0.0
-    for r in range(3 * count + limits, rows):
-        most = max(most, G[r, r])
-    for r in range(3 * count, rows):
-        w.response[r - 2 * count], w.soft[r - 2 * count] = G[r, r], G[r, r]
-        if r >= 3 * count + limits and not G[r, r] > NO_RESPONSE * most:
-            w.response[r - 2 * count], w.soft[r - 2 * count] = 1.0, math.inf  # it carries nothing
-    for r in range(rows):
-        w.free[r], w.bias[r] = system.u_free[r], system.bias[r]
-
-
-@routine
-def turn_rows(system, rows, r, p, q, ways):
-    """Tangents of a contact as `judge_response` turned them; rows along which nothing moves are emptied."""
-    G, J, free = system.G, system.J, system.u_free
-    first = r + ways + 1 if ways >= 0 else r
-    for k in range(rows):
-        x, y = G[k, r + 1], G[k, r + 2]
-        G[k, r + 1], G[k, r + 2] = p * x + q * y, p * y - q * x
-    for k in range(rows):
-        x, y = G[r + 1, k], G[r + 2, k]
-        G[r + 1, k], G[r + 2, k] = p * x + q * y, p * y - q * x
-    for k in range(12):
-        x, y = J[r + 1, k], J[r + 2, k]
-        J[r + 1, k], J[r + 2, k] = p * x + q * y, p * y - q * x
-    x, y = free[r + 1], free[r + 2]
-    free[r + 1], free[r + 2] = p * x + q * y, p * y - q * x
-    for e in range(first, r + 3):
-        for k in range(rows):
-            G[e, k], G[k, e] = 0.0, 0.0
-        for k in range(12):
-            J[e, k] = 0.0
-        free[e] = 0.0
-    if ways < 0:  # it is not pressed, and what pushes it apart moves nothing
-        G[r, r] = 1.0
+from linkwork.simulation.touching.arrays import sweeps_of, system_of
+from linkwork.simulation.touching.sweeps.memory import ACROSS, ALONG_A, ALONG_B, CONVEX, IS_SINGULAR, LEAD
+from linkwork.simulation.touching.sweeps.points import all_rows
 
 
 @routine
@@ -98,7 +31,7 @@ def dense_velocities(table, count, limits, impulse, out):
 
 @routine
 def dense_step(table, count, limits, law):
-    """(31): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
+    """(9): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
     w = sweeps_of(table)
     system = system_of(table)
     n = list_unknowns(w, system, count, limits, law)
@@ -145,7 +78,7 @@ def list_unknowns(w, system, count, limits, law):
 
 @inlined
 def note(w, n, r, is_wide, c, d, k, gamma):
-    """Unknown number n; its right side of (31) less r·(u_free + bias) into `ease`."""
+    """Unknown number n; its right side of (9) less r·(u_free + bias) into `ease`."""
     w.acting[n], w.spans[n] = r, 3 if is_wide else 1
     w.column[n, 0], w.column[n, 1], w.column[n, 2] = c
     w.across[n, 0], w.across[n, 1], w.across[n, 2] = d

@@ -33,7 +33,7 @@ class Sweeps(NamedTuple):
     center: Float1  # (R,)     impulses about which contacts are soft
     gamma: Float1  # (R,)     impulses that the law gives for u
     right: Float1  # (R,)     of a sweep: impulses that would act were the linkage to stay at `free`
-    kept: Float2  # (6, R)   impulses and velocities that are put aside, three times
+    kept: Float2  # (4, R)   impulses and velocities that are put aside, twice
     stiff: Float2  # (c + l + k, 9) derivative of gamma by -u
     mode: Int1  # (c,)     FREE, STICK or SLIDE, of `gamma`
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
@@ -77,7 +77,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         center=np.zeros(rows),
         gamma=np.zeros(rows),
         right=np.zeros(rows),
-        kept=np.zeros((6, rows)),
+        kept=np.zeros((4, rows)),
         stiff=np.zeros((each, 9)),
         mode=np.zeros(contacts, dtype=np.int64),
         lead=np.zeros((contacts, 4)),

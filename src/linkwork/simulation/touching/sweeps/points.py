@@ -7,7 +7,7 @@ from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, contact_axes
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS
 from linkwork.spatial.memory import load3, load6, store3
-from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, scale3, sub3
+from linkwork.spatial.rotations import ZERO3, add3, cross3, scale3, sub3
 from linkwork.spatial.vectors import ZERO6, join, scale6
 
 UNLIKE = 30.0  # times its response: what a direction may be softer by than others of its contact
@@ -65,19 +65,6 @@ def push_of_row(w, c, e, side):
     """A unit impulse along one axis of a contact as a wrench on the body of one side, at its origin; for side a."""
     d = load3(w.axes, c, 3 * e)
     return join(cross3(load3(w.arm, c, 3 * side), d), d)
-
-
-@inlined
-def speed_of_row(t, w, c, e, twists):
-    """Velocity of a against b along one axis of a contact."""
-    u = 0.0
-    d = load3(w.axes, c, 3 * e)
-    for side in range(2):
-        i = t.carrier[c, side]
-        if i >= 0:
-            v = add3(load3(twists, i, 3), cross3(load3(twists, i, 0), load3(w.arm, c, 3 * side)))
-            u += dot3(d, v) if side == 0 else -dot3(d, v)
-    return u
 
 
 @inlined

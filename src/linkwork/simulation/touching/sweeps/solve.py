@@ -20,7 +20,6 @@ from linkwork.contact.solver.problem import (
 from linkwork.contact.solver.rows import part_along
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.touching.arrays import (
-    BY_SWEEPS,
     CORRECTION,
     COUPLED,
     LAW,
@@ -33,12 +32,13 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.sweeps.dense import begin_dense, dense_velocities
+from linkwork.simulation.touching.sweeps.dense import dense_velocities
+from linkwork.simulation.touching.sweeps.evaluating import breach
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, descend, solve_laws
+from linkwork.simulation.touching.sweeps.memory import IS_DENSE, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.touching.sweeps.points import all_rows
-from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
+from linkwork.simulation.touching.sweeps.rows import begin, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
@@ -105,18 +105,6 @@ def solve_coupled(table, count, limits):
         system.y[r], system.bias[r] = w.eta[r], w.bias[r]
     report[RESIDUAL], report[SWEEPS], report[ENERGY], report[CONTACTS] = residual, w.counts[SWEEPS_MADE], energy, count
     report[CONVERGED] = 1.0 if residual <= (tolerance if w.counts[IS_DENSE] != 0 else enough) else 0.0
-
-
-@routine
-def begin(table, h, count, limits):
-    """Rows of all constraints with their responses: over a matrix where it was asked for, otherwise by the tree itself."""
-    w = sweeps_of(table)
-    w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
-    w.counts[IS_DENSE] = 1 - touch_of(table).counts[BY_SWEEPS]
-    if w.counts[IS_DENSE] != 0:
-        begin_dense(table, h, count, limits)
-    else:
-        begin_sweeps(table, h, count, limits)
 
 
 @routine
