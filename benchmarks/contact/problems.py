@@ -147,16 +147,17 @@ def planar_chain(seed: int, links: int = 8) -> lw.Linkage:
     return linkage
 
 
-def steep_rod(friction: float) -> Runner:
-    """A rod that slides tip first and steeply over a floor, as Painlevé's: a contact that lifts off or jams."""
+def steep_rod(friction: float, speed: float = 3.0, lean: float = 0.5) -> Runner:
+    """A rod that slides steeply over a floor with its tip ahead, as Painlevé's: a contact that lifts off or jams."""
     linkage = lw.Linkage("rod")
-    inertia = lw.Inertia.box(1.0, (0.02, 0.02, 1.0))
-    shape = lw.Capsule(0.01, 0.96)
-    linkage.add_body("rod", "world", lw.Free(), lw.Pose((0, 0, 0.45), rpy=(0, 0.5, 0)), inertia, shapes=[shape])
+    inertia, shape = lw.Inertia.box(1.0, (0.02, 0.02, 1.0)), lw.Capsule(0.01, 0.96)
+    place = lw.Pose((0, 0, 0.48 * math.cos(lean) + 0.0105), rpy=(0, lean, 0))
+    linkage.add_body("rod", "world", lw.Free(), place, inertia, shapes=[shape])
     linkage.add_obstacle("floor", lw.Plane())
-    runner = falling(linkage, friction)
-    runner.sim.state.v[3] = -3.0
-    return runner
+    model = linkage.compile()
+    v = np.array([0.0, 0.0, 0.0, -speed * math.cos(lean), 0.0, -speed * math.sin(lean)])
+    sim = lw.FullDynamics(model, lw.State(model.neutral().q, v), contact=lw.Contact(friction=friction))
+    return Runner(sim, STEP, lambda n: sim.advance(STEP, n))
 
 
 def random_tree(number: int) -> Runner:
