@@ -277,8 +277,10 @@ def of_planning(report: TableReport, options: argparse.Namespace) -> None:
 
 
 def of_problems(report: TableReport, options: argparse.Namespace) -> None:
-    """Both solvers of contact on the same problems, made anew from seeds."""
-    rows = []
+    """Both linear steps of the contact solver on the same problems, made anew from seeds."""
+    rows: list[list[str]] = []
+    count = dict.fromkeys(problems.SOLVERS, 0)
+    missed, made = dict(count), dict(count)
     for name, run, begin, between, number in problems.all_scenes(options.quick):
         if options.scene is not None and not name.startswith(options.scene):
             continue
@@ -288,7 +290,13 @@ def of_problems(report: TableReport, options: argparse.Namespace) -> None:
         for solver in problems.SOLVERS:
             rows.append([
                 name, f"{found['contacts']:.0f}", solver, f"{found['missed'][solver]} of {number}",
-                duration(found["time_s"][solver]), duration(found["worst_s"][solver]), f"{found['sweeps'][solver]:.1f}",
+                str(found["made_energy"][solver]), duration(found["time_s"][solver]),
+                duration(found["slow_s"][solver]), f"{found['sweeps'][solver]:.1f}",
             ])  # fmt: skip
-    columns = ["problems of", "contacts", "solver", "not converged", "step, median", "worst", "sweeps"]
+            count[solver] += number
+            missed[solver] += found["missed"][solver]
+            made[solver] += found["made_energy"][solver]
+    for solver in problems.SOLVERS:
+        rows.append(["all", "", solver, f"{missed[solver]} of {count[solver]}", str(made[solver]), "", "", ""])
+    columns = ["problems of", "contacts", "solver", "not converged", "made energy", "step, median", "99 %", "sweeps"]
     report.add_table("problems", "One step from the same state and warm start by each solver", columns, rows)

@@ -13,8 +13,6 @@ from linkwork.contact.broad_phase import STACK_FULL, find_all_contacts, make_fin
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, NEEDED, make_contacts
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
-from linkwork.contact.solver.coupled import solve_coupled_step
-from linkwork.contact.solver.impacts import solve_impacts_step
 from linkwork.contact.solver.problem import Problem, System, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.dynamics.front import body_jacobian, body_poses, body_twists, forward_dynamics, mass_matrix
@@ -22,6 +20,7 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.touching.sweeps.alone import solve_alone
 from linkwork.spatial.rotations import quaternion_matrix
 
 FloatArray = NDArray[np.float64]
@@ -157,8 +156,7 @@ class PlainContact:
     def solve(self, h: float) -> bool:
         s = self.settings
         numbers = np.array([s.tolerance, s.max_sweeps, s.rest_speed, s.correction, 0.0])
-        solver = solve_coupled_step if s.law == "coupled" else solve_impacts_step
-        good = bool(solver(self.finder.contacts, self.problem, self.system, h, numbers))
+        good = solve_alone(self.finder.contacts, self.problem, self.system, h, numbers, s.law)
         self._limit_impulse = {
             (j, sign): x for (j, sign, _), x in zip(self._limits, self.problem.limit_impulse, strict=True)
         }

@@ -11,8 +11,6 @@ Compression ends at u_n = 0 with the work W = ∫ u_n dp; restitution ends when 
 import math
 
 from linkwork.contact.contact_list import COUNT, FRICTION, GAP, RESTITUTION
-from linkwork.contact.solver.coupled import energy_change
-from linkwork.contact.solver.gauss_seidel import solve_loop, velocities
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -23,27 +21,25 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
-from linkwork.contact.solver.products import row_dot
-from linkwork.contact.solver.pushing import push_apart
-from linkwork.contact.solver.rows import fill_delassus, fill_rows, gather_impulses, store_impulses
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.contact.solver.products import row_dot, times_delassus
+from linkwork.core.jit import inlined, routine
 
 TURN = 0.05  # [rad] how far the direction of sliding may turn in one step of the integration
 MAX_PHASE_STEPS = 2000
 STUCK = 1e-12  # of the impact speed: tangential speed that counts as none
+SOFT = 1e-7  # of a loop's block: makes rows that depend on each other solvable
 DIRECTIONS = 64  # first scan for the direction that leaves
 
 
 @routine
-def solve_impacts(contacts, problem, system, h, settings):
-    """Solves one step by impacts; settings and results as in `solve_coupled`.
+def solve_impacts(contacts, problem, system, rows, h, settings):
+    """Impulses of all rows into system.y, from G and u_free; report.
 
-    The residual is the largest approach speed left [m/s].
+    settings: tolerance, most collisions per constraint, rest speed [m/s], ... The residual is the largest approach speed
+    left [m/s].
     """
-    most, rest_speed, part = int(settings[1]), settings[2], settings[3]
+    most, rest_speed = int(settings[1]), settings[2]
     count = contacts.number[COUNT]
-    rows = fill_rows(contacts, count, problem, system, h, rest_speed, settings[4])
-    fill_delassus(problem, system, count, rows)
     x = system.y
     for i in range(rows):
         x[i] = 0.0
@@ -53,8 +49,6 @@ def solve_impacts(contacts, problem, system, h, settings):
         scale = max(scale, abs(system.u_free[i]))
     speed, done = 0.0, 0
     while done < most * max(count + limits, 1):
-        if problem.loop_first.shape[0] > 1:
-            velocities(system, rows, x)
         for k in range(problem.loop_first.shape[0] - 1):
             first, last = problem.loop_first[k], problem.loop_first[k + 1]
             solve_loop(system, 3 * count + limits + first, last - first, rows, x)
@@ -69,20 +63,47 @@ def solve_impacts(contacts, problem, system, h, settings):
             e = problem.limit[chosen - count, LIMIT_RESTITUTION] if u < -rest_speed else 0.0
             x[r] += max(-(1.0 + e) * u / max(system.G[r, r], 1e-300), 0.0)
         done += 1
-    store_impulses(contacts, count, problem, x)
-    gather_impulses(system, rows, x, problem.impulse)
     report = system.report
     report[RESIDUAL], report[SWEEPS], report[CONTACTS] = speed, done, count
     report[CONVERGED] = 1.0 if speed <= max(settings[0] * scale, 0.0) else 0.0
     report[ENERGY] = energy_change(system, rows, x)
-    push_apart(contacts, count, problem, system, rows, h, part, settings[4])
-    return report[CONVERGED] > 0.0
 
 
-@kernel
-def solve_impacts_step(contacts, problem, system, h, settings):
-    """`solve_impacts` as an entry from Python."""
-    return solve_impacts(contacts, problem, system, h, settings)
+@routine
+def energy_change(system, rows, x):
+    """Change of kinetic energy by the impulses x [J]: xᵀ u_free + ½ xᵀ G x.   (13)"""
+    times_delassus(system.G, x, rows, system.u)
+    total = 0.0
+    for i in range(rows):
+        total += x[i] * (system.u_free[i] + 0.5 * system.u[i])
+    return total
+
+
+@routine
+def solve_loop(system, row, size, rows, x):
+    """Impulses of a loop with which its velocities are those wanted, by Cholesky's factors of its block of G."""
+    G, L = system.G, system.small
+    trace = 0.0
+    for i in range(size):
+        trace += G[row + i, row + i]
+    for i in range(size):
+        u = system.u_free[row + i] + system.bias[row + i] + row_dot(G, row + i, x, rows)
+        L[8, i] = -u
+        for j in range(i + 1):
+            value = G[row + i, row + j] + (SOFT * trace / size + 1e-300 if i == j else 0.0)
+            for k in range(j):
+                value -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(max(value, 1e-300)) if i == j else value / L[j, j]
+    for i in range(size):
+        for k in range(i):
+            L[8, i] -= L[i, k] * L[8, k]
+        L[8, i] /= L[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            L[8, i] -= L[k, i] * L[8, k]
+        L[8, i] /= L[i, i]
+    for i in range(size):
+        x[row + i] += L[8, i]
 
 
 @routine

@@ -22,11 +22,10 @@ IntArray = NDArray[np.int64]
 
 # columns of limit
 SIGN, LIMIT_GAP, LIMIT_RESTITUTION, LIMIT_COLUMNS = 0, 1, 2, 3
-# numbers of a solve, report (8,)
-RESIDUAL, SWEEPS, NEWTON_STEPS, CONVERGED, ENERGY, PENETRATION, CONTACTS, REPORT = 0, 1, 2, 3, 4, 5, 6, 8
+# numbers of a solve, report (6,)
+RESIDUAL, SWEEPS, CONVERGED, ENERGY, PENETRATION, CONTACTS, REPORT = range(7)
 
 FREE, STICK, SLIDE = 0, 1, 2  # states of a contact
-LARGEST_TABLEAU = 128  # unknowns of Lemke's method: 32 contacts of a planar linkage, 12 of others
 
 
 class Problem(NamedTuple):
@@ -66,20 +65,13 @@ class System(NamedTuple):
     y: Float1  # (R,)    impulses after a sweep
     best: Float1  # (R,)    impulses kept aside
     u: Float1  # (R,)    velocities with the impulses of a sweep, bias included
-    gram: Float2  # (8, 8)  products of the differences of residuals
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
-    history_f: Float2  # (8, R)  differences of residuals, for Anderson acceleration
-    history_g: Float2  # (8, R)  differences of sweeps
-    last_f: Float1  # (R,)
     last_g: Float1  # (R,)
     matrix: Float2  # (R, R)  of Newton's step
     pivot: Int1  # (R,)
-    unknown: Int1  # (R,)    rows of the unknowns of a step with directions held
     small: Float2  # (9, 9)  normal equations; blocks of loops
     few: Float1  # (240,)  systems of up to 15 unknowns
-    tableau: Float2  # (128, 130) of Lemke's method
-    member: Int2  # (129, 4) and its unknowns
-    report: Float1  # (8,)    see the names above
+    report: Float1  # (6,)    see the names above
 
 
 def make_problem(
@@ -111,29 +103,22 @@ def make_problem(
 def make_system(rows: int, numbers: int) -> System:
     """Memory for so many rows over so many velocity numbers."""
     return System(
-        np.full((rows, 2), -1, dtype=np.int64),
-        np.zeros(rows, dtype=np.int64),
-        np.zeros((rows, 12)),
-        np.zeros((rows, numbers)),
-        np.zeros((rows, rows)),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros((8, 8)),
-        np.zeros(rows, dtype=np.int64),
-        np.zeros((8, rows)),
-        np.zeros((8, rows)),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros((rows, rows)),
-        np.zeros(rows, dtype=np.int64),
-        np.zeros(rows, dtype=np.int64),
-        np.zeros((9, 9)),
-        np.zeros(MOST_FEW * ROW),
-        np.zeros((LARGEST_TABLEAU, LARGEST_TABLEAU + 2)),
-        np.zeros((LARGEST_TABLEAU + 1, 4), dtype=np.int64),
-        np.zeros(REPORT),
+        column=np.full((rows, 2), -1, dtype=np.int64),
+        width=np.zeros(rows, dtype=np.int64),
+        J=np.zeros((rows, 12)),
+        W=np.zeros((rows, numbers)),
+        G=np.zeros((rows, rows)),
+        u_free=np.zeros(rows),
+        bias=np.zeros(rows),
+        x=np.zeros(rows),
+        y=np.zeros(rows),
+        best=np.zeros(rows),
+        u=np.zeros(rows),
+        state=np.zeros(rows, dtype=np.int64),
+        last_g=np.zeros(rows),
+        matrix=np.zeros((rows, rows)),
+        pivot=np.zeros(rows, dtype=np.int64),
+        small=np.zeros((9, 9)),
+        few=np.zeros(MOST_FEW * ROW),
+        report=np.zeros(REPORT),
     )

@@ -28,7 +28,6 @@ from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
-from linkwork.simulation.touching.in_a_plane import moves_in_a_plane
 from linkwork.simulation.touching.siblings import without_siblings
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
@@ -37,8 +36,6 @@ IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
-FEWEST_IN_A_PLANE = 100  # the same of linkages in a plane, which the matrix solves exactly
-BODIES_IN_A_PLANE = 600  # of larger ones, so few contacts are not solved by sweeps anyway
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
@@ -112,8 +109,7 @@ class ContactState:
         counts[ta.LAW] = ta.COUPLED if law.law == "coupled" else ta.IMPACTS
         counts[ta.SELF_CONTACT], counts[ta.CONTINUOUS] = law.self_contact, law.continuous
         counts[ta.ANY_LIMITS] = limits
-        is_planar = model.n_bodies <= BODIES_IN_A_PLANE and moves_in_a_plane(model)
-        counts[ta.FEWEST_BY_SWEEPS] = FEWEST_IN_A_PLANE if is_planar else FEWEST_BY_SWEEPS
+        counts[ta.FEWEST_BY_SWEEPS] = FEWEST_BY_SWEEPS
         if limits:
             self.touch.lower[:], self.touch.upper[:] = model.lower, model.upper
         self._make_solver()

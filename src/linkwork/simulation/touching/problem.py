@@ -9,8 +9,6 @@ the turning is taken out before and put back after it. Theory: docs/theory/conta
 import math
 
 from linkwork.contact.contact_list import COUNT, DIRECTED, ISOTROPIC, POINT
-from linkwork.contact.solver.coupled import solve_coupled
-from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
     CONVERGED,
     ENERGY,
@@ -45,7 +43,6 @@ from linkwork.simulation.touching.arrays import (
     LIMIT_BOUNCE,
     LIMITS,
     MARGIN,
-    MAX_SWEEPS,
     NEEDED_LIMITS,
     NEEDED_SLOTS,
     NOT_CONVERGED,
@@ -60,13 +57,12 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.balance import note_push
 from linkwork.simulation.touching.judging import judge_impulses
-from linkwork.simulation.touching.sweeps.solve import solve_by_sweeps
+from linkwork.simulation.touching.sweeps.solve import solve_contacts
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
-MOST_OVER_MATRIX = 60  # sweeps over a matrix of responses, before sweeps over the tree are tried
 MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
@@ -241,10 +237,8 @@ def sliding_of(s, t, data, c):
 
 @inlined
 def are_loops_for_sweeps(x):
-    """Whether there are no loops, or few, of ball joints: rows of others may depend on each other, as those of hinges in
-    one plane do. Couplings of joints are known to the matrix only."""
-    few = x.row.shape[0] <= MOST_LOOP_ROWS and x.row.shape[0] == 3 * x.ends.shape[0]
-    return few and x.offset.shape[0] == 0
+    """Whether there are no loops, or few. Couplings of joints are known to the matrix only."""
+    return x.row.shape[0] <= MOST_LOOP_ROWS and x.offset.shape[0] == 0
 
 
 @inlined
@@ -318,29 +312,9 @@ def find_impulses(table, h, limits):
 @routine
 def solve_and_judge(table, h, limits):
     """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
-    t = touch_of(table)
-    x = constraints_of(table)
-    problem = problem_of(table)
-    system = system_of(table)
-    may_sweep = t.counts[LAW] == COUPLED and are_loops_for_sweeps(x)
-    if t.counts[BY_SWEEPS] != 0:
-        solve_by_sweeps(table, h, limits)
-    elif t.counts[LAW] == COUPLED:
-        most = int(t.settings[MAX_SWEEPS])
-        most = min(most, MOST_OVER_MATRIX) if may_sweep else most
-        solve_coupled(contacts_of(table), problem, system, h, t.settings, most)
-    else:
-        solve_impacts(contacts_of(table), problem, system, h, t.settings)
-    answer(table, limits, problem.impulse, x.change)
-    status = judge_impulses(table, limits)
-    if may_sweep and t.counts[BY_SWEEPS] == 0 and (status != OK or system.report[CONVERGED] == 0.0):
-        t.counts[BY_SWEEPS] = 1
-        made = system.report[SWEEPS]
-        solve_by_sweeps(table, h, limits)
-        system.report[SWEEPS] += made
-        answer(table, limits, problem.impulse, x.change)
-        status = judge_impulses(table, limits)
-    return status
+    solve_contacts(table, h, limits)
+    answer(table, limits, problem_of(table).impulse, constraints_of(table).change)
+    return judge_impulses(table, limits)
 
 
 @inlined

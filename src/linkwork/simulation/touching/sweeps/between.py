@@ -8,7 +8,7 @@ W is found for eight impulses side by side, over the paths from the bodies of th
 contacts that act (G ≠ 0) are unknowns.
 """
 
-from linkwork.contact.solver.newton import solve_dense
+from linkwork.contact.solver.linear_systems import solve_dense
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constraints import constraints_of

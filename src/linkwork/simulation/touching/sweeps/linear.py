@@ -14,7 +14,7 @@ from linkwork.dynamics.tree_factor import add_to_block, factor_leaf_to_root, loa
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, touch_of
 from linkwork.simulation.touching.sweeps.between import solve_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS
 from linkwork.simulation.touching.sweeps.points import all_rows, is_acting, push_of_row
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
@@ -28,7 +28,6 @@ def sweep(table, count, limits):
     t = touch_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
-    w.counts[SWEEPS_MADE] += 1
     load_tree(table, count, limits)
     if not factor_leaf_to_root(s.tree, F):
         w.counts[IS_SINGULAR] = 1

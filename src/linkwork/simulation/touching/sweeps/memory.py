@@ -33,12 +33,18 @@ class Sweeps(NamedTuple):
     center: Float1  # (R,)     impulses about which contacts are soft
     gamma: Float1  # (R,)     impulses that the law gives for u
     right: Float1  # (R,)     of a sweep: impulses that would act were the linkage to stay at `free`
-    kept: Float2  # (6, R)   impulses and velocities that are put aside, three times
+    kept: Float2  # (4, R)   impulses and velocities that are put aside, twice
     stiff: Float2  # (c + l + k, 9) derivative of gamma by -u
+    mode: Int1  # (c,)     FREE, STICK or SLIDE, of `gamma`
+    lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
     rigid: Float2  # (n, 36)  inertias of bodies, world axes
     armature: Float1  # (nv,)
     between: Int1  # (c,)     contacts between two bodies
-    acting: Int1  # (R,)     rows of those that act, and of loops: unknowns beside the tree
+    acting: Int1  # (R,)     rows of those that act, and of loops: unknowns beside the tree; of a dense step: first rows
+    spans: Int1  # (R,)     of its unknowns: rows of each, 1 or 3
+    column: Float2  # (R, 3)   impulses on them per unknown
+    across: Float2  # (R, 3)   velocities that it answers
+    ease: Float2  # (R, 2)   its compliance and right side
     loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
     wide_wrench: Float1  # (48 n,) eight right sides side by side
     wide_effort: Float1  # (8 nv,)
@@ -46,7 +52,9 @@ class Sweeps(NamedTuple):
     counts: Int1  # (8,)
 
 
-SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS = range(5)
+SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE = range(6)
+ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
+CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`
 
 
 def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: int) -> Sweeps:
@@ -69,12 +77,18 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         center=np.zeros(rows),
         gamma=np.zeros(rows),
         right=np.zeros(rows),
-        kept=np.zeros((6, rows)),
+        kept=np.zeros((4, rows)),
         stiff=np.zeros((each, 9)),
+        mode=np.zeros(contacts, dtype=np.int64),
+        lead=np.zeros((contacts, 4)),
         rigid=np.zeros((bodies, BLOCK)),
         armature=np.zeros(freedoms),
         between=np.zeros(contacts, dtype=np.int64),
         acting=np.zeros(rows, dtype=np.int64),
+        spans=np.zeros(rows, dtype=np.int64),
+        column=np.zeros((rows, 3)),
+        across=np.zeros((rows, 3)),
+        ease=np.zeros((rows, 2)),
         loop_body=np.zeros((loops, 2), dtype=np.int64),
         wide_wrench=np.zeros(6 * LANES * bodies),
         wide_effort=np.zeros(LANES * freedoms),

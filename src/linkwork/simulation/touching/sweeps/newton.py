@@ -1,16 +1,16 @@
-"""Contact as a convex problem in velocities, by Newton's method; each iteration is one sweep over the tree.
+"""Newton's method for contacts, limits and loops; each iteration is one linear step, over a matrix or over the tree.
 
-    min ½ |v - v_free|²_M + Σ ψ(J v)      γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25), nearest in the norm R  (29)
+    sets       what presses, sticks and slides is asked with each contact's own response (Alart and Curnier)          (10)
+    convex     min ½ |v - v_free|²_M + Σ ψ(J v),  γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25)                (29)
+    Coulomb    (26) in the place of P
 
-is smooth and strictly convex: Newton's method with a line search ends from anywhere. Outer iterations take out what it adds
-to the law: γ₀ ← γ the softness R (proximal point), shift ← μ |u_t| what sliding contacts part with (De Saxcé).
-
-Before and after each, steps of Newton's on Coulomb's law itself are tried: (26) in the place of P, γ₀ the last impulses,
-and a softness that falls with the residual. They find the impulses of the law in a few sweeps where the sets of contacts
-that press and slide are nearly right, redundant or not, but may go round in circles elsewhere: the best of them is kept.
+Steps with sets come first: from a warm start they are all there is to do. The convex problem is smooth and strictly convex:
+Newton's method with a line search ends from anywhere. Outer iterations take out what it adds to the law: γ₀ ← γ the
+softness R (proximal point), shift ← μ |u_t| what sliding contacts part with (De Saxcé); after each, steps on Coulomb's law
+are tried again, with sets or as (26) asks for them, and the best of all is kept.
 
 All of it goes on in the rows of contacts and limits. Impulses η that make the velocities u, M (v - v_free) = Jᵀη, are known
-at every moment, so that the slope along a step is a sum over rows and the line search needs no sweep:
+at every moment, so that the slope along a step is a sum over rows and the line search needs no linear step:
 
     slope(α) = Σ δu · ((1 - α) η + α η' - γ(u + α δu)),   δu = u' - u                                                 (30)
 """
@@ -18,65 +18,58 @@ at every moment, so that the slope along a step is a sum over rows and the line 
 import math
 
 from linkwork.contact.solver.laws import nearest_in_cone
-from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
+from linkwork.simulation.touching.sweeps.dense import dense_step
+from linkwork.simulation.touching.sweeps.evaluating import LOOP_SOFT, breach, evaluate
 from linkwork.simulation.touching.sweeps.linear import sweep
-from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import CONVEX, COULOMB, IS_DENSE, IS_SINGULAR, SETS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.points import all_rows
-from linkwork.spatial.memory import store9
 
-MOST_OUTER = 4
+MOST_OUTER = 6
 MOST_INNER = 30  # sweeps of one outer iteration
 MOST_TRIALS = 20  # of a line search
 FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
 INNER = 1e-2  # of the largest impulse: how well (29) is solved
 SOFT = 1e-2  # softness in (29), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
-EASED = 3.0  # times the softness, after a step on the law itself that gained nothing
-LOOP_SOFT = 1e-6  # softness of loops, of their own response
+SETS_SOFTEST, SETS_HARDEST = 1e-3, 1e-7  # of steps with sets; far above what rounding leaves of a response that is none
 FINISHING = 12  # steps on the law itself, of one kind
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
 LOST = 10.0  # residual at which they are given up
-HARD_SOFTEST, HARD_HARDEST = 1e-4, 1e-7  # softness of steps with little of it
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
-AT_ONCE = 1e-7  # the same of steps on the law itself before anything else was tried
-BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
-LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
-CONVEX, COULOMB = 0, 1
-BEST, CONVEX_ONE, FOUND = 0, 1, 2  # what is put aside
+AT_ONCE = 1e-7  # the same over the matrix of responses, and over the tree in the first
+STRICT = 2  # outer iterations
+BEST, FOUND = 0, 1  # what is put aside
 
 
 @routine
-def solve_laws(table, count, limits, tolerance, most, has_friction):
-    """From `eta` and `u` to better ones; returns the residual of Coulomb's law.
-
-    has_friction: False for problems of normals alone, whose convex law is the law.
-    """
+def solve_laws(table, count, limits, tolerance, most):
+    """From `eta` and `u` to better ones; returns the residual of Coulomb's law."""
     w = sweeps_of(table)
     best = breach(table, count, limits, w.eta, w.u)
     put_aside(w, count, limits, BEST)
     if not best <= tolerance:
-        best = finish(table, count, limits, tolerance, best, best)
+        best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
+    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (AT_ONCE, SUFFICES)
     for outer in range(MOST_OUTER):
-        enough = SUFFICES if outer > 0 else AT_ONCE
-        if best <= max(tolerance, enough) or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
+        enough = max(tolerance, strict if outer < STRICT else loose)
+        if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
-            w.shift[c] = w.friction[c] * slip if has_friction and w.ways[c] > 0 else 0.0
+            w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
-        descend(table, count, limits, INNER)
+        descend(table, count, limits, SOFT, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
         if residual < best:
             best = residual
             put_aside(w, count, limits, BEST)
-        put_aside(w, count, limits, CONVEX_ONE)
-        found = finish(table, count, limits, tolerance, residual, best)
-        if not found < residual:
-            take_back(w, count, limits, CONVEX_ONE)
-        best = min(best, found)
+        residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
+        best = min(best, residual)
+        if outer > 0 and not best <= enough:
+            best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, COULOMB))
     take_back(w, count, limits, BEST)
     return best
 
@@ -100,68 +93,62 @@ def take_back(w, count, limits, place):
 
 
 @routine
-def finish(table, count, limits, tolerance, residual, best):
+def try_steps(table, count, limits, tolerance, most, residual, best, law):
     """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
 
-    At first each from where the last one ended. Then with little softness: contacts that are jammed answer others by far
-    less than themselves, and a soft one comes near its impulse slowly. At last a step that gains nothing is taken back, and
-    the next one is made shorter by more softness (Levenberg, Marquardt).
-    best: the least residual so far; what is better is put aside.
+    Each has a softness of the root of the residual, within the bounds of its kind. best: the least residual so far; what is
+    better is put aside.
     """
     w = sweeps_of(table)
-    found = try_steps(table, count, limits, tolerance, residual, (SOFTEST, HARDEST), False)
-    if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, (HARD_SOFTEST, HARD_HARDEST), False)
-    if not found <= max(tolerance, SUFFICES):
-        found = try_steps(table, count, limits, tolerance, found, (SOFTEST, HARDEST), True)
+    rows = all_rows(w, count, limits)
+    softest, hardest = (SETS_SOFTEST, SETS_HARDEST) if law == SETS else (SOFTEST, HARDEST)
+    found, waited = residual, 0
+    put_aside(w, count, limits, FOUND)
+    for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
+        copy_rows(w.center, w.eta, rows)
+        evaluate(table, count, limits, law, min(max(math.sqrt(residual), hardest), softest))
+        linear_step(table, count, limits, law)
+        residual = breach(table, count, limits, w.eta_new, w.u_new)
+        waited = 0 if residual < GAIN * found else waited + 1
+        copy_rows(w.u, w.u_new, rows)
+        copy_rows(w.eta, w.eta_new, rows)
+        if residual < found:
+            found = residual
+            put_aside(w, count, limits, FOUND)
+        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
+            break
+    take_back(w, count, limits, FOUND)
     if found < best:
         put_aside(w, count, limits, BEST)
     return found
 
 
 @routine
-def try_steps(table, count, limits, tolerance, residual, between, is_taken_back):
-    """One such row of steps, with softness between two bounds, of the root of the residual; (eta, u) become the best."""
-    w = sweeps_of(table)
-    rows = all_rows(w, count, limits)
-    found, waited, softer = residual, 0, 1.0
-    put_aside(w, count, limits, FOUND)
-    for _ in range(FINISHING):
-        copy_rows(w.center, w.eta, rows)
-        evaluate(table, count, limits, COULOMB, softer * min(max(math.sqrt(residual), between[1]), between[0]))
-        step_right_side(w, count, limits)
-        sweep(table, count, limits)
-        new = breach(table, count, limits, w.eta_new, w.u_new)
-        waited = 0 if new < GAIN * found else waited + 1
-        softer = softer * EASED if waited > 0 and is_taken_back else max(softer / EASED, 1.0)
-        if new < found or not is_taken_back:
-            residual = new
-            copy_rows(w.u, w.u_new, rows)
-            copy_rows(w.eta, w.eta_new, rows)
-        if new < found:
-            found = new
-            put_aside(w, count, limits, FOUND)
-        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
-            break
-    take_back(w, count, limits, FOUND)
-    return found
-
-
-@routine
-def descend(table, count, limits, tolerance):
+def descend(table, count, limits, softness, tolerance):
     """Newton's method with a line search on (29): `eta`, `u` and `gamma` agree to `tolerance` of the largest impulse."""
     w = sweeps_of(table)
-    evaluate(table, count, limits, CONVEX, SOFT)
+    evaluate(table, count, limits, CONVEX, softness)
     for _ in range(MOST_INNER):
         if apart(w, count, limits) <= tolerance:
             break
-        step_right_side(w, count, limits)
-        sweep(table, count, limits)
-        share = search_line(table, count, limits)
+        linear_step(table, count, limits, CONVEX)
+        share = search_line(table, count, limits, softness)
         for r in range(all_rows(w, count, limits)):
             w.u[r] += share * (w.u_new[r] - w.u[r])
             w.eta[r] += share * (w.eta_new[r] - w.eta[r])
-        evaluate(table, count, limits, CONVEX, SOFT)
+        evaluate(table, count, limits, CONVEX, softness)
+
+
+@routine
+def linear_step(table, count, limits, law):
+    """`eta_new` and `u_new` where contacts answer as `evaluate` says: over the matrix of responses, or over the tree."""
+    w = sweeps_of(table)
+    w.counts[SWEEPS_MADE] += 1
+    if w.counts[IS_DENSE] != 0:
+        dense_step(table, count, limits, law)
+    else:
+        step_right_side(w, count, limits)
+        sweep(table, count, limits)
 
 
 @inlined
@@ -171,71 +158,6 @@ def apart(w, count, limits):
     for r in range(all_rows(w, count, limits)):
         wrong, largest = max(wrong, abs(w.eta[r] - w.gamma[r])), max(largest, abs(w.gamma[r]))
     return wrong / largest if largest > 0.0 else wrong
-
-
-@routine
-def evaluate(table, count, limits, law, softness):
-    """`gamma` and its derivative at u; softness: of each contact's own response."""
-    w = sweeps_of(table)
-    for c in range(count):
-        r, ways = 3 * c, w.ways[c]
-        if ways < 0:
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = 0.0, 0.0, 0.0
-            for k in range(9):
-                w.stiff[c, k] = 0.0
-            continue
-        x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
-        n = w.center[r] - x * w.u[r]
-        a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
-        b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
-        if law == CONVEX:
-            p, q = math.sqrt(x), math.sqrt(y)
-            g, _, D = nearest_of_cone(w.friction[c] * p / q, (n - x * w.shift[c]) / p, a / q, b / q)
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = p * g[0], q * g[1], q * g[2]
-            store9(w.stiff, c, 0, scaled_block(D, (p, q), (p, q)))
-        else:
-            g, _, D = allowed_by_coulomb(w.friction[c], n, a, b)
-            w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
-            store9(w.stiff, c, 0, scaled_block(D, (1.0, 1.0), (x, y)))
-        if ways < 2:
-            leave_out(w, c, ways)
-    for k in range(limits):
-        r = 3 * count + k
-        x = 1.0 / (softness * w.soft[count + k])
-        y = w.center[r] - x * w.u[r]
-        w.gamma[r] = max(y, 0.0)
-        w.stiff[count + k, 0] = x if y > 0.0 else 0.0
-    for k in range(w.counts[LOOP_ROWS]):
-        r, e = 3 * count + limits + k, count + limits + k
-        w.stiff[e, 0] = 1.0 / (LOOP_SOFT * w.soft[e])
-        w.gamma[r] = w.center[r] - w.stiff[e, 0] * w.u[r]
-
-
-@inlined
-def scaled_block(D, left, right):
-    """Rows of D times left, columns times right: factors of the normal and of both tangents."""
-    p, q = left
-    x, y = right
-    return (
-        p * x * D[0],
-        p * y * D[1],
-        p * y * D[2],
-        q * x * D[3],
-        q * y * D[4],
-        q * y * D[5],
-        q * x * D[6],
-        q * y * D[7],
-        q * y * D[8],
-    )
-
-
-@inlined
-def leave_out(w, c, ways):
-    """Tangents along which nothing moves carry no impulse."""
-    for k in range(3):
-        w.stiff[c, 6 + k], w.stiff[c, 3 * k + 2] = 0.0, 0.0
-        if ways < 1:
-            w.stiff[c, 3 + k], w.stiff[c, 3 * k + 1] = 0.0, 0.0
 
 
 @inlined
@@ -257,17 +179,17 @@ def step_right_side(w, count, limits):
 
 
 @routine
-def search_line(table, count, limits):
+def search_line(table, count, limits, softness):
     """Share of the step after which the slope (30) is small; all of it where it falls to the end."""
-    first = slope_along(table, count, limits, 0.0)
+    first = slope_along(table, count, limits, softness, 0.0)
     low, high, below = 0.0, 1.0, first
-    above = slope_along(table, count, limits, 1.0)
+    above = slope_along(table, count, limits, softness, 1.0)
     if not above > FLAT * abs(first):
         return 1.0
     share, side = 1.0, 0
     for _ in range(MOST_TRIALS):
         share = (low * above - high * below) / (above - below)
-        slope = slope_along(table, count, limits, share)
+        slope = slope_along(table, count, limits, softness, share)
         if abs(slope) <= FLAT * abs(first):
             break
         if slope > 0.0:
@@ -282,7 +204,7 @@ def search_line(table, count, limits):
 
 
 @routine
-def slope_along(table, count, limits, share):
+def slope_along(table, count, limits, softness, share):
     """(30)"""
     w = sweeps_of(table)
     slope = 0.0
@@ -290,7 +212,7 @@ def slope_along(table, count, limits, share):
         r, ways = 3 * c, w.ways[c]
         if ways < 0:
             continue
-        soft, along = 1.0 / (SOFT * w.soft[c]), 1.0 / (SOFT * w.soft_along[c])
+        soft, along = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
         p, q = math.sqrt(soft), math.sqrt(along)
         x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
         n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
@@ -302,65 +224,10 @@ def slope_along(table, count, limits, share):
         slope += z * (w.eta[r + 2] + share * (w.eta_new[r + 2] - w.eta[r + 2]) - q * g2)
     for r in range(3 * count, 3 * count + limits):
         x = w.u_new[r] - w.u[r]
-        y = w.center[r] - (w.u[r] + share * x) / (SOFT * w.soft[r - 2 * count])
+        y = w.center[r] - (w.u[r] + share * x) / (softness * w.soft[r - 2 * count])
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - max(y, 0.0))
     for r in range(3 * count + limits, all_rows(w, count, limits)):
         x = w.u_new[r] - w.u[r]
         y = w.center[r] - (w.u[r] + share * x) / (LOOP_SOFT * w.soft[r - 2 * count])
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - y)
     return slope
-
-
-@routine
-def breach(table, count, limits, impulse, u):
-    """How far impulses are from Coulomb's law with the velocities u: the largest of all contacts, limits and loops, each
-
-        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
-
-    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
-    """
-    w = sweeps_of(table)
-    largest, given, met = 0.0, 0.0, 0.0
-    for c in range(count):
-        r = 3 * c
-        if w.ways[c] >= 0:
-            rho, a, b = 1.0 / w.response[c], abs(w.free[r + 1]), abs(w.free[r + 2])
-            largest = max(largest, abs(impulse[r]))
-            given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])), rho * a, rho * b)
-            if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
-                met = max(met, math.sqrt(w.free[r] * w.free[r] + a * a + b * b))
-    for r in range(3 * count, 3 * count + limits):
-        largest = max(largest, abs(impulse[r]))
-        given = max(given, (abs(w.free[r]) + abs(w.bias[r])) / w.response[r - 2 * count])
-        if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
-            met = max(met, abs(w.free[r]))
-    largest = min(largest, LARGEST * given)
-    wrong = 0.0
-    for c in range(count):
-        if w.ways[c] >= 0:
-            off = off_by_contact(w, c, impulse, u)
-            wrong = worse(wrong, off, off * w.response[c], largest, met)
-    for r in range(3 * count, all_rows(w, count, limits)):
-        rho = 1.0 / w.response[r - 2 * count]
-        off = abs(rho * u[r]) if r >= 3 * count + limits else abs(max(impulse[r] - rho * u[r], 0.0) - impulse[r])
-        wrong = worse(wrong, off, off / rho, largest, met)
-    return wrong
-
-
-@inlined
-def off_by_contact(w, c, impulse, u):
-    r, mu, ways, rho = 3 * c, w.friction[c], w.ways[c], 1.0 / w.response[c]
-    x, y, z = impulse[r], impulse[r + 1], impulse[r + 2]
-    a, b = u[r + 1] if ways > 0 else 0.0, u[r + 2] if ways > 1 else 0.0
-    slip = math.sqrt(a * a + b * b)
-    p, q, s = nearest_in_cone(mu, x - rho * (u[r] + mu * slip), y - rho * a, z - rho * b)
-    return math.sqrt((p - x) ** 2 + (q - y) ** 2 + (s - z) ** 2)
-
-
-@inlined
-def worse(wrong, impulse, speed, largest, met):
-    """The larger of what was wrong before and what this impulse or speed is wrong by, as a part; infinite for NaN."""
-    part = impulse / largest if largest > 0.0 else impulse
-    if met > 0.0:
-        part = min(part, BY_SPEED * speed / met)
-    return max(wrong, part) if part >= 0.0 else math.inf

@@ -1,10 +1,8 @@
-"""What a solve by sweeps is about: columns of joints, inertias, rows of contacts and limits, their own responses."""
+"""What a solve is about: rows of contacts, limits and loops, their own responses; of the tree its joints and inertias."""
 
 import math
 
-from linkwork.contact.contact_list import FRICTION, GAP, POINT, RESTITUTION
-from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
-from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, contact_axes, gap_left, normal_bias, shares_its_body
+from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
@@ -14,6 +12,7 @@ from linkwork.simulation.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
+    BY_SWEEPS,
     REST_SPEED,
     SLACK,
     contacts_of,
@@ -24,26 +23,39 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.sweeps.between import find_paths_between, list_between, responses_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.points import push_of_row, speed_of_row
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts, push_of_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
-from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, matvec3, rotate_symmetric, scale3, sub3
+from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
 from linkwork.spatial.vectors import ZERO6, add6, dot6
-
-UNLIKE = 30.0  # times its response: what a direction may be softer by than others of its contact
 
 
 @routine
-def begin_sweeps(table, h, count, limits):
-    """Fills in everything that stays the same while `count` contacts and the near limits are solved for."""
+def begin(table, h, count, limits):
+    """Fills in everything that stays the same while `count` contacts, the near limits and loops are solved for.
+
+    Responses come from the matrix where it was asked for, otherwise from the tree itself.
+    """
+    t = touch_of(table)
     w = sweeps_of(table)
+    problem = problem_of(table)
+    system = system_of(table)
+    contacts = contacts_of(table)
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
-    place_joints(table)
-    place_contacts(table, count)
-    place_loops(table)
-    eliminate_alone(table)
-    measure_responses(table, count, limits)  # turns tangents, so that velocities come after it
-    measure_velocities(table, h, count, limits)
+    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 - t.counts[BY_SWEEPS], problem.loop_row.shape[0]
+    rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
+    place_contacts(contacts, problem, w, count)
+    if w.counts[IS_DENSE] != 0:
+        fill_delassus(problem, system, count, rows)
+        measure_by_matrix(table, count, limits)
+    else:
+        place_joints(table)
+        list_contacts_between(table, count)
+        place_loops(table)
+        eliminate_alone(table)
+        measure_by_tree(table, count, limits)
+    for r in range(rows):
+        w.free[r], w.bias[r] = system.u_free[r], system.bias[r]
 
 
 @routine
@@ -84,23 +96,12 @@ def rigid_block(R, inertia):
 
 
 @routine
-def place_contacts(table, count):
-    """Axes and arms of contacts; those between two bodies are listed."""
-    s = moving_of(table)
+def list_contacts_between(table, count):
+    """Lists the contacts between two bodies."""
     t = touch_of(table)
     w = sweeps_of(table)
-    data = contacts_of(table).data
     pairs = 0
     for c in range(count):
-        n, a, b = contact_axes(data, c)
-        store3(w.axes, c, 0, n)
-        store3(w.axes, c, 3, a)
-        store3(w.axes, c, 6, b)
-        w.friction[c] = data[c, FRICTION]
-        for side in range(2):
-            i = t.carrier[c, side]
-            arm = sub3(load3(data, c, POINT), load3(s.world, i, 9)) if i >= 0 else ZERO3
-            store3(w.arm, c, 3 * side, arm)
         if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
             w.between[pairs] = c
             pairs += 1
@@ -115,52 +116,6 @@ def place_loops(table):
     for k in range(x.ends.shape[0]):
         for r in range(x.first_row[k], x.first_row[k + 1]):
             w.loop_body[r, 0], w.loop_body[r, 1] = x.ends[k, 0], x.ends[k, 1]
-    w.counts[LOOP_ROWS] = x.row.shape[0]
-
-
-@routine
-def measure_velocities(table, h, count, limits):
-    """Velocities of rows without contact, and biases, by (8)."""
-    s = moving_of(table)
-    t = touch_of(table)
-    w = sweeps_of(table)
-    contacts = contacts_of(table)
-    problem = problem_of(table)
-    slow, slack = t.settings[REST_SPEED], t.settings[SLACK]
-    for c in range(count):
-        before = 0.0
-        for e in range(3):
-            w.free[3 * c + e] = speed_of_row(t, w, c, e, t.twists)
-            w.bias[3 * c + e] = 0.0
-        for side in range(2):
-            i = t.carrier[c, side]
-            if i >= 0:
-                twist = to_world(load9(s.world, i, 0), load6(t.before, i, 0))
-                before += (1.0 - 2.0 * side) * along_row(w, c, 0, side, twist)
-        gap = gap_left(contacts.data[c, GAP], slack, shares_its_body(problem, count, c))
-        w.bias[3 * c] = normal_bias(gap, w.free[3 * c], before, contacts.data[c, RESTITUTION], h, slow)
-    for k in range(limits):
-        sign, j = problem.limit[k, SIGN], t.bound[k, 1]
-        row = 3 * count + k
-        w.free[row] = sign * s.v[j]
-        w.bias[row] = normal_bias(
-            problem.limit[k, LIMIT_GAP],
-            w.free[row],
-            sign * s.start_v[j],
-            problem.limit[k, LIMIT_RESTITUTION],
-            h,
-            slow,
-        )
-    for k in range(w.counts[LOOP_ROWS]):  # they keep the velocities that they have without contact
-        row = 3 * count + limits + k
-        w.free[row], w.bias[row] = problem.loop_rate[k], -problem.loop_rate[k]
-
-
-@inlined
-def along_row(w, c, e, side, twist):
-    """Speed of a contact's point on one side, along one of its axes."""
-    v = add3((twist[3], twist[4], twist[5]), cross3((twist[0], twist[1], twist[2]), load3(w.arm, c, 3 * side)))
-    return dot3(load3(w.axes, c, 3 * e), v)
 
 
 @routine
@@ -178,7 +133,64 @@ def eliminate_alone(table):
 
 
 @routine
-def measure_responses(table, count, limits):
+def measure_by_matrix(table, count, limits):
+    """How each contact answers its own impulses, from the matrix; its rows are turned with the tangents."""
+    w = sweeps_of(table)
+    problem = problem_of(table)
+    system = system_of(table)
+    G = system.G
+    rows = all_rows(w, count, limits)
+    for c in range(count):
+        r = 3 * c
+        K = (G[r, r], G[r, r + 1], G[r, r + 2], G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2])
+        p, q = judge_response(w, c, K, own_responses(problem.Lambda, system, r))
+        turn_rows(system, r, p, q, w.ways[c])
+        if w.ways[c] < 2:
+            turn_matrix(G, rows, r, p, q, w.ways[c])
+    most = 0.0
+    for r in range(3 * count + limits, rows):
+        most = max(most, G[r, r])
+    for r in range(3 * count, rows):
+        has_response = r < 3 * count + limits or G[r, r] > NO_RESPONSE * most
+        w.response[r - 2 * count] = G[r, r] if has_response else 1.0
+        w.soft[r - 2 * count] = G[r, r] if has_response else math.inf  # it carries nothing
+
+
+@inlined
+def turn_rows(system, r, p, q, ways):
+    """Rows of a contact with its tangents as `judge_response` turned them; those along which nothing moves are emptied."""
+    if ways > 1:
+        return
+    J, free = system.J, system.u_free
+    for k in range(12):
+        x, y = J[r + 1, k], J[r + 2, k]
+        J[r + 1, k], J[r + 2, k] = p * x + q * y, p * y - q * x
+    x, y = free[r + 1], free[r + 2]
+    free[r + 1], free[r + 2] = p * x + q * y, p * y - q * x
+    for e in range(r + max(ways, -1) + 1, r + 3):
+        for k in range(12):
+            J[e, k] = 0.0
+        free[e] = 0.0
+
+
+@routine
+def turn_matrix(G, rows, r, p, q, ways):
+    """The same of rows and columns of the matrix. A contact that cannot part is not pressed, and pushing moves nothing."""
+    for k in range(rows):
+        x, y = G[k, r + 1], G[k, r + 2]
+        G[k, r + 1], G[k, r + 2] = p * x + q * y, p * y - q * x
+    for k in range(rows):
+        x, y = G[r + 1, k], G[r + 2, k]
+        G[r + 1, k], G[r + 2, k] = p * x + q * y, p * y - q * x
+    for e in range(r + max(ways, -1) + 1, r + 3):
+        for k in range(rows):
+            G[e, k], G[k, e] = 0.0, 0.0
+    if ways < 0:
+        G[r, r] = 1.0
+
+
+@routine
+def measure_by_tree(table, count, limits):
     """How each contact answers its own impulses: softness, scale of residuals, and directions in which nothing moves."""
     s = moving_of(table)
     t = touch_of(table)
@@ -200,7 +212,8 @@ def measure_responses(table, count, limits):
             alone = K[0]
             K = block_between(table, pair)
             pair += 1
-        judge_response(w, c, K, alone)
+        p, q = judge_response(w, c, K, alone)
+        turn_rows(system_of(table), 3 * c, p, q, w.ways[c])
     for k in range(limits):
         w.response[count + k] = F.Dinv[t.bound[k, 1]]
         w.soft[count + k] = w.response[count + k]
@@ -231,33 +244,3 @@ def block_between(table, pair):
     G = system_of(table).G
     r = 3 * pair
     return G[r, r], G[r + 1, r], G[r + 2, r], G[r + 1, r + 1], G[r + 2, r + 1], G[r + 2, r + 2]
-
-
-@inlined
-def judge_response(w, c, K, alone):
-    """Softness of a contact from its response K; tangents are turned so that one without response is the second.
-
-    alone: the normal response of both sides, were each by itself; 0 against the world.
-    """
-    nn, _, _, k11, k12, k22 = K
-    w.response[c] = nn + k11 + k22
-    w.soft[c] = min(w.response[c] / 3.0, UNLIKE * nn)
-    w.soft_along[c] = min(w.response[c] / 3.0, UNLIKE * 0.5 * (k11 + k22))
-    w.ways[c] = 2
-    if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
-        w.ways[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
-        return
-    middle, radius = 0.5 * (k11 + k22), math.hypot(0.5 * (k11 - k22), k12)
-    least = NO_RESPONSE * w.response[c]
-    if middle - radius > least:
-        return
-    if middle + radius <= least:
-        w.ways[c], w.soft_along[c] = 0, w.soft[c]
-        return
-    w.ways[c] = 1
-    p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)
-    size = math.hypot(p, q)
-    a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)
-    along = add3(scale3(p / size, a), scale3(q / size, b))
-    store3(w.axes, c, 3, along)
-    store3(w.axes, c, 6, sub3(scale3(p / size, b), scale3(q / size, a)))

@@ -1,15 +1,15 @@
-"""One solve by sweeps: from the contacts and limits of a step to the same results that `contact.solver.coupled` leaves."""
+"""One solve: from the posed problem of a step to impulses, pseudo impulses and the numbers of the report."""
 
 import math
 
 from linkwork.contact.contact_list import GAP
+from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
     ENERGY,
     FREE,
     LIMIT_GAP,
-    NEWTON_STEPS,
     PENETRATION,
     RESIDUAL,
     SIGN,
@@ -17,11 +17,12 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
-from linkwork.contact.solver.pushing import PUSH_TOLERANCE
 from linkwork.contact.solver.rows import part_along
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.touching.arrays import (
     CORRECTION,
+    COUPLED,
+    LAW,
     MAX_SWEEPS,
     SLACK,
     TOLERANCE,
@@ -31,36 +32,65 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
+from linkwork.simulation.touching.sweeps.dense import dense_velocities
+from linkwork.simulation.touching.sweeps.evaluating import breach
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS, SWEEPS_MADE
-from linkwork.simulation.touching.sweeps.newton import SUFFICES, breach, solve_laws
+from linkwork.simulation.touching.sweeps.memory import IS_DENSE, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.touching.sweeps.points import all_rows
-from linkwork.simulation.touching.sweeps.rows import begin_sweeps, eliminate_alone
+from linkwork.simulation.touching.sweeps.rows import begin, eliminate_alone
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
 RIM = 1e-9  # relative: how near its rim an impulse is on the cone
+PUSH_SOFT = 1e-4  # softness of pseudo impulses: what cannot be parted, as in a gap that is too narrow, has finite ones
+PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
 
 @routine
-def solve_by_sweeps(table, h, limits):
-    """Solves one step: results in problem.impulse, problem.push, contacts.impulse, system.report; True if it converged."""
+def solve_contacts(table, h, limits):
+    """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report; True if it converged."""
     t = touch_of(table)
     w = sweeps_of(table)
     problem = problem_of(table)
-    report = system_of(table).report
+    system = system_of(table)
     count = problem.slot.shape[0]
+    begin(table, h, count, limits)
+    if t.counts[LAW] == COUPLED:
+        solve_coupled(table, count, limits)
+    else:
+        solve_impacts(contacts_of(table), problem, system, all_rows(w, count, limits), h, t.settings)
+        for r in range(all_rows(w, count, limits)):
+            w.eta[r] = system.y[r]
+    store_results(table, count, limits)
+    gather(table, count, limits, w.eta, problem.impulse)
+    push_apart(table, h, count, limits)
+    return system.report[CONVERGED] > 0.0
+
+
+@kernel
+def solve_posed(table, h, limits):
+    """`solve_contacts` as an entry from Python."""
+    return solve_contacts(table, h, limits)
+
+
+@routine
+def solve_coupled(table, count, limits):
+    """law="coupled": all contacts, limits and loops together; impulses in `eta`, velocities in `u`."""
+    t = touch_of(table)
+    w = sweeps_of(table)
+    system = system_of(table)
+    report = system.report
     tolerance, most = t.settings[TOLERANCE], int(t.settings[MAX_SWEEPS])
     enough = max(tolerance, SUFFICES)
-    begin_sweeps(table, h, count, limits)
     start_warm(table, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most, True)
+    residual = solve_laws(table, count, limits, tolerance, most)
     bounces = has_restitution(w, count, limits)
     if bounces and not residual <= enough:
         drop_restitution(w, count, limits)
         start_cold(w, count, limits)
-        residual = solve_laws(table, count, limits, tolerance, most, True)
+        residual = solve_laws(table, count, limits, tolerance, most)
         bounces = False
     energy = energy_change(w, count, limits)
     if bounces and not energy <= 0.0:
@@ -71,13 +101,19 @@ def solve_by_sweeps(table, h, limits):
     if not energy <= 0.0:
         energy = shorten(w, count, limits)
     note_states(table, count, limits, tolerance)
-    store_results(table, count, limits)
-    gather(table, count, limits, w.eta, problem.impulse)
-    report[RESIDUAL], report[SWEEPS], report[NEWTON_STEPS] = residual, w.counts[SWEEPS_MADE], 0.0
-    report[CONVERGED] = 1.0 if residual <= enough else 0.0
-    report[ENERGY], report[CONTACTS] = energy, count
-    push_apart(table, h, count, limits)
-    return residual <= enough
+    for r in range(all_rows(w, count, limits)):
+        system.y[r], system.bias[r] = w.eta[r], w.bias[r]
+    report[RESIDUAL], report[SWEEPS], report[ENERGY], report[CONTACTS] = residual, w.counts[SWEEPS_MADE], energy, count
+    report[CONVERGED] = 1.0 if residual <= (tolerance if w.counts[IS_DENSE] != 0 else enough) else 0.0
+
+
+@routine
+def velocities_by(table, count, limits, impulse, out):
+    """out = free + bias + J M⁻¹ Jᵀ impulse. Over the tree it needs the linkage eliminated without contact."""
+    if sweeps_of(table).counts[IS_DENSE] != 0:
+        dense_velocities(table, count, limits, impulse, out)
+    else:
+        answer_impulses(table, count, limits, impulse, out)
 
 
 @routine
@@ -100,7 +136,7 @@ def start_warm(table, count, limits):
     for k in range(w.counts[LOOP_ROWS]):
         w.eta[3 * count + limits + k] = problem.loop_impulse[k] if any_impulse else 0.0
     if any_impulse:
-        answer_impulses(table, count, limits, w.eta, w.u)
+        velocities_by(table, count, limits, w.eta, w.u)
         for r in range(all_rows(w, count, limits)):
             w.center[r] = w.eta[r]
     else:
@@ -144,11 +180,11 @@ def blend(table, count, limits, tolerance, most):
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
     keep = system_of(table).y
-    keep_u = system_of(table).u
+    keep_u = system_of(table).best
     for r in range(rows):
         keep[r], keep_u[r] = w.eta[r], w.u[r] - w.bias[r]
     drop_restitution(w, count, limits)
-    residual = solve_laws(table, count, limits, tolerance, most, True)
+    residual = solve_laws(table, count, limits, tolerance, most)
     dull, slope, curve = energy_change(w, count, limits), 0.0, 0.0
     for r in range(rows):
         now = w.u[r] - w.bias[r]
@@ -177,8 +213,9 @@ def put_into_cones(table, count, limits):
             w.eta[r + 1], w.eta[r + 2] = w.eta[r + 1] * (most / size), w.eta[r + 2] * (most / size)
     for r in range(3 * count, 3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
-    eliminate_alone(table)
-    answer_impulses(table, count, limits, w.eta, w.u)
+    if w.counts[IS_DENSE] == 0:
+        eliminate_alone(table)
+    velocities_by(table, count, limits, w.eta, w.u)
 
 
 @routine
@@ -296,7 +333,9 @@ def push_apart(table, h, count, limits):
     for r in range(3 * count + limits, all_rows(w, count, limits)):  # loops stand still
         w.free[r], w.bias[r] = 0.0, 0.0
     start_cold(w, count, limits)
-    solve_laws(table, count, limits, PUSH_TOLERANCE, int(t.settings[MAX_SWEEPS]), False)
+    for c in range(count):
+        w.shift[c] = 0.0
+    descend(table, count, limits, PUSH_SOFT, PUSH_TOLERANCE)
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
     gather(table, count, limits, w.eta, problem.push)
