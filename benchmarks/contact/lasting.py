@@ -21,7 +21,7 @@ CASES: dict[str, Callable[[], runs.Start]] = {
     "belt of 40 hinges on 4 balls": lambda: runs.belt(40, 4),
     "belt of 12 hinges on 2 balls": lambda: runs.belt(12, 2, 0.8),
     "bracelet of 16 ball joints": lambda: runs.ring_of_balls(16, 1.0),
-    "net of 5 x 6 meshes on 3 balls": lambda: runs.net(6, 7),
+    "net of 3 x 4 meshes on 3 balls": lambda: runs.net(4, 5),
 }
 
 
