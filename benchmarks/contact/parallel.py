@@ -111,7 +111,7 @@ def outcomes(
         for job, row in _run([job for job in jobs if job not in found], workers, until):
             found[job] = row
             line = {"code": code, "kind": job[0], "name": job[1], "outcome": row}
-            out.write(json.dumps(line) + "\n")
+            out.write(json.dumps(line, default=lambda number: number.item()) + "\n")  # NumPy's
             out.flush()
             tell(len(found), job, row)
     return found
