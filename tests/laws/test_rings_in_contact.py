@@ -69,6 +69,7 @@ def test_bodies_that_a_loop_joins_do_not_touch():
     [lambda: runs.belt(12, 2, 0.8), lambda: runs.net(3, 3), lambda: runs.ring_of_balls(8, 0.5)],
     ids=["belt", "net", "bracelet"],
 )
+@pytest.mark.filterwarnings("ignore:steps of")
 def test_belts_and_nets_fall_on_balls_and_lose_energy(make):
     """A short form of `linkwork bench contact --case lasting`."""
     sim = runs.simulation(make())
