@@ -35,7 +35,19 @@ MOST_GROWTH = 2.0  # of the cost of one more contact, from 10³ to 10⁵ links
 LINKS = (2, 20, 200)  # times 500 links: 10³, 10⁴, 10⁵
 LEAST_STATES = 1e4  # per second, of a planner
 QUESTIONS = {"collide": "whether they collide", "clearances": "how much room they have"}
-PARTS = ("scenes", "grown", "active", "responses", "planning", "campaign", "walls", "dropped", "problems", "runs")
+PARTS = (
+    "scenes",
+    "grown",
+    "active",
+    "responses",
+    "planning",
+    "campaign",
+    "walls",
+    "dropped",
+    "lasting",
+    "problems",
+    "runs",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +79,8 @@ def run(options: argparse.Namespace) -> TableReport:
         at_random.of_walls(report, options)
     if options.case in (None, "dropped"):
         at_random.of_dropped(report, options)
+    if options.case in (None, "lasting"):
+        at_random.of_lasting(report, options)
     if options.case in (None, "problems"):
         of_problems(report, options)
     if options.case in (None, "runs"):

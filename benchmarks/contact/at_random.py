@@ -1,4 +1,4 @@
-"""Tables of what is made at random: scenes that must not fail, bodies that must not pass walls, robots that fall."""
+"""Tables of what must hold: random scenes, bodies thrown at walls, dropped robots, ropes that lie for a minute."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict
 
 import linkwork as lw
 
-from ..harness import Requirement, TableReport, progress
-from . import campaign, dropped, walls
+from ..harness import Requirement, TableReport, duration, progress
+from . import campaign, dropped, lasting, parallel, walls
 
-QUICK_SCENES, QUICK_THROWS = 3, 9
+QUICK_SCENES, QUICK_THROWS, QUICK_LASTING = 3, 9, 0.02
 MOST_GAINED, MOST_OPEN = 1e-3, 0.01  # of random scenes that gain energy; of steps whose solves do not converge
 THROWS, SEEDS = 1000, 20
 MOST_OFF = 0.01  # of the weight: how far the force of a robot at rest may lie from it
@@ -32,14 +32,17 @@ def of_campaign(report: TableReport, options: argparse.Namespace) -> None:
     count = min(options.scenes, QUICK_SCENES) if options.quick else options.scenes
     journal = options.out / "contact_campaign.jsonl"
 
-    def tell(done: int, each: campaign.Outcome) -> None:
+    def tell(done: int, job: parallel.Job, row: parallel.Row) -> None:
+        each = outcome_of(row, job)
         if each.is_failed or each.has_gained or done % TOLD == 0 or done == count:
             words = each.failure or (f"energy up by {each.gain:.2%}" if each.has_gained else "fine")
             progress(f"{done} of {count}; scene {each.number}: {words}")
 
-    numbers = range(options.first, options.first + count)
+    length = "" if options.seconds == campaign.SECONDS else f"@{options.seconds:g}"
+    jobs = [("scene", f"{k}{length}") for k in range(options.first, options.first + count)]
     progress(f"{count} random scenes of {options.seconds:g} s, journal {journal}")
-    found = campaign.outcomes(numbers, options.seconds, journal, options.processes, tell)
+    rows = parallel.outcomes(jobs, journal, options.processes, tell)
+    found = [outcome_of(rows[job], job) for job in jobs]
     report.results += [{"case": "campaign", **asdict(each)} for each in found]
     steps = max(1, sum(each.steps for each in found))
     overflow, gained = sum(each.is_failed for each in found), sum(each.has_gained for each in found)
@@ -58,11 +61,15 @@ def of_campaign(report: TableReport, options: argparse.Namespace) -> None:
     )
 
 
+def outcome_of(row: parallel.Row, job: parallel.Job) -> campaign.Outcome:
+    return campaign.Outcome(**({"number": int(job[1].partition("@")[0]), "words": ""} | row))
+
+
 def of_walls(report: TableReport, options: argparse.Namespace) -> None:
     """Bodies thrown at thin walls: how many pass."""
     count = min(options.throws, QUICK_THROWS) if options.quick else options.throws
     progress(f"{count} bodies thrown at walls of 1 mm")
-    found = [walls.outcome(case) for case in walls.cases(count)]
+    found = [walls.outcome(walls.case_of(k)) for k in range(count)]
     report.results += [{"case": "walls", **asdict(each)} for each in found]
     thrown, passed, failed = (
         Counter(each.case.thing for each in found if is_one(each))
@@ -110,6 +117,26 @@ def of_dropped(report: TableReport, options: argparse.Namespace) -> None:
     must_be_zero(report, "dropped robots: failed", sum(bool(each.failure) for each in found), "drops", 0.0)
     off = sum(not abs(each.force - 1.0) <= MOST_OFF for each in found if not each.failure)
     must_be_zero(report, "dropped robots: force off the weight by > 1 %", off, "drops", 0.0)
+
+
+def of_lasting(report: TableReport, options: argparse.Namespace) -> None:
+    """Ropes, belts and nets on bodies for a minute: what overflows, comes apart or gains energy."""
+    rows, found = [], []
+    seconds = QUICK_LASTING if options.quick else lasting.SECONDS
+    for name in lasting.CASES:
+        progress(f"{seconds:g} s of: {name}")
+        found.append(lasting.outcome(name, seconds))
+        each = found[-1]
+        rows.append([
+            name, each.failure or "held", f"{each.gain:.2%}", f"{each.lost:.3g} J", f"{each.worst_gap:.1e}",
+            f"{each.not_converged / max(1, each.steps):.2%}", duration(each.seconds / max(1, each.steps)),
+        ])  # fmt: skip
+    report.results += [{"case": "lasting", **asdict(each)} for each in found]
+    columns = ["", "", "energy up by", "energy lost", "loops open by", "unconverged steps", "step, mean"]
+    report.add_table("lasting", f"Ropes, belts and nets on bodies for {seconds:g} s", columns, rows)
+    must_be_zero(report, "ropes, belts, nets: failed", sum(bool(each.failure) for each in found), "runs", 0.0)
+    gained = sum(each.gain > lasting.MOST_GAIN for each in found)
+    must_be_zero(report, f"ropes, belts, nets: energy up by > {lasting.MOST_GAIN:.0%}", gained, "runs", 0.0)
 
 
 def must_be_zero(report: TableReport, name: str, value: float, unit: str, most: float) -> None:

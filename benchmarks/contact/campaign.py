@@ -3,21 +3,15 @@
 Trees of 1 to 30 joints of all kinds, floating and fixed, fall on a floor, under a ceiling, among boxes or on hills, with
 friction and restitution from 0 to 1, in both simulations, for two seconds. A scene is its number: the same one every time.
 
-Outcomes are written to a journal, a line of JSON per scene, as they come: a campaign that was stopped goes on where it was,
-with the same code. `linkwork bench contact --case campaign --first K --scenes 1` runs scene K again.
+`linkwork bench contact --case campaign --first K --scenes 1` runs scene K again; `python -m benchmarks.contact` runs many.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import multiprocessing
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -181,57 +175,3 @@ def outcome(number: int, seconds: float = SECONDS) -> Outcome:
         result.gain = rise / largest if largest > 0.0 else 0.0
         result.seconds = time.process_time() - begun
     return result
-
-
-# --------------------------------------------------------------------------------------------------------- many of them
-
-
-def code_of() -> str:
-    """A fingerprint of the library and of this file: outcomes of other code are not taken over."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    root = Path(lw.__file__).parent
-    for file in sorted(root.rglob("*.py")):
-        digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def read_journal(file: Path, code: str, seconds: float) -> dict[int, Outcome]:
-    """Outcomes of scenes of this length that this code has already run; a last line that was cut off is left out."""
-    found = {}
-    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if row.pop("code", None) == code and row.pop("length", None) == seconds:
-            found[row["number"]] = Outcome(**row)
-    return found
-
-
-def outcomes(
-    numbers: range, seconds: float, journal: Path, processes: int, tell: Callable[[int, Outcome], None]
-) -> list[Outcome]:
-    """Outcomes of these scenes, in their order. tell(k, outcome) is called after each one that was run, k in all so far."""
-    code = code_of()
-    found = {k: each for k, each in read_journal(journal, code, seconds).items() if k in numbers}
-    left = [k for k in numbers if k not in found]
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with journal.open("a", encoding="utf-8") as out:
-        for each in _run([(k, seconds) for k in left], processes):
-            found[each.number] = each
-            out.write(json.dumps({"code": code, "length": seconds, **asdict(each)}) + "\n")
-            out.flush()
-            tell(len(found), each)
-    return [found[k] for k in numbers]
-
-
-def _run(jobs: list[tuple[int, float]], processes: int) -> Iterator[Outcome]:
-    if processes == 1:
-        yield from map(_one, jobs)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(_one, jobs)
-
-
-def _one(job: tuple[int, float]) -> Outcome:
-    return outcome(*job)

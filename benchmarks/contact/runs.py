@@ -90,6 +90,33 @@ def ring_of_balls(links: int, tilt: float) -> Start:
     return Start(linkage, lw.close_loops(model, lw.State(q, np.zeros(model.nv))))
 
 
+def belt(links: int, balls: int, tilt: float = 1.2) -> Start:
+    """A belt of hinges across its plane, as a bicycle chain has them, that falls on balls which lie on a floor."""
+    linkage = lw.Linkage("belt")
+    length = 0.05
+    inertia, shape = rod(length, 0.006, 0.02)
+    for k in range(links):
+        joint = lw.Revolute((0, 1, 0)) if k else lw.Free()
+        place = lw.Pose((length, 0, 0)) if k else lw.Pose()
+        linkage.add_body(f"link_{k}", f"link_{k - 1}" if k else "world", joint, place, inertia, shapes=[shape])
+    ends = (lw.Pose((length, 0, 0)), lw.Pose())
+    linkage.add_loop(lw.Revolute((0, 1, 0)), f"link_{links - 1}", "link_0", ends)
+    for k in range(balls):
+        ball = lw.Inertia.sphere(0.2, 0.06)
+        linkage.add_body(f"ball_{k}", "world", lw.Free(), lw.Pose(), ball, shapes=[lw.Sphere(0.06)])
+    linkage.add_obstacle("floor", lw.Plane())
+    model = linkage.compile()
+    q = model.neutral().q
+    q[2] = length / math.sin(math.pi / links) + 0.15
+    q[3:7] = (math.cos(tilt / 2), math.sin(tilt / 2), 0.0, 0.0)
+    for name in model.joint_names[1:links]:
+        q[model.q_slice(name)] = 2 * math.pi / links
+    for k in range(balls):
+        at = model.q_slice(model.joint_names[links + k]).start
+        q[at : at + 3] = (0.13 * (k - 0.5 * balls), 0.03 * (-1) ** k, 0.061)
+    return Start(linkage, lw.close_loops(model, lw.State(q, np.zeros(model.nv))))
+
+
 def net(rows: int, columns: int) -> Start:
     """A net of ball joints that falls on three balls: a tree of knots with loops for every mesh."""
     linkage = lw.Linkage("net")

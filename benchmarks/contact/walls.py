@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +62,13 @@ class Outcome:
     parts: int = 0  # steps that were made in parts
 
 
-def cases(count: int) -> Iterator[Case]:
+def case_of(number: int) -> Case:
     """Things in turn; simulation, integrator, wall and materials at random."""
     names = list(THINGS)
-    for k in range(count):
-        rng = np.random.default_rng([29, k])
-        kind, integrator = KINDS[rng.integers(2)], INTEGRATORS[rng.integers(2)]
-        material = (float(rng.choice([0.0, 0.3, 1.0])), float(rng.choice([0.0, 0.5, 1.0])))
-        yield Case(k, names[k % len(names)], kind, integrator, bool(rng.random() < FREE), *material)
+    rng = np.random.default_rng([29, number])
+    kind, integrator = KINDS[rng.integers(2)], INTEGRATORS[rng.integers(2)]
+    material = (float(rng.choice([0.0, 0.3, 1.0])), float(rng.choice([0.0, 0.5, 1.0])))
+    return Case(number, names[number % len(names)], kind, integrator, bool(rng.random() < FREE), *material)
 
 
 def make(case: Case) -> tuple[Any, Any]:

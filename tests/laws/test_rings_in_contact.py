@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.contact import runs
 from tests.helpers.contact_setups import KINDS, G, simulate
 
 import linkwork as lw
@@ -61,3 +62,24 @@ def test_bodies_that_a_loop_joins_do_not_touch():
     sim = lw.FullDynamics(model, start, contact=lw.Contact())
     sim.step(1e-3)
     assert not [x for x in sim.contacts if x.other != "floor"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: runs.belt(12, 2, 0.8), lambda: runs.net(3, 3), lambda: runs.ring_of_balls(8, 0.5)],
+    ids=["belt", "net", "bracelet"],
+)
+@pytest.mark.filterwarnings("ignore:steps of")
+def test_belts_and_nets_fall_on_balls_and_lose_energy(make):
+    """A short form of `linkwork bench contact --case lasting`."""
+    sim = runs.simulation(make())
+    first = least = sim.energy.total
+    largest = 0.0
+    for _ in range(10):
+        sim.step(runs.STEP, 50)
+        energy = sim.energy
+        largest = max(largest, energy.kinetic)
+        assert energy.total < least + 0.01 * largest
+        least = min(least, energy.total)
+        assert lw.loop_gaps(sim.model, sim.state).worst_gap < CLOSED
+    assert sim.energy.total < first - largest  # it has fallen, and its fall is lost

@@ -1,8 +1,8 @@
 """Which bodies may touch: the assembly tree against itself, and against the obstacles of the world.
 
 Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
-reaches. Inside a rigid node nothing is tested against itself. The pose and twist of a node travel with it on the stack, so
-that only what is visited is ever placed in the world.
+reaches. Inside a rigid node nothing is tested against itself. Open nodes have boxes in the world and no pose; inside rigid
+ones the pose and twist of a node travel with it on the stack, so that only what is visited is ever placed in the world.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.node_table import BODY, HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
@@ -32,7 +31,18 @@ from linkwork.contact.narrow_phase import (
     touch_shapes,
 )
 from linkwork.contact.shape_table import ShapeTable, thinnest
-from linkwork.contact.volumes import Volumes, carried_twist, child_pose, is_own, place_nodes, refit
+from linkwork.contact.volumes import (
+    Volumes,
+    body_of,
+    carried_twist,
+    child_pose,
+    children,
+    is_open,
+    is_own,
+    parts,
+    place_nodes,
+    refit,
+)
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
@@ -81,7 +91,7 @@ def find_contacts(finder, open_nodes, margin, h, self_contact):
     """
     refit(finder.volumes, open_nodes, h)
     begin_search(finder, margin, h)
-    if not search(finder, self_contact):
+    if not search(finder, open_nodes, self_contact):
         return STACK_FULL
     warm_start(finder.contacts)
     return finder.contacts.number[0]
@@ -103,7 +113,7 @@ def find_all_contacts(finder, open_nodes, poses, twists, margin, h, self_contact
 
 
 @routine
-def search(finder, self_contact):
+def search(finder, open_nodes, self_contact):
     """Visits all pairs of shapes that may be near; False where the stack was too short."""
     root = finder.volumes.nodes.shape[0] - 1
     if root < 0:
@@ -111,7 +121,7 @@ def search(finder, self_contact):
     if not search_world(finder, root):
         return False
     if self_contact and not is_decided(finder.query):
-        return search_itself(finder, root)
+        return search_itself(finder, open_nodes)
     return True
 
 
@@ -145,33 +155,23 @@ def take(finder, row, side):
 
 
 @inlined
-def children(volumes, k):
-    """The two volumes that make up node k, the second -1 where there is one only."""
-    nodes = volumes.nodes
-    kind = nodes[k, NODE_KIND]
-    if kind == BODY:
-        return nodes.shape[0] + nodes[k, INDEX], nodes[k, LEFT]
-    if kind == HANG:
-        return nodes[k, LEFT], -1
-    return nodes[k, LEFT], nodes[k, RIGHT]
-
-
-@inlined
 def place_child(volumes, k, child, R, p, V, reach):
     """Pose, twist and reach of a child of node k; what is inside a rigid node moves with it, and no farther."""
     if not volumes.rigid[k]:
         reach = volumes.volume[child, REACH]
+        if is_open(volumes, child):
+            return IDENTITY3, ZERO3, ZERO6, reach
+        return load9(volumes.place, child, 0), load3(volumes.place, child, 9), load6(volumes.twist, child, 0), reach
     if is_own(volumes, child):
         return R, p, V, reach
     Rc, pc = child_pose(volumes, child, R, p)
-    if volumes.rigid[k]:
-        return Rc, pc, carried_twist(V, p, pc), reach
-    return Rc, pc, load6(volumes.twist, child, 0), reach
+    return Rc, pc, carried_twist(V, p, pc), reach
 
 
 @inlined
-def body_of(volumes, k):
-    return k - volumes.nodes.shape[0]
+def below(volumes, k):
+    """What node k is made of, as `place_child` takes it."""
+    return children(volumes, k) if volumes.rigid[k] else parts(volumes, k)
 
 
 # ------------------------------------------------------------------------------------------------------------------ world
@@ -210,7 +210,7 @@ def search_world(finder, root):
                 put(finder, top, 0, k, R, p, V, reach)
                 finder.pairs[top, 1] = table.world_links[w, c]
         else:
-            first, second = children(volumes, k)
+            first, second = below(volumes, k)
             for child in (first, second):
                 if child >= 0:
                     Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
@@ -246,7 +246,7 @@ def descend_plane(finder, plane):
             continue
         if top + 3 > finder.pairs.shape[0]:
             return False
-        first, second = children(volumes, k)
+        first, second = below(volumes, k)
         for child in (first, second):
             if child >= 0:
                 Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
@@ -270,13 +270,74 @@ def touch_body(finder, body, R, p, V, t, reach):
 
 
 @routine
-def search_itself(finder, root):
-    """The tree against itself."""
+def search_itself(finder, open_nodes):
+    """The tree against itself: the two parts of every node whose joints move."""
     volumes = finder.volumes
-    put(finder, 0, 0, root, IDENTITY3, ZERO3, ZERO6, finder.volumes.volume[root, REACH])
-    finder.pairs[0, 1] = -1
+    for o in range(open_nodes.shape[0]):
+        first, second = parts(volumes, open_nodes[o])
+        if second >= 0 and not search_pair(finder, first, second):
+            return False
+        if is_decided(finder.query):
+            return True
+    return True
+
+
+@inlined
+def apart_in_world(volumes, a, b, margin):
+    """Whether two volumes, open or right below open ones, are farther apart than the margin in the world's directions."""
+    A = volumes.volume if is_open(volumes, a) else volumes.around
+    B = volumes.volume if is_open(volumes, b) else volumes.around
+    if A[a, HALF] < 0.0 or B[b, HALF] < 0.0:
+        return True
+    return (
+        abs(A[a, CENTRE] - B[b, CENTRE]) > A[a, HALF] + B[b, HALF] + margin
+        or abs(A[a, CENTRE + 1] - B[b, CENTRE + 1]) > A[a, HALF + 1] + B[b, HALF + 1] + margin
+        or abs(A[a, CENTRE + 2] - B[b, CENTRE + 2]) > A[a, HALF + 2] + B[b, HALF + 2] + margin
+    )
+
+
+@routine
+def search_pair(finder, first, second):
+    """Two volumes, open or right below open ones, against each other."""
+    volumes, pairs = finder.volumes, finder.pairs
+    volume = volumes.volume
+    pairs[0, 0], pairs[0, 1] = first, second
     top = 0
     while top >= 0:
+        if is_decided(finder.query):
+            return True
+        a, b = pairs[top, 0], pairs[top, 1]
+        top -= 1
+        reach = volume[a, REACH] + volume[b, REACH]
+        if apart_in_world(volumes, a, b, margin_now(finder.query) + reach):
+            continue
+        if top + 4 > pairs.shape[0]:
+            return False
+        if not is_open(volumes, a) and not is_open(volumes, b):
+            if not search_rigid(finder, a, b, top + 1):
+                return False
+            continue
+        ha, hb = load3(volume, a, HALF), load3(volume, b, HALF)
+        splits_a = is_open(volumes, a) and (not is_open(volumes, b) or dot3(ha, ha) >= dot3(hb, hb))
+        one, other = (a, b) if splits_a else (b, a)
+        left, right = parts(volumes, one)
+        for part in (left, right):
+            if part >= 0:
+                top += 1
+                pairs[top, 0], pairs[top, 1] = part, other
+    return True
+
+
+@routine
+def search_rigid(finder, first, second, base):
+    """Two rigid parts, right below open nodes, against each other. base: row of the stack from which on it is free."""
+    volumes = finder.volumes
+    for side in range(2):
+        k = first if side == 0 else second
+        R, p, V = load9(volumes.place, k, 0), load3(volumes.place, k, 9), load6(volumes.twist, k, 0)
+        put(finder, base, side, k, R, p, V, volumes.volume[k, REACH])
+    top = base
+    while top >= base:
         if is_decided(finder.query):
             return True
         a, b = finder.pairs[top, 0], finder.pairs[top, 1]
@@ -285,23 +346,6 @@ def search_itself(finder, root):
         top -= 1
         if top + 4 > finder.pairs.shape[0]:
             return False
-        if b < 0:
-            if is_own(volumes, a) or volumes.rigid[a] or volumes.volume[a, HALF] < 0.0:
-                continue
-            first, second = children(volumes, a)
-            R1, p1, V1, r1 = place_child(volumes, a, first, Ra, pa, Va, reach_a)
-            top += 1
-            put(finder, top, 0, first, R1, p1, V1, r1)
-            finder.pairs[top, 1] = -1
-            if second >= 0:
-                R2, p2, V2, r2 = place_child(volumes, a, second, Ra, pa, Va, reach_a)
-                top += 1
-                put(finder, top, 0, second, R2, p2, V2, r2)
-                finder.pairs[top, 1] = -1
-                top += 1
-                put(finder, top, 0, first, R1, p1, V1, r1)
-                put(finder, top, 1, second, R2, p2, V2, r2)
-            continue
         reach = reach_a + reach_b
         ca, ha = load3(volumes.volume, a, CENTRE), load3(volumes.volume, a, HALF)
         cb, hb = load3(volumes.volume, b, CENTRE), load3(volumes.volume, b, HALF)
@@ -310,16 +354,14 @@ def search_itself(finder, root):
         if is_own(volumes, a) and is_own(volumes, b):
             touch_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
         elif is_own(volumes, b) or (not is_own(volumes, a) and dot3(ha, ha) >= dot3(hb, hb)):
-            first, second = children(volumes, a)
-            for child in (first, second):
+            for child in children(volumes, a):
                 if child >= 0:
                     Rc, pc, Vc, rc = place_child(volumes, a, child, Ra, pa, Va, reach_a)
                     top += 1
                     put(finder, top, 0, child, Rc, pc, Vc, rc)
                     put(finder, top, 1, b, Rb, pb, Vb, reach_b)
         else:
-            first, second = children(volumes, b)
-            for child in (first, second):
+            for child in children(volumes, b):
                 if child >= 0:
                     Rc, pc, Vc, rc = place_child(volumes, b, child, Rb, pb, Vb, reach_b)
                     top += 1

@@ -31,6 +31,7 @@ from linkwork.spatial.vectors import ZERO6
 CONTACTS, CLEARANCE, COLLISION, PASSING = 0.0, 1.0, 2.0, 3.0
 MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
 MEETING, FASTEST, CLEAR, THIN, QUERY = 15, 16, 17, 18, 24
+SEARCHES, DISTANCES = 19, 20  # work of this step so far: searches for contacts, distances of solids that they asked for
 TARGET = 0.1  # part of the margin at which a body that comes from afar counts as touching
 MESH_POINTS = 8  # contacts kept of one shape with one mesh
 COMING = 2.0  # reaches: an impact at one end of a body makes its other end faster, to 3/2 of its speed for a rod
@@ -105,6 +106,7 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
         remember(query, s, t, gap, n, a, b)
         return 0.0
     margin = query[MARGIN]
+    query[DISTANCES] += 1.0
     count, n, gap = contact_points(table.vertices, A, B, margin, scratch)
     if count > 0 and sweeps(query, reach):
         count = with_coming_corners(table.vertices, A, B, n, count, margin, margin + COMING * reach, scratch)
@@ -126,11 +128,13 @@ def follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach):
     widths = half_width(A) + half_width(B)
     if B[0] == PLANE or reach <= SLOW * widths:
         return 0.0
+    query[DISTANCES] += 1.0
     gap, n, _a, _b = signed_distance(table.vertices, A, B, scratch)
     deep = max(DEEP * widths, DEEPER * widths - gap)
     if reach > gap + deep:
         end, slip = query[CLEAR], SLIP * widths
-        hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, end, -deep, slip, scratch, gap, n)
+        hit, time, asked = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, end, -deep, slip, scratch, gap, n)
+        query[DISTANCES] += asked
         if not hit:
             last, _n, _a, _b = signed_distance(table.vertices, moved(A, pa, Va, end), moved(B, pb, Vb, end), scratch)
             hit, time = last < -deep, 0.5 * end
@@ -150,7 +154,10 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
     """
     margin = query[MARGIN]
     target = TARGET * margin
-    hit, time = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, query[STEP], target, 0.5 * target, scratch, gap, n)
+    hit, time, asked = time_of_impact(
+        table.vertices, A, pa, Va, B, pb, Vb, query[STEP], target, 0.5 * target, scratch, gap, n
+    )
+    query[DISTANCES] += asked
     if hit:
         later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
@@ -286,6 +293,7 @@ def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
 def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach):
     """One triangle: it pushes outward only; what comes from behind belongs to another triangle."""
     margin = query[MARGIN]
+    query[DISTANCES] += 1.0
     count, n, gap = contact_points(table.vertices, A, T, margin, scratch)
     if count > 0 and dot3(n, face) <= 0.0:
         corner = add3(matvec3(T[1], load3(table.vertices, T[4], 0)), T[2])

@@ -274,7 +274,7 @@ def least_distances(tree, body, screws, states, finder, open_nodes, poses, still
         place_nodes(finder.volumes, poses, still)
         refit(finder.volumes, open_nodes, 0.0)
         begin_question(finder, poses, mode, m > 0)
-        if not search(finder, self_contact):
+        if not search(finder, open_nodes, self_contact):
             return False
         out[m] = finder.query[LEAST]
     return True

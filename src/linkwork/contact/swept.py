@@ -84,7 +84,8 @@ def axis_distance(solid, origin, w):
 
 @routine
 def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, slip, scratch, gap, n):
-    """(hit, time): when the solids first come within `target` [m] of each other in the time h, less than `slip` [m] nearer.
+    """(hit, time, distances): when the solids first come within `target` [m] of each other in the time h, less than `slip`
+    [m] nearer; and how many distances that took.
 
     pa, pb: origins of the bodies in the world [m]. gap, n: distance and normal now. A target below zero is a depth.
     """
@@ -97,12 +98,12 @@ def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, slip, scratch, gap
         if k > 0:
             gap, n, _a, _b = signed_distance(vertices, moved(A, pa, Va, t), moved(B, pb, Vb, t), scratch)
         if gap <= target:
-            return True, t
+            return True, t, k
         rate = -dot3(n, v) + norm3(cross3(n, wa)) * ra + norm3(cross3(n, wb)) * rb
         if rate <= 0.0:
-            return False, h
+            return False, h, k
         t += (gap - aim) / rate
         if t >= h:
-            return False, h
+            return False, h, k
     # Still closing in after so many advances: a grazing touch; taken as one, since to miss it would be worse.
-    return True, t
+    return True, t, MAX_ADVANCES

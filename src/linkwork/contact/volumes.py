@@ -1,8 +1,10 @@
 """Bounding volumes on the assembly tree, refitted only where something moved.
 
-Every node has a box in the frame of its top body (a branch: of the body that carries it). Volume k < N is node k, volume
-N + i is the shapes of body i alone. A node is *rigid* while all its joints stand still: its box, and the places of
-everything inside it, then need no refit. The nodes that are not rigid (*open*) form the top of the tree.
+Volume k < N is node k, volume N + i is the shapes of body i alone. A node is *rigid* while all its joints stand still: its
+box stands in the frame of its top body (a branch: of the body that carries it), and it and the places of everything inside
+need no refit. The nodes that are not rigid (*open*) form the top of the tree; their boxes have the directions of the world,
+so that two of them are compared by six numbers, and none of them has a pose. What is right below an open node and is not
+open itself, a rigid node or the shapes of one body, has its pose in the world and a box around it there.
 
     JOIN, SUM   box(left) ∪ X box(right)      HANG   X box(cluster)      BODY   own shapes ∪ branches          (1)
     reach       h (|v| + |ω| (|c| + |half|)): how far a point of a rigid node can move in a step               (2)
@@ -22,7 +24,19 @@ from linkwork.contact.shape_table import ShapeTable
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
+from linkwork.spatial.rotations import (
+    IDENTITY3,
+    ZERO3,
+    add3,
+    cross3,
+    dot3,
+    matmul3,
+    matvec3,
+    sub3,
+    tmatvec3,
+    transpose3,
+)
+from linkwork.spatial.vectors import ZERO6
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,9 +51,10 @@ class Volumes(NamedTuple):
     nodes: Int2  # (N, 8)    the assembly plan
     frame: Int1  # (N,)      body whose frame the node's volume stands in; -1: the world
     rigid: Byte1  # (N,)      1 while no joint inside the node moves
-    place: Float2  # (N, 12)   pose of the node's frame in its parent node's frame, constant inside rigid nodes
-    twist: Float2  # (N, 6)    of the node's frame, world axes, at its origin; of nodes whose parent is open
+    place: Float2  # (N+n, 12) pose of its frame: inside rigid nodes in the parent node's, below open ones in the world
+    twist: Float2  # (N+n, 6)  of its frame, world axes, at its origin; of what is right below open nodes
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
+    around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `gone` then [m]; see near_world
     stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
     gone: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
@@ -60,15 +75,16 @@ def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
         if len(boxes):
             low, high = (boxes[:, :3] - boxes[:, 3:]).min(axis=0), (boxes[:, :3] + boxes[:, 3:]).max(axis=0)
             volume[N + i, :3], volume[N + i, 3:6] = 0.5 * (low + high), 0.5 * (high - low)
-    place = np.zeros((N, 12))
+    place = np.zeros((N + n, 12))
     place[:, [0, 4, 8]] = 1.0
     volumes = Volumes(
         nodes=nodes,
         frame=node_frames(nodes, table.parent),
         rigid=np.zeros(N, dtype=np.uint8),
         place=place,
-        twist=np.zeros((N, 6)),
+        twist=np.zeros((N + n, 6)),
         volume=volume,
+        around=volume.copy(),
         known=np.full(N + n, -np.inf),
         stood=np.zeros((N + n, 12)),
         gone=np.zeros(N + n),
@@ -103,24 +119,73 @@ def node_frames(nodes, parent):
     return frame
 
 
+@inlined
+def is_own(volumes, k):
+    """Whether volume k is the shapes of one body."""
+    return k >= volumes.nodes.shape[0]
+
+
+@inlined
+def is_open(volumes, k):
+    return k < volumes.nodes.shape[0] and volumes.rigid[k] == 0
+
+
+@inlined
+def children(volumes, k):
+    """The two volumes that make up node k, the second -1 where there is one only."""
+    nodes = volumes.nodes
+    kind = nodes[k, NODE_KIND]
+    if kind == BODY:
+        return nodes.shape[0] + nodes[k, INDEX], nodes[k, LEFT]
+    if kind == HANG:
+        return nodes[k, LEFT], -1
+    return nodes[k, LEFT], nodes[k, RIGHT]
+
+
+@inlined
+def parts(volumes, k):
+    """The same of an open node: a rigid node of one body is the shapes of that body."""
+    first, second = children(volumes, k)
+    return as_shapes(volumes, first), as_shapes(volumes, second)
+
+
+@inlined
+def as_shapes(volumes, k):
+    nodes = volumes.nodes
+    if 0 <= k < nodes.shape[0] and nodes[k, NODE_KIND] == BODY and nodes[k, LEFT] < 0:
+        return nodes.shape[0] + nodes[k, INDEX]
+    return k
+
+
 @routine
 def place_nodes(volumes, poses, twists):
     """Sets place and twist of every node from world poses (n, 12) and twists (n, 6; world axes, at body origins)."""
     nodes, frame = volumes.nodes, volumes.frame
     for k in range(nodes.shape[0]):
         kind = nodes[k, NODE_KIND]
-        if kind == JOIN:
+        if volumes.rigid[k] == 0:
+            for part in parts(volumes, k):
+                if part >= 0:
+                    body = body_of(volumes, part) if is_own(volumes, part) else frame[part]
+                    relate(volumes.place, part, poses, -1, body)
+                    store6(volumes.twist, part, 0, load6(twists, body, 0) if body >= 0 else ZERO6)
+        elif kind == JOIN:
             relate(volumes.place, nodes[k, RIGHT], poses, frame[k], frame[nodes[k, RIGHT]])
         elif kind == HANG:
             relate(volumes.place, nodes[k, LEFT], poses, frame[k], frame[nodes[k, LEFT]])
-        if frame[k] >= 0:
-            store6(volumes.twist, k, 0, load6(twists, frame[k], 0))
+
+
+@inlined
+def body_of(volumes, k):
+    return k - volumes.nodes.shape[0]
 
 
 @inlined
 def relate(place, k, poses, a, b):
-    """Pose of body b in body a (or the world) as the place of node k."""
-    R, p = load9(poses, b, 0), load3(poses, b, 9)
+    """Pose of body b in body a as the place of volume k; -1 is the world."""
+    R, p = IDENTITY3, ZERO3
+    if b >= 0:
+        R, p = load9(poses, b, 0), load3(poses, b, 9)
     if a >= 0:
         Ra, pa = load9(poses, a, 0), load3(poses, a, 9)
         R, p = matmul3(transpose3(Ra), R), tmatvec3(Ra, sub3(p, pa))
@@ -134,35 +199,56 @@ def refit(volumes, open_nodes, h):
 
     Cost: O(open nodes).
     """
-    nodes, volume, rigid = volumes.nodes, volumes.volume, volumes.rigid
-    N = nodes.shape[0]
     for o in range(open_nodes.shape[0]):
         k = open_nodes[o]
-        kind, left, right = nodes[k, NODE_KIND], nodes[k, LEFT], nodes[k, RIGHT]
-        if left >= 0 and rigid[left]:
-            volume[left, REACH] = reach_of(volumes.twist, left, volume, left, h)
-        if right >= 0 and rigid[right]:
-            volume[right, REACH] = reach_of(volumes.twist, right, volume, right, h)
-        if kind == BODY:
-            own = N + nodes[k, INDEX]
-            volume[own, REACH] = reach_of(volumes.twist, k, volume, own, h)
-            first, second, moved = own, left, -1
-        elif kind == HANG:
-            first, second, moved = -1, left, left
-        else:
-            first, second, moved = left, right, right if kind == JOIN else -1
-        centre, half, reach = (0.0, 0.0, 0.0), (NOWHERE, NOWHERE, NOWHERE), 0.0
-        if first >= 0:
-            centre, half, reach = load3(volume, first, CENTRE), load3(volume, first, HALF), volume[first, REACH]
+        first, second = parts(volumes, k)
+        centre, half, reach = fit_part(volumes, first, h)
         if second >= 0:
-            c, e = load3(volume, second, CENTRE), load3(volume, second, HALF)
-            if moved >= 0 and e[0] >= 0.0:
-                c, e = box_to_parent(load9(volumes.place, moved, 0), load3(volumes.place, moved, 9), c, e)
+            c, e, far = fit_part(volumes, second, h)
             centre, half = union(centre, half, c, e)
-            reach = max(reach, volume[second, REACH])
-        store3(volume, k, CENTRE, centre)
-        store3(volume, k, HALF, half)
-        volume[k, REACH] = reach
+            reach = max(reach, far)
+        store3(volumes.volume, k, CENTRE, centre)
+        store3(volumes.volume, k, HALF, half)
+        volumes.volume[k, REACH] = reach
+
+
+@inlined
+def fit_part(volumes, k, h):
+    """Box in the world and reach of what is right below an open node."""
+    volume, around = volumes.volume, volumes.around
+    if is_open(volumes, k):
+        return load3(volume, k, CENTRE), load3(volume, k, HALF), volume[k, REACH]
+    volume[k, REACH] = reach_of(volumes.twist, k, volume, k, h)
+    centre, half = load3(volume, k, CENTRE), load3(volume, k, HALF)
+    if half[0] >= 0.0:
+        centre, half = box_to_parent(load9(volumes.place, k, 0), load3(volumes.place, k, 9), centre, half)
+    store3(around, k, CENTRE, centre)
+    store3(around, k, HALF, half)
+    return centre, half, volume[k, REACH]
+
+
+@routine
+def make_rigid(volumes, k):
+    """Node k, of rigid parts in their places, becomes rigid itself, with a box in its own frame.   (1)"""
+    kind, volume = volumes.nodes[k, NODE_KIND], volumes.volume
+    first, second = children(volumes, k)
+    moved = first if kind == HANG else (second if kind == JOIN else -1)
+    centre, half = box_inside(volumes, first, first == moved)
+    if second >= 0:
+        c, e = box_inside(volumes, second, second == moved)
+        centre, half = union(centre, half, c, e)
+    store3(volume, k, CENTRE, centre)
+    store3(volume, k, HALF, half)
+    volumes.rigid[k] = 1
+
+
+@inlined
+def box_inside(volumes, k, is_moved):
+    """The box of a rigid part in the frame of its parent node."""
+    centre, half = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
+    if is_moved and half[0] >= 0.0:
+        centre, half = box_to_parent(load9(volumes.place, k, 0), load3(volumes.place, k, 9), centre, half)
+    return centre, half
 
 
 @inlined
@@ -199,9 +285,3 @@ def carried_twist(V, p, q):
     w = (V[0], V[1], V[2])
     v = add3((V[3], V[4], V[5]), cross3(w, sub3(q, p)))
     return (V[0], V[1], V[2], v[0], v[1], v[2])
-
-
-@inlined
-def is_own(volumes, k):
-    """Whether volume k is the shapes of one body."""
-    return k >= volumes.nodes.shape[0]

@@ -29,7 +29,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
 from linkwork.contact.near_world import forget_clearances
-from linkwork.contact.volumes import REGION, refit
+from linkwork.contact.volumes import REGION, make_rigid
 from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
@@ -48,7 +48,7 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.fronts import measure_travel
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import cross3, dot3, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join
 
 MOST_CONTACT_FORCES = 512  # contacts whose forces act on the metrics
@@ -121,8 +121,7 @@ def follow_region(table, moving, forget):
         k = t.open_nodes[o]
         if not is_active(run, k):
             place_inside(plan, c, volumes, k)
-            refit(volumes, t.open_nodes[o : o + 1], 0.0)
-            volumes.rigid[k] = 1
+            make_rigid(volumes, k)
     count = run.counts[ACTIVE_COUNT]
     set_rows(moving, ROWS_OF_OPEN_NODES, count)
     opened = touch_of(moving).open_nodes
@@ -149,14 +148,18 @@ def open_all(table, moving):
 
 @inlined
 def place_inside(plan, c, volumes, node):
-    """Place of the lower part of a node that has just become rigid, in the node's frame."""
+    """Places of the parts of a node that becomes rigid, in the node's frame; in the world they were before."""
     nodes = plan.nodes
     kind = nodes[node, NODE_KIND]
-    if kind == JOIN or kind == HANG:
-        R, p = joint_pose(c, nodes[node, INDEX])
-        child = nodes[node, LEFT]
-        if kind == JOIN:
-            left, child = child, nodes[node, RIGHT]
+    for side in (LEFT, RIGHT):
+        child = nodes[node, side]
+        if child < 0:
+            continue
+        R, p = IDENTITY3, ZERO3
+        if (kind == JOIN and side == RIGHT) or kind == HANG:
+            R, p = joint_pose(c, nodes[node, INDEX])
+        if kind == JOIN and side == RIGHT:
+            left = nodes[node, LEFT]
             R, p = compose_pose(load9(c.composite, left, P_R), load3(c.composite, left, P_P), R, p)
         store9(volumes.place, child, 0, R)
         store3(volumes.place, child, 9, p)

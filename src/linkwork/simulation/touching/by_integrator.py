@@ -54,6 +54,7 @@ from linkwork.simulation.touching.shortening import (
     take_back_part,
 )
 from linkwork.simulation.touching.step import (
+    begin_count,
     begin_touching,
     end_touching,
     find,
@@ -109,6 +110,8 @@ def make_shortened_step(step: Any, searches: bool) -> Any:
         method = moving_of(table).counts[METHOD]
         status, by, last = OK, method, h
         left, length = h, begin_parts(table, h)
+        if searches:
+            begin_count(table)
         while length > 0.0:
             begin_part_of(table, h, length)
             status, by, last = one_step_by(table, length, method)

@@ -16,6 +16,7 @@ CAUSES = {
     mv.CONTACT_GAINS: "contact or limits of joints gain energy that nothing brings in",
     mv.CONTACT_UNSOLVED: "no impulses of contact and limits were found that keep their laws without gaining energy",
     mv.OVERFLOW: "contact or limits of joints lead to numbers that overflow",
+    mv.CONTACT_ENDLESS: "contact cuts the step into more parts than one may have",
 }
 
 
@@ -28,9 +29,11 @@ def explain_contact(model: Model, status: int, touch: ta.Touch, shapes: ShapeTab
         other, shape = int(touch.balance[ta.WORST_B]), int(touch.balance[ta.WORST_SHAPE])
         name = model.body_names[other] if other >= 0 else name_of(model, int(shapes.entity[shape]))
         where = f", most of all between '{model.body_names[worst]}' and '{name}'"
+    if status != mv.CONTACT_ENDLESS:
+        where += f", even in parts of {SHORTEST:.2g} of the step"
     speed = float(np.abs(touch.began_v).max(initial=0.0))
     return StateError(
-        f"{CAUSES[status]}{where}, even in parts of {SHORTEST:.2g} of the step. The fastest joint before it moves at "
-        f"{speed:.3g} rad/s or m/s. Look for bodies that begin inside each other, for masses and inertias that differ by "
-        "many orders of magnitude, or for loads that are too strong."
+        f"{CAUSES[status]}{where}. The fastest joint before it moves at {speed:.3g} rad/s or m/s. Look for bodies that "
+        "begin inside each other, for masses and inertias that differ by many orders of magnitude, or for loads that are "
+        "too strong."
     )

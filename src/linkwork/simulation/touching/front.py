@@ -28,7 +28,7 @@ from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
-from linkwork.simulation.touching.siblings import without_siblings
+from linkwork.simulation.touching.neighbours import without_neighbours
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
@@ -77,7 +77,7 @@ class ContactState:
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool):
         if contact is not None:
-            contact = without_siblings(model, contact)
+            contact = without_neighbours(model, contact)
         self.model, self.contact = model, contact
         self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None

@@ -4,7 +4,7 @@ The bodies of a moving linkage may be rigid pieces of a larger one (`AdaptiveDyn
 the model; contacts act on the moving bodies that carry them.
 """
 
-from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.assembly.node_table import UP
 from linkwork.contact.contact_list import (
     COUNT,
     DATA,
@@ -20,13 +20,13 @@ from linkwork.contact.contact_list import (
     SHAPE_B,
     SIZE,
 )
-from linkwork.contact.volumes import carried_twist
+from linkwork.contact.volumes import as_shapes, carried_twist, children, is_open, is_own
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import SLACK, touch_of
 from linkwork.simulation.touching.spanning import STAYS, choose_spanning
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import dot3, matmul3, sub3, tmatvec3, transpose3
+from linkwork.spatial.rotations import dot3, sub3
 from linkwork.spatial.vectors import ZERO6, compose_pose
 
 SAME_NORMAL = 0.999  # cosine of the angle between normals of contacts at one place
@@ -48,24 +48,19 @@ def node_motion(s, t, node):
 
 @routine
 def place_open_nodes(table, volumes):
-    """Places and twists of the children of all open nodes. Cost: O(open nodes)."""
+    """Places and twists of what is right below open nodes. Cost: O(open nodes)."""
     s = moving_of(table)
     t = touch_of(table)
-    nodes = volumes.nodes
     for o in range(t.open_nodes.shape[0]):
         k = t.open_nodes[o]
-        Rk, pk, Vk = node_motion(s, t, k)
-        store6(volumes.twist, k, 0, Vk)
-        kind = nodes[k, NODE_KIND]
-        for side in (LEFT, RIGHT):
-            child = nodes[k, side]
-            if child < 0:
-                continue
-            R, p, V = node_motion(s, t, child)
-            store6(volumes.twist, child, 0, V)
-            if (kind == JOIN and side == RIGHT) or (kind == HANG and side == LEFT):
-                store9(volumes.place, child, 0, matmul3(transpose3(Rk), R))
-                store3(volumes.place, child, 9, tmatvec3(Rk, sub3(p, pk)))
+        first, second = children(volumes, k)
+        for child in (first, second):
+            if child >= 0 and not is_open(volumes, child):
+                R, p, V = node_motion(s, t, k if is_own(volumes, child) else child)
+                part = as_shapes(volumes, child)
+                store9(volumes.place, part, 0, R)
+                store3(volumes.place, part, 9, p)
+                store6(volumes.twist, part, 0, V)
 
 
 @inlined

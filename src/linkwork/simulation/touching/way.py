@@ -94,7 +94,7 @@ def clear_time(table, h):
     if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
         place_open_nodes(table, finder.volumes)
         refit(finder.volumes, t.open_nodes, h)
-        search_itself(finder, finder.volumes.nodes.shape[0] - 1)
+        search_itself(finder, t.open_nodes)
     query[MODE] = CONTACTS
     leave_at_end(table)
     return query[CLEAR]

@@ -1,4 +1,4 @@
-"""Bodies on one parent that are drawn into each other: named once, left out, without a cost per step."""
+"""Bodies two joints apart that are drawn into each other: named once, left out, without a cost per step."""
 
 from __future__ import annotations
 
@@ -57,3 +57,33 @@ def test_pairs_that_are_ignored_already_are_not_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+
+
+def stack(gap: float) -> lw.Linkage:
+    """A torso and a chest of 0.2 m, and between them a small link that joins both; the chest `gap` above the torso."""
+    linkage = lw.Linkage("stack")
+    box = lw.Inertia.box(1.0, (0.2, 0.2, 0.2))
+    linkage.add_body("torso", "world", lw.Free(), lw.Pose(), box, shapes=[lw.Box((0.2, 0.2, 0.2))])
+    linkage.add_body("waist", "torso", lw.Revolute((0, 1, 0)), lw.Pose((0, 0, 0.1)), lw.Inertia.sphere(0.1, 0.02))
+    chest = [lw.Box((0.2, 0.2, 0.2))]
+    linkage.add_body("chest", "waist", lw.Revolute((1, 0, 0)), lw.Pose((0, 0, 0.1 + gap)), box, shapes=chest)
+    return linkage
+
+
+def test_a_body_and_the_one_beyond_its_child_are_left_out_where_they_overlap():
+    model = stack(-0.05).compile()
+    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'chest'") as told:
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    assert len(told) == 1
+    sim.step(1e-3, 20)
+    assert not sim.contacts
+
+
+def test_a_body_and_the_one_beyond_its_child_touch_where_they_are_drawn_apart():
+    model = stack(0.02).compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    sim.set_effort("waist", [20.0])
+    sim.step(1e-3, 300)
+    assert {frozenset((c.body, c.other)) for c in sim.contacts} == {frozenset(("torso", "chest"))}
