@@ -16,6 +16,7 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
+from linkwork.statics.many_sides import PACKED_COLUMNS
 from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Standing:
         self.balance = Balance(model, acting, q)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
+        self._packed: FloatArray | None = None  # the factors of the last elimination, for several right sides
+        self._sides = np.zeros((2, model.n_bodies, 0))
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
@@ -81,6 +84,7 @@ class Standing:
     def factor(self, sigma: float) -> int:
         """Factors ∂²U − σM; returns how many eigenvalues lie below σ [1/s²]."""
         aside = 0.0
+        self._packed = None
         for trial in range(TRIALS):
             pivots = self.balance.eliminate_exactly(-(sigma + aside))
             if pivots.singular < 0:
@@ -102,6 +106,34 @@ class Standing:
         if self.closed is not None and self._saddle is not None:
             moving = self.closed.system.C @ self.balance.twists(self.closed.plan.bodies)
             x += self._saddle.Y @ self._saddle.solve(-moving)
+
+    def solve_many(self, right: FloatArray) -> FloatArray:
+        """x (m, nv) ← (∂²U − σM)⁻¹ of the rows of right (m, nv), which are overwritten."""
+        twists, wrenches = self._scratch(right.shape[0])
+        if self._packed is None:
+            self._packed = np.zeros((self.model.nv, PACKED_COLUMNS))
+            self.balance.pack(self._packed)
+        x = np.zeros_like(right)
+        self.balance.solve_packed(self._packed, right, x, twists, wrenches)
+        if self.closed is not None and self._saddle is not None:
+            bodies = self.closed.plan.bodies
+            moved = np.where(bodies[:, None] >= 0, twists[np.maximum(bodies, 0)], 0.0)
+            for k, row in enumerate(x):
+                moving = self.closed.system.C @ moved[:, 6 * k : 6 * k + 6].ravel()
+                row += self._saddle.Y @ self._saddle.solve(-moving)
+        return x
+
+    def mass_times_many(self, x: FloatArray) -> FloatArray:
+        """M times the rows of x (m, nv)."""
+        out = np.zeros_like(x)
+        self.balance.mass_times_many(x, out, *self._scratch(x.shape[0]))
+        return out
+
+    def _scratch(self, m: int) -> FloatArray:
+        """Twists and wrenches of bodies for m right sides, (2, n, 6 m)."""
+        if self._sides.shape[2] != 6 * m:
+            self._sides = np.zeros((2, self.model.n_bodies, 6 * m))
+        return self._sides
 
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         self.balance.mass_times(x, out)
