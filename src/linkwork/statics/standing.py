@@ -15,7 +15,7 @@ from linkwork.errors import StateError
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
+from linkwork.statics.constrained import ClosedBalance, Saddle
 from linkwork.statics.many_sides import PACKED_COLUMNS
 from linkwork.statics.workspace import Acting
 
@@ -25,6 +25,8 @@ OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
 SOUGHT, MOST_SEEKING = 1e-9, 15  # part of the loads; steps
 SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
+NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step left: it went astray, or hardly on
+FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
 
@@ -138,14 +140,6 @@ class Standing:
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         self.balance.mass_times(x, out)
 
-    def count_softly(self) -> int:
-        """Unstable directions, where motions that nothing resists (a rod that rolls about its axis) count as held."""
-        pivots = self.balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
-        if self.closed is None:
-            return int(pivots.negative)
-        values = self.closed.saddle().values
-        return int(pivots.negative) + int((values > 0.0).sum()) - values.size
-
     def seek(self, enough: float = SOUGHT, longest: float = SHORT) -> bool:
         """Newton's method on the exact second derivative, to an equilibrium of any kind; whether it got there.
 
@@ -153,12 +147,18 @@ class Standing:
         """
         balance, closed = self.balance, self.closed
         x = np.zeros(self.model.nv)
-        gone = 0.0
+        gone, damping, before = 0.0, 0.0, np.inf
         for _ in range(MOST_SEEKING):
             gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
-            if self.unbalanced <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
+            left = self.unbalanced
+            if left <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
                 return True
-            self.factor(0.0)
+            if before < NEARLY and left > WORSE * before:  # motions that hardly anything resists are driven by rounding
+                damping = max(MORE * damping, FIRST_DAMPING * self.scale)
+            elif left > STUCK * before:
+                damping *= LESS
+            before = left
+            self.factor(-damping)
             balance.solve(balance.r, x)
             if closed is not None and self._saddle is not None:
                 moving = closed.system.C @ balance.twists(closed.plan.bodies)
