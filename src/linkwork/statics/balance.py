@@ -178,7 +178,7 @@ class Balance:
 
     def mass_times_many(self, x: FloatArray, out: FloatArray, twists: FloatArray, momenta: FloatArray) -> None:
         """The same for the rows of x (m, nv); twists and momenta (n, 6 m) are scratch."""
-        mass_times(self.arrays, self.place, x, twists, momenta, out)
+        mass_times(self.arrays, self.place, self.work.added, x, twists, momenta, out)
 
     def pack(self, packed: FloatArray) -> None:
         """packed (nv, 18) ← the factors of the last elimination, for `solve_packed`."""

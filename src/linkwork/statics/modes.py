@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
+from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.model.layout import STIFFNESS
 from linkwork.model.model import Model
@@ -26,6 +27,7 @@ from linkwork.statics.in_field import modes_in_field
 from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
+from linkwork.statics.water import held_by_fluid
 
 FloatArray = NDArray[np.float64]
 
@@ -65,6 +67,7 @@ def modes(
     loads: Loaded | None = None,
     *,
     field: Field | None = None,
+    water: Water | None = None,
 ) -> Modes:
     """The slowest modes of vibration about an equilibrium, and a count that none was missed.
 
@@ -72,6 +75,8 @@ def modes(
     count: how many; below [Hz]: all up to this frequency instead.
     field: such as `mol.field()` of a molecule, whose energy has a minimum there; nothing else acts then. Second derivatives
     are found by differences, two evaluations per degree of freedom, and all modes at once: O(nv³). Frequencies are in 1/ps.
+    water: `lw.Water(...)` or `lw.air(...)`, as in `lw.settle`: its added mass moves with the bodies; buoyancy and drag act as
+    they are at rest, fixed in the world. Drag that changes with the motion damps, and is left out as dampers are.
     effort, wrenches, loads: as in `lw.settle`. Dampers are left out; loops stay closed; bodies may float.
     Modes of the same frequency may be returned as any of their combinations.
     Cost: O(n) per sweep, two sweeps (some 10 where joints have no springs) and 2 to 4 solves per mode.
@@ -85,11 +90,14 @@ def modes(
         )
     wanted = whole(count, 1, "count")
     if field is not None:
-        if below is not None or effort is not None or wrenches is not None or loads is not None:
+        if any(given is not None for given in (below, effort, wrenches, loads, water)):
             raise StateError("modes in a field take a count and nothing else that acts.")
         return _in_field(model, field, q, min(wanted, model.nv))
     highest = None if below is None else (2.0 * math.pi * positive(below, "below")) ** 2
-    standing = Standing(model, gather(model, effort, wrenches, loads), q)
+    acting, added = gather(model, effort, wrenches, loads), None
+    if water is not None and model.nv > 0:
+        acting, added = held_by_fluid(model, acting, q, water)
+    standing = Standing(model, acting, q, added=added)
     standing.refuse_unbalanced("modes")
     free = model.nv - (0 if standing.closed is None else _rank(standing))
     wanted = min(wanted, free)

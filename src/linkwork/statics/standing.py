@@ -33,11 +33,15 @@ ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by thi
 class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
-    def __init__(self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True):
-        """is_closed: loops that are open are refused; else `seek` may close them."""
+    def __init__(
+        self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True, added: FloatArray | None = None
+    ):
+        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`."""
         self.model = model
         refuse_couplings(model, "statics")
         self.balance = Balance(model, acting, q)
+        if added is not None:
+            self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
         self._packed: FloatArray | None = None  # the factors of the last elimination, for several right sides
@@ -80,7 +84,7 @@ class Standing:
         if not self.unbalanced <= UNBALANCED:
             raise StateError(
                 f"{what} need an equilibrium; here unbalanced efforts are {self.unbalanced:.1e} of the loads. Call "
-                "lw.settle with the same loads first."
+                "lw.settle with the same loads and water first, and give them here too."
             )
 
     def factor(self, sigma: float) -> int:
