@@ -23,7 +23,7 @@ MODES, TIMES_SCIPY, SECONDS = 20, 50.0, 5.0
 JOINTS, QUICK_JOINTS = (1000, 10_000, 100_000), (500, 1000)
 FIRST = 1.8751040687**4  # ω² ρA L⁴/EI of a cantilever
 AS_GOOD = 1e-3  # of the first eigenvalue: farther off, a result counts as wrong
-RESTARTS, LARGEST_PLAIN = 300, 1000  # without inversion: before it gives up; more joints are left out, it only gets harder
+RESTARTS, LARGEST_PLAIN = 300, 1000  # without inversion: before it gives up; more joints are left out
 
 
 def factors(n: int) -> tuple[Any, Any, Any, Any]:

@@ -5,7 +5,7 @@ With S, U and D of `statics/sweeps.py` and W = U D⁻¹, for efforts r on the jo
     leaf to root   u = r − Sᵀp,            p_λ += Xᵀ(p + W u)
     root to leaf   x = D⁻¹u − WᵀX V_λ,     V = X V_λ + S x
 
-The columns of S, W and D⁻¹ are packed per degree of freedom, whatever the joint: sweeps over large linkages wait for memory.
+Columns of S, W and D⁻¹ are packed per degree of freedom, whatever the joint: sweeps over large linkages wait for memory.
 """
 
 from linkwork.core.jit import kernel

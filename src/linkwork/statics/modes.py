@@ -75,11 +75,11 @@ def modes(
     count: how many; below [Hz]: all up to this frequency instead.
     field: such as `mol.field()` of a molecule, whose energy has a minimum there; nothing else acts then. Second derivatives
     are found by differences, two evaluations per degree of freedom, and all modes at once: O(nv³). Frequencies are in 1/ps.
-    water: `lw.Water(...)` or `lw.air(...)`, as in `lw.settle`: its added mass moves with the bodies; buoyancy and drag act as
-    they are at rest, fixed in the world. Drag that changes with the motion damps, and is left out as dampers are.
+    water: `lw.Water(...)` or `lw.air(...)`, as in `lw.settle`: its added mass moves with the bodies; buoyancy and drag
+    act as they are at rest, fixed in the world. Drag that changes with the motion damps, and is left out as dampers are.
     effort, wrenches, loads: as in `lw.settle`. Dampers are left out; loops stay closed; bodies may float.
     Modes of the same frequency may be returned as any of their combinations.
-    Cost: O(n) per sweep, two sweeps (some 10 where joints have no springs) and 2 to 4 solves per mode.
+    Cost: O(n) per sweep; two sweeps (some 10 where joints have no springs) and 2 to 4 solves per mode.
     """
     q, v = as_state(model, state)
     if np.abs(v).max(initial=0.0) > 0.0:
@@ -174,8 +174,8 @@ def _nearly_singular(standing: Standing, top: float) -> bool:
 def _search(standing: Standing, wanted: int, shift: float, most: int, top: float | None) -> Modes | None:
     """The first `wanted` eigenvalues; more vectors are taken until the signs of pivots say that none below was missed.
 
-    Needs `standing.factor(shift)` to be the last elimination. most: vectors. top: a bound of those wanted; where it is None,
-    so is the answer if the search does not succeed, as with an eigenvalue so close to the shift that rounding hides others.
+    Needs `standing.factor(shift)` to be the last elimination. most: vectors. top: a bound of those wanted; where it is
+    None, so is the answer if the search does not succeed, as with an eigenvalue so close to the shift that rounding hides others.
     """
     lanczos = Lanczos(standing, shift, most)
     need = wanted

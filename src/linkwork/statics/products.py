@@ -1,4 +1,4 @@
-"""Products with the inertia of a linkage at rest, of several vectors at a time: M x by one sweep to the leaves and one back.
+"""Products with the inertia of a linkage at rest, of several vectors at a time: M x by a sweep to the leaves and one back.
 
 What is known of a joint is read once for all vectors: on large linkages the sweeps wait for memory, not for arithmetic.
 """
