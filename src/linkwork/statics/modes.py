@@ -175,7 +175,8 @@ def _search(standing: Standing, wanted: int, shift: float, most: int, top: float
     """The first `wanted` eigenvalues; more vectors are taken until the signs of pivots say that none below was missed.
 
     Needs `standing.factor(shift)` to be the last elimination. most: vectors. top: a bound of those wanted; where it is
-    None, so is the answer if the search does not succeed, as with an eigenvalue so close to the shift that rounding hides others.
+    None, so is the answer if the search does not succeed, as with an eigenvalue so close to the shift that rounding hides
+    others.
     """
     lanczos = Lanczos(standing, shift, most)
     need = wanted
