@@ -25,6 +25,7 @@ ELIMINATIONS = (
     ("dynamics/tree_factor.py", "factor_leaf_to_root"),
     ("statics/sweeps.py", "eliminate_leaf_to_root"),
     ("statics/sweeps.py", "solve_right_side"),
+    ("statics/many_sides.py", "solve_many"),
     ("reaching/sweeps.py", "eliminate_leaf_to_root"),
     ("simulation/integrators/discrete_corrections.py", "eliminate_leaf_to_root"),
     ("simulation/integrators/variational_energy.py", "velocities"),
