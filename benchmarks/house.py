@@ -29,6 +29,7 @@ ELIMINATIONS = (
     ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, statics, reaching, variational steps, loops
     ("statics/sweeps.py", "eliminate_leaf_to_root"),
     ("statics/stream_sweeps.py", "eliminate_in_stream"),
+    ("statics/many_sides.py", "solve_many"),  # several right sides per sweep, for modes
     ("reaching/sweeps.py", "eliminate_leaf_to_root"),
     ("simulation/integrators/discrete_newton.py", "eliminate_body"),
     ("simulation/touching/answers.py", "answer"),

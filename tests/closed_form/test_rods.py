@@ -7,6 +7,8 @@ import pytest
 
 import linkwork as lw
 
+from ..helpers.kirchhoff import clamped_arc
+
 UP = lw.Pose(rpy=(0.0, -0.5 * math.pi, 0.0))  # x points upwards
 SLIDES = (lw.Prismatic((1, 0, 0)), lw.Prismatic((0, 1, 0)), lw.Prismatic((0, 0, 1)))
 TURNS = (lw.Revolute((1, 0, 0)), lw.Revolute((0, 1, 0)), lw.Revolute((0, 0, 1)))
@@ -81,13 +83,13 @@ def test_a_cantilever_under_its_own_weight(load):
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
 
-def bend(n, load):
+def bend(n, load, GJ):
     """The 45° bend of Bathe and Bolourchi: a circular arc in the plane, loaded across it."""
     rod = lw.rod(
         None,
         n,
         EI=1.0,
-        GJ=0.8436,  # a square section of a material with ν = 0: 0.1406 · 12 / 2
+        GJ=GJ,
         mass_per_length=1.0,
         radius=1e-2,
         gravity=(0, 0, 0),
@@ -99,12 +101,22 @@ def bend(n, load):
     return tip(rod, model, rest.state)[0]
 
 
-def test_the_bend_of_45_degrees_moves_across_its_plane():
-    found = [bend(n, 7.2)[2] for n in (20, 40, 80)]
-    assert found[-1] == pytest.approx(0.534, rel=0.01)
-    assert (found[0] - found[1]) / (found[1] - found[2]) == pytest.approx(
-        4.0, rel=0.2
-    )  # joints follow the natural shape
+@pytest.mark.parametrize(
+    ("GJ", "published"),
+    [
+        (0.8436, None),  # a square section of a material with ν = 0: 0.1406 · 12 / 2
+        (1.0, (0.4723, 0.1579, 0.5337)),  # J = 2 I, as Simo and Vu-Quoc took it: eight elements
+    ],
+)
+def test_the_bend_of_45_degrees_is_that_of_kirchhoffs_equations(GJ, published):
+    found = np.array([bend(n, 7.2, GJ) for n in (20, 40, 80)])
+    ratios = (found[0] - found[1]) / (found[1] - found[2])
+    assert ratios == pytest.approx(4.0, rel=0.1)  # order 2: joints follow the natural shape
+    limit = found[2] + (found[2] - found[1]) / 3.0
+    exact = clamped_arc(0.25 * math.pi, 1.0, GJ, np.array([0.0, 0.0, 7.2]))
+    assert limit == pytest.approx(exact, abs=2e-6)  # what is left is of order 4: (π/4/80)⁴ times some hundreds
+    if published:
+        assert exact == pytest.approx(published, rel=0.01)
 
 
 @pytest.mark.parametrize(("angle", "strong", "weak"), [(45.0, 0.008837, 0.108988), (90.0, 0.0, 0.146246)])

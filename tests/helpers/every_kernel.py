@@ -434,7 +434,9 @@ def statics_and_digits(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     cable.attach_world("start", lw.Clamped())
     wet = cable.compile()
     sea = lw.Water(current=(0.5, 0.0, 0.0), surface=10.0)
-    yield "angles of a rod in water", lw.settle(wet, wet.neutral(), water=sea).state.q
+    at_rest = lw.settle(wet, wet.neutral(), water=sea).state
+    yield "angles of a rod in water", at_rest.q
+    yield "modes of a rod in water", lw.modes(wet, at_rest, 3, water=sea).rates2
     few = lw.AdaptiveDynamics(wet, wet.neutral(), max_active_joints=2, water=sea)
     few.step(H, STEPS)
     yield "few joints in water", few.state.q

@@ -245,3 +245,36 @@ def test_bad_waves_and_currents_are_refused():
     infinite = lw.Water(current=lambda places, time: places * np.nan)
     with pytest.raises(StateError, match="current at"):
         lw.FullDynamics(model, model.neutral(), water=infinite).advance(1e-3)
+
+
+def test_a_stick_swings_in_water_as_weight_and_added_mass_say():
+    """Pinned at its end, hanging: ω² = ½ (m − ρV) g L / (⅓ (m + ρV) L²); in a current it must be settled first."""
+    linkage = lw.Linkage("stick")
+    shape = lw.Capsule(RADIUS, LENGTH, placement=lw.Pose((0.0, 0.0, -0.5 * LENGTH)))
+    third = MASS * LENGTH**2 / 12.0
+    body = lw.Inertia(MASS, (0, 0, -0.5 * LENGTH), (third, third, 1e-6 * third))
+    linkage.add_body("stick", joint=lw.Revolute((0, 1, 0)), inertia=body, shapes=[shape])
+    model = linkage.compile()
+    still = lw.Water(DENSITY, drag=(1.2, 0.02), added_mass=1.0, **DEEP)
+    displaced = DENSITY * math.pi * RADIUS**2 * LENGTH
+    found = lw.modes(model, model.neutral(), 1, water=still)
+    assert found.rates2[0] == pytest.approx(1.5 * 9.81 * (MASS - displaced) / ((MASS + displaced) * LENGTH), rel=1e-9)
+    current = lw.Water(DENSITY, (0.3, 0.0, 0.0), (1.2, 0.02), added_mass=1.0, **DEEP)
+    rest = lw.settle(model, model.neutral(), water=current)
+    with pytest.raises(lw.StateError, match="same loads and water"):
+        lw.modes(model, rest.state, 1)
+    assert lw.modes(model, rest.state, 1, water=current).below == 1
+
+
+@pytest.mark.parametrize("joints", ["ball", "plane"])
+def test_a_rod_in_water_vibrates_more_slowly_by_its_added_mass(joints):
+    """Weightless: ω² falls by m / (m + ρA), but for motion along the axis of a rod that is bent a little."""
+    rod = lw.rod(1.0, 30, EI=1.0, GJ=1.0, mass_per_length=0.5, radius=1e-2, gravity=(0, 0, 0), joints=joints)
+    rod.attach_world("start", lw.Clamped())
+    rod.attach_world("end", lw.Clamped(), at=(0.97, 0.0, 0.0))
+    model = rod.compile()
+    start = lw.settle(model, model.neutral()).state
+    dry, wet = (lw.modes(model, start, 4, water=water) for water in (None, lw.Water(DENSITY, **DEEP)))
+    swings = np.flatnonzero(dry.rates2 > 1e-6 * dry.rates2.max())[:2]  # a round rod rolls about its axis freely
+    expected = 1.0 + DENSITY * math.pi * 1e-4 / 0.5
+    assert dry.rates2[swings] / wet.rates2[swings] == pytest.approx(expected, rel=2e-2)

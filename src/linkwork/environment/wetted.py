@@ -62,19 +62,25 @@ def wetted(model: Model, water: Water) -> Wetted:
 
 def _pieces(model: Model) -> tuple[FloatArray, IntArray]:
     """Rows with geometry alone, and their bodies; equal shapes are looked at once."""
-    known: dict[int, tuple[float, FloatArray] | None] = {}
-    largest: dict[int, tuple[float, FloatArray]] = {}
+    kinds: dict[int, int] = {}  # of a shape: where its row is
+    found: list[tuple[float, FloatArray] | None] = []
+    largest: dict[int, int] = {}
     for i, shape in model.shapes:
         if i < 0:
             continue
-        if id(shape) not in known:
-            known[id(shape)] = _row(shape)
-        found = known[id(shape)]
-        if found is not None and (i not in largest or found[0] > largest[i][0]):
-            largest[i] = found
+        kind = kinds.get(id(shape))
+        if kind is None:
+            kind = kinds[id(shape)] = len(found)
+            found.append(_row(shape))
+        one = found[kind]
+        if one is None:
+            continue
+        other = found[largest[i]] if i in largest else None
+        if other is None or one[0] > other[0]:
+            largest[i] = kind
+    table = np.array([np.zeros(WET_COLUMNS) if one is None else one[1] for one in found]).reshape(-1, WET_COLUMNS)
     bodies = np.array(sorted(largest), dtype=np.int64)
-    rows = np.array([largest[i][1] for i in bodies.tolist()]).reshape(-1, WET_COLUMNS)
-    return rows, bodies
+    return table[[largest[i] for i in bodies.tolist()]].reshape(-1, WET_COLUMNS), bodies
 
 
 def _row(shape: Shape) -> tuple[float, FloatArray] | None:

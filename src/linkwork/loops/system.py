@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -108,10 +109,18 @@ class LoopPlan:
         names = [f"loop '{loop.name}'" for loop in model.loops] + [f"coupling '{x.name}'" for x in model.couplings]
         last = [slice(r, r + 1) for r in range(self.loop_rows, self.count)]
         self.named = list(zip(names, [*self.rows, *last], strict=True))  # what each row belongs to
-        self.mobility = np.array([_inverse_inertia(model, int(b)) for b in self.bodies])  # (m, 6, 6)
-        self.to_frame = [(_motion(loop.placement_a), _motion(loop.placement_b)) for loop in model.loops]
         self.starts = starts  # first row of each loop, and one more
         self.closed = joints.neutral().q  # coordinates that the search for those of cut joints starts from
+
+    @cached_property
+    def mobility(self) -> FloatArray:
+        """Inverse inertias of the joined bodies, (m, 6, 6)."""
+        return np.array([_inverse_inertia(self.model, int(b)) for b in self.bodies])
+
+    @cached_property
+    def to_frame(self) -> list[tuple[FloatArray, FloatArray]]:
+        """From the twist of each body of a loop to that of the loop's frame in it."""
+        return [(_motion(loop.placement_a), _motion(loop.placement_b)) for loop in self.model.loops]
 
 
 class LoopSystem:

@@ -162,7 +162,8 @@ def _principal_moments(moments: FloatArray) -> FloatArray:
     """Eigenvalues of (m, 3, 3) matrices, ascending, shape (m, 3); most are diagonal, which needs no solver."""
     principal = np.sort(np.diagonal(moments, axis1=1, axis2=2), axis=1)
     mixed = moments[:, 0, 1:].any(axis=1) | (moments[:, 1, 2] != 0)
-    principal[mixed] = np.linalg.eigvalsh(moments[mixed])
+    if mixed.any():
+        principal[mixed] = np.linalg.eigvalsh(moments[mixed])
     return principal
 
 

@@ -14,6 +14,7 @@ from linkwork.simulation.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.energy import energy_change, potential_energy
 from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.many_sides import pack_factors, solve_many
 from linkwork.statics.products import mass_times
 from linkwork.statics.sweeps import (
     eliminate_leaf_to_root,
@@ -173,7 +174,21 @@ class Balance:
 
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         """out ← M x at `place`, rotors included."""
-        mass_times(self.arrays, self.place, self.work, x, out)
+        self.mass_times_many(x[None], out[None], *np.zeros((2, self.model.n_bodies, 6)))
+
+    def mass_times_many(self, x: FloatArray, out: FloatArray, twists: FloatArray, momenta: FloatArray) -> None:
+        """The same for the rows of x (m, nv); twists and momenta (n, 6 m) are scratch."""
+        mass_times(self.arrays, self.place, self.work.added, x, twists, momenta, out)
+
+    def pack(self, packed: FloatArray) -> None:
+        """packed (nv, 18) ← the factors of the last elimination, for `solve_packed`."""
+        pack_factors(self.arrays, self.place, self.work, packed)
+
+    def solve_packed(
+        self, packed: FloatArray, r: FloatArray, x: FloatArray, twists: FloatArray, wrenches: FloatArray
+    ) -> None:
+        """x (m, nv) for the rows of r (m, nv), which are overwritten; leaves the twists (n, 6 m) of bodies."""
+        solve_many(self.arrays, self.place, packed, r, wrenches, twists, x)
 
     def curvature(self, x: FloatArray) -> float:
         """xᵀ∂²U x at `place`, from the change of unbalanced efforts over a short way."""

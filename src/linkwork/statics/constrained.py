@@ -118,11 +118,15 @@ class ClosedBalance:
         return None
 
 
-def settle_closed(closed: ClosedBalance, tolerance: float, max_sweeps: int, leave_saddles: bool = True) -> Outcome:
-    """Moves a balance with closed loops to an equilibrium; raises StateError where none is found."""
+def settle_closed(
+    closed: ClosedBalance, tolerance: float, max_sweeps: int, leave_saddles: bool = True, blend: float = 1.0
+) -> Outcome:
+    """Moves a balance with closed loops to an equilibrium; raises StateError where none is found.
+
+    blend: of the first step, 0 next to an equilibrium.
+    """
     balance, done = closed.balance, Progress()
     scale = max(balance.scales.effort, 1e-300)
-    blend = 1.0
     closed.write_forces()
     balance.weigh()
     while True:

@@ -16,23 +16,23 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
+from linkwork.environment.water import Water
 from linkwork.errors import StateError
+from linkwork.model.layout import STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.fields import Field
 from linkwork.simulation.loaded import Loaded
 from linkwork.statics.in_field import modes_in_field
+from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
+from linkwork.statics.water import held_by_fluid
 
 FloatArray = NDArray[np.float64]
 
-BLOCK = 2  # vectors at a time; modes of the same frequency that one block finds at once
-SEED = 20_240_607
-CONVERGED = (
-    1e-8  # residual of a mode, as a part of its eigenvalue's distance from the shift; of the eigenvalue, its square
-)
-MOST_VECTORS, FIRST_VECTORS = 400, 64
+MOST_VECTORS = 400
+FEW_VECTORS = 40  # and six per mode, where all joints have springs: with them the shift is zero
 BRACKETS = 200  # doublings and halvings until the shift above the modes is found
 APART = 1e-6  # part of an eigenvalue above which the next counts as another
 BELOW_ZERO = 1e-3  # shift of floating and unstable linkages, as a part of the highest mode asked for
@@ -67,6 +67,7 @@ def modes(
     loads: Loaded | None = None,
     *,
     field: Field | None = None,
+    water: Water | None = None,
 ) -> Modes:
     """The slowest modes of vibration about an equilibrium, and a count that none was missed.
 
@@ -74,9 +75,11 @@ def modes(
     count: how many; below [Hz]: all up to this frequency instead.
     field: such as `mol.field()` of a molecule, whose energy has a minimum there; nothing else acts then. Second derivatives
     are found by differences, two evaluations per degree of freedom, and all modes at once: O(nv³). Frequencies are in 1/ps.
+    water: `lw.Water(...)` or `lw.air(...)`, as in `lw.settle`: its added mass moves with the bodies; buoyancy and drag
+    act as they are at rest, fixed in the world. Drag that changes with the motion damps, and is left out as dampers are.
     effort, wrenches, loads: as in `lw.settle`. Dampers are left out; loops stay closed; bodies may float.
     Modes of the same frequency may be returned as any of their combinations.
-    Cost: O(n) per sweep, some 10 sweeps and 2 to 4 solves per mode.
+    Cost: O(n) per sweep; two sweeps (some 10 where joints have no springs) and 2 to 4 solves per mode.
     """
     q, v = as_state(model, state)
     if np.abs(v).max(initial=0.0) > 0.0:
@@ -87,24 +90,38 @@ def modes(
         )
     wanted = whole(count, 1, "count")
     if field is not None:
-        if below is not None or effort is not None or wrenches is not None or loads is not None:
+        if any(given is not None for given in (below, effort, wrenches, loads, water)):
             raise StateError("modes in a field take a count and nothing else that acts.")
         return _in_field(model, field, q, min(wanted, model.nv))
     highest = None if below is None else (2.0 * math.pi * positive(below, "below")) ** 2
-    standing = Standing(model, gather(model, effort, wrenches, loads), q)
+    acting, added = gather(model, effort, wrenches, loads), None
+    if water is not None and model.nv > 0:
+        acting, added = held_by_fluid(model, acting, q, water)
+    standing = Standing(model, acting, q, added=added)
     standing.refuse_unbalanced("modes")
     free = model.nv - (0 if standing.closed is None else _rank(standing))
     wanted = min(wanted, free)
     if wanted < 1:
         raise StateError(f"model '{model.name}' has no joint that can move.")
     if highest is not None:
-        inside = standing.factor(highest)
-        top, wanted = highest, inside
-        if inside == 0:
+        wanted = standing.factor(highest)
+        if wanted == 0:
             return Modes(*(np.zeros(0),) * 2, np.zeros((0, model.nv)), np.zeros(0), 0, 0, standing.balance.sweeps)
-    else:
-        top, _ = _above(standing, wanted, free)
-    return _search(standing, wanted, top, free)
+    unstable = standing.factor(0.0)
+    found = None
+    if unstable == 0 and bool((model.arrays.dof[:, STIFFNESS] > 0.0).all()):
+        found = _search(standing, wanted, 0.0, min(free, 6 * wanted + FEW_VECTORS), None)
+    if found is None:
+        top = _above(standing, wanted, free)[0] if highest is None else highest
+        shift = 0.0
+        if unstable > 0 or _nearly_singular(standing, top):
+            shift = -BELOW_ZERO * top
+            while standing.factor(shift) > 0 and shift > -1e6 * top:
+                shift *= 4.0
+        standing.factor(shift)
+        found = _search(standing, wanted, shift, min(max(MOST_VECTORS, 4 * wanted), free), top)
+    assert found is not None
+    return found._replace(unstable=unstable, sweeps=standing.balance.sweeps)
 
 
 def _in_field(model: Model, field: Field, q: FloatArray, count: int) -> Modes:
@@ -148,139 +165,46 @@ def _above(standing: Standing, wanted: int, free: int) -> tuple[float, int]:
     return sigma, found
 
 
-def _search(standing: Standing, wanted: int, top: float, free: int) -> Modes:
-    """The first `wanted` eigenvalues; more vectors are taken until the signs of pivots say that none below was missed."""
-    unstable = standing.factor(0.0)
-    shift = 0.0
-    if unstable > 0 or _nearly_singular(standing, top):
-        shift = -BELOW_ZERO * top
-        while standing.factor(shift) > 0 and shift > -1e6 * top:
-            shift *= 4.0
-    lanczos = _Lanczos(standing, shift, min(max(MOST_VECTORS, 4 * wanted), free))
-    need = wanted
-    while True:
-        standing.factor(shift)
-        values, converged, coefficients, residuals = lanczos.until(need)
-        known = int(converged.sum())
-        first = min(wanted, known) - 1
-        check = values[first] + APART * max(abs(values[first]), BELOW_ZERO * top)
-        counted = standing.factor(float(check))
-        if known >= wanted and int((values[converged] <= check).sum()) == counted:
-            break
-        if lanczos.exhausted:
-            raise StateError(
-                f"{known} modes were found with {lanczos.count} vectors, though the signs of pivots count {counted} below "
-                f"{math.sqrt(max(float(check), 0.0)) / (2.0 * math.pi):.4g} Hz. Ask for fewer."
-            )
-        need = max(need, counted) if counted > known else need + 1
-        lanczos.stir()
-    shapes = coefficients[:, :wanted].T @ lanczos.V[: coefficients.shape[0]]
-    values = values[:wanted]
-    values = np.where(
-        np.abs(values) < ALMOST * max(top, abs(shift)), 0.0, values
-    )  # what nothing resists, but for rounding
-    roots = np.sign(values) * np.sqrt(np.abs(values)) / (2.0 * math.pi)
-    return Modes(roots, values, shapes, residuals[:wanted], counted, unstable, standing.balance.sweeps)
-
-
 def _nearly_singular(standing: Standing, top: float) -> bool:
     """Whether motions that nothing resists lie at zero: counts differ just above and below it."""
     little = BELOW_ZERO**2 * top
     return standing.factor(little) != standing.factor(-little)
 
 
-class _Lanczos:
-    """Blocks of vectors, orthonormal in the inner product of M, and the projection T of (∂²U − σM)⁻¹M on them."""
+def _search(standing: Standing, wanted: int, shift: float, most: int, top: float | None) -> Modes | None:
+    """The first `wanted` eigenvalues; more vectors are taken until the signs of pivots say that none below was missed.
 
-    def __init__(self, standing: Standing, shift: float, most: int):
-        self.standing, self.shift, self.most = standing, shift, most
-        self.nv = standing.model.nv
-        size = min(most, FIRST_VECTORS)
-        self.V, self.MV = np.zeros((size, self.nv)), np.zeros((size, self.nv))
-        self.T = np.zeros((size, size))
-        self.count = 0  # vectors in the basis
-        self.done = 0  # of which (∂²U − σM)⁻¹M v is in T
-        self.left = np.zeros((0, 0))  # R: what the last block leaves beside the basis
-        self.rng = np.random.default_rng(SEED)
-
-    @property
-    def exhausted(self) -> bool:
-        return self.done == self.count >= self.most
-
-    def stir(self) -> None:
-        """A new random vector, where a kind of motion may not have been in the first block."""
-        self._append(self.rng.normal(size=(1, self.nv)))
-
-    def until(self, need: int) -> tuple[FloatArray, NDArray[np.bool_], FloatArray, FloatArray]:
-        """Ritz values ascending, which have converged, their coefficients (columns) and residuals, until `need` have."""
-        if self.count == 0:
-            start = np.zeros((min(BLOCK, self.most), self.nv))
-            self.standing.factor(self.shift)
-            for row in start:
-                self.standing.solve(self.rng.normal(size=self.nv), row)
-            self._append(start)
-        while True:
-            self._advance()
-            m = self.done
-            if m >= need or self.exhausted:
-                theta, Y = np.linalg.eigh(self.T[:m, :m])
-                with np.errstate(divide="ignore"):
-                    values = self.shift + 1.0 / theta
-                order = np.argsort(np.where(theta > 0.0, values, np.inf))
-                values, Y, theta = values[order], Y[:, order], theta[order]
-                last = Y[m - self.left.shape[1] :] if self.left.size else Y[:0]
-                residuals = np.linalg.norm(self.left @ last, axis=0) / np.abs(theta) if self.left.size else np.zeros(m)
-                converged = (residuals <= CONVERGED) & (theta > 0.0)
-                leading = int(np.argmin(converged)) if not converged.all() else m
-                if leading >= need or self.exhausted:
-                    keep = np.arange(m) < leading
-                    return values, keep, Y, residuals
-
-    def _advance(self) -> None:
-        """(∂²U − σM)⁻¹M of the last block: its part in the basis goes into T, the rest becomes the next block."""
-        W = np.zeros((self.count - self.done, self.nv))
-        for row, k in zip(W, range(self.done, self.count), strict=True):
-            self.standing.solve(self.MV[k], row)
-        k, known = self.count, self.done
-        H = self.MV[:k] @ W.T
-        W -= H.T @ self.V[:k]
-        again = self.MV[:k] @ W.T
-        W -= again.T @ self.V[:k]
-        H += again
-        self.T[:k, known:k], self.T[known:k, :k] = H, H.T
-        self.T[known:k, known:k] = 0.5 * (H[known:] + H[known:].T)
-        self.done = k
-        self.left = self._append(W)
-
-    def _append(self, W: FloatArray) -> FloatArray:
-        """Adds what is new in the rows of W, orthonormal; returns R with W = Rᵀ times what was added."""
-        k = self.count
-        if k >= self.nv:
-            return np.zeros((0, 0))
-        if k and self.done < k:  # a stray vector: the basis is not yet taken out of it
-            W = W - (self.MV[:k] @ W.T).T @ self.V[:k]
-        MW = np.zeros_like(W)
-        for row, out in zip(W, MW, strict=True):
-            self.standing.mass_times(row, out)
-        values, Q = np.linalg.eigh(0.5 * (W @ MW.T + MW @ W.T))
-        good = values > ALMOST**2 * max(float(values.max(initial=0.0)), 1e-300)
-        beside = (Q[:, good] * np.sqrt(values[good])).T
-        good[: max(0, good.size - (self.most - k))] = False
-        root = np.sqrt(values[good])
-        if beside.size == 0 and k < self.most:
-            W = self.rng.normal(size=(1, self.nv))
-            return self._append(W - (self.MV[:k] @ W.T).T @ self.V[:k]) * 0.0
-        self._grow(k + root.size)
-        change = (Q[:, good] / root).T
-        self.V[k : k + root.size], self.MV[k : k + root.size] = change @ W, change @ MW
-        self.count = k + root.size
-        return np.asarray(beside)
-
-    def _grow(self, size: int) -> None:
-        if size <= self.V.shape[0]:
-            return
-        size = min(max(size, 2 * self.V.shape[0]), self.most + BLOCK)
-        V, MV, T = np.zeros((size, self.nv)), np.zeros((size, self.nv)), np.zeros((size, size))
-        k = self.count
-        V[:k], MV[:k], T[:k, :k] = self.V[:k], self.MV[:k], self.T[:k, :k]
-        self.V, self.MV, self.T = V, MV, T
+    Needs `standing.factor(shift)` to be the last elimination. most: vectors. top: a bound of those wanted; where it is
+    None, so is the answer if the search does not succeed, as with an eigenvalue so close to the shift that rounding hides
+    others.
+    """
+    lanczos = Lanczos(standing, shift, most)
+    need = wanted
+    while True:
+        ritz = lanczos.until(need)
+        values, known = ritz.values, ritz.converged
+        if top is None and known < wanted:
+            return None
+        first = min(wanted, known) - 1
+        reach = abs(float(values[first])) if top is None else top
+        check = values[first] + APART * max(abs(values[first]), BELOW_ZERO * reach)
+        counted = standing.factor(float(check))
+        if known >= wanted and int((values[:known] <= check).sum()) == counted:
+            break
+        if top is None and (lanczos.exhausted or counted < wanted):
+            return None
+        if lanczos.exhausted:
+            raise StateError(
+                f"{known} modes were found with {lanczos.count} vectors, though the signs of pivots count {counted} below "
+                f"{math.sqrt(max(float(check), 0.0)) / (2.0 * math.pi):.4g} Hz. Ask for fewer."
+            )
+        need = max(need, counted) if counted > known else need + 1
+        standing.factor(shift)
+        lanczos.stir()
+    values = values[:wanted]
+    values = np.where(
+        np.abs(values) < ALMOST * max(reach, abs(shift)), 0.0, values
+    )  # what nothing resists, but for rounding
+    roots = np.sign(values) * np.sqrt(np.abs(values)) / (2.0 * math.pi)
+    shapes = lanczos.vectors(ritz.coefficients[:, :wanted])
+    return Modes(roots, values, shapes, ritz.residuals[:wanted], counted, 0, 0)

@@ -219,31 +219,42 @@ def settle(
     q, before, is_far = hang(model, acting, q, most)
     if not is_far:
         q = close_loops(model, State(q, np.zeros(model.nv))).q
-    near, is_near = _by_newton(model, acting, q, limit, is_far)
-    before += near.balance.sweeps
-    if is_far and not is_near:
-        q = close_loops(model, State(q, np.zeros(model.nv))).q
-    balance = Balance(model, acting, near.balance.place.q if is_near else q)
-    closed = ClosedBalance(balance, loop_plan(model))
-    if is_near and near.closed is not None:
-        closed.force = near.closed.force
-    leave = leave_saddles and has_potential(model, acting)
-    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
-
-
-def _by_newton(model: Model, acting: Acting, q: FloatArray, limit: float, is_far: bool) -> tuple[Standing, bool]:
-    """Newton's method alone, and whether it found a stable equilibrium: close by; farther away only with less energy than
-    at a start whose loops are closed, or anywhere where pins were springs until now (is_far)."""
-    near = Standing(model, acting, q, is_closed=not is_far)
-    if near.seek(limit, FAR if is_far else SHORT) and near.count_softly() == 0:
-        return near, True
+    near, outcome = _by_newton(model, acting, q, limit, is_far)
+    if outcome is not None:
+        return _settled(near.balance, near.closed, outcome, before)
     if is_far:
-        return near, False
+        q = close_loops(model, State(q, np.zeros(model.nv))).q
+    balance = Balance(model, acting, q)
+    closed = ClosedBalance(balance, loop_plan(model))
+    leave = leave_saddles and has_potential(model, acting)
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before + near.balance.sweeps)
+
+
+def _by_newton(
+    model: Model, acting: Acting, q: FloatArray, limit: float, is_far: bool
+) -> tuple[Standing, Outcome | None]:
+    """Newton's method alone, and where it ended if that is a stable equilibrium: close by; farther away only with less
+    energy than at a start whose loops are closed, or anywhere where pins were springs until now (is_far)."""
+    near = Standing(model, acting, q, is_closed=not is_far)
+    outcome = _stable_rest(near, limit, FAR if is_far else SHORT)
+    if is_far or outcome is not None:
+        return near, outcome
     far = Standing(model, acting, q)
-    energy = far.balance.energy(acting.rows.shape[0])
-    found = far.seek(limit, FAR) and far.count_softly() == 0
     far.balance.sweeps += near.balance.sweeps
-    return far, found and far.balance.energy(acting.rows.shape[0]) < energy
+    energy = far.balance.energy(acting.rows.shape[0])
+    outcome = _stable_rest(far, limit, FAR)
+    return far, outcome if far.balance.energy(acting.rows.shape[0]) < energy else None
+
+
+def _stable_rest(standing: Standing, limit: float, longest: float) -> Outcome | None:
+    """The stable equilibrium that Newton's method finds within a way of joints, or None."""
+    if standing.closed is None or not standing.seek(limit, longest):
+        return None
+    try:
+        found = settle_closed(standing.closed, limit, standing.balance.sweeps + SOON, False, blend=0.0)
+    except StateError:
+        return None
+    return found if found.unstable == 0 else None
 
 
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:

@@ -15,7 +15,8 @@ from linkwork.errors import StateError
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
+from linkwork.statics.constrained import ClosedBalance, Saddle
+from linkwork.statics.many_sides import PACKED_COLUMNS
 from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
@@ -24,19 +25,27 @@ OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
 SOUGHT, MOST_SEEKING = 1e-9, 15  # part of the loads; steps
 SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
+NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step left: it went astray, or hardly on
+FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
 
 class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
-    def __init__(self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True):
-        """is_closed: loops that are open are refused; else `seek` may close them."""
+    def __init__(
+        self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True, added: FloatArray | None = None
+    ):
+        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`."""
         self.model = model
         refuse_couplings(model, "statics")
         self.balance = Balance(model, acting, q)
+        if added is not None:
+            self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
+        self._packed: FloatArray | None = None  # the factors of the last elimination, for several right sides
+        self._sides = np.zeros((2, model.n_bodies, 0))
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
@@ -75,12 +84,13 @@ class Standing:
         if not self.unbalanced <= UNBALANCED:
             raise StateError(
                 f"{what} need an equilibrium; here unbalanced efforts are {self.unbalanced:.1e} of the loads. Call "
-                "lw.settle with the same loads first."
+                "lw.settle with the same loads and water first, and give them here too."
             )
 
     def factor(self, sigma: float) -> int:
         """Factors ∂²U − σM; returns how many eigenvalues lie below σ [1/s²]."""
         aside = 0.0
+        self._packed = None
         for trial in range(TRIALS):
             pivots = self.balance.eliminate_exactly(-(sigma + aside))
             if pivots.singular < 0:
@@ -103,16 +113,36 @@ class Standing:
             moving = self.closed.system.C @ self.balance.twists(self.closed.plan.bodies)
             x += self._saddle.Y @ self._saddle.solve(-moving)
 
+    def solve_many(self, right: FloatArray) -> FloatArray:
+        """x (m, nv) ← (∂²U − σM)⁻¹ of the rows of right (m, nv), which are overwritten."""
+        twists, wrenches = self._scratch(right.shape[0])
+        if self._packed is None:
+            self._packed = np.zeros((self.model.nv, PACKED_COLUMNS))
+            self.balance.pack(self._packed)
+        x = np.zeros_like(right)
+        self.balance.solve_packed(self._packed, right, x, twists, wrenches)
+        if self.closed is not None and self._saddle is not None:
+            bodies = self.closed.plan.bodies
+            moved = np.where(bodies[:, None] >= 0, twists[np.maximum(bodies, 0)], 0.0)
+            for k, row in enumerate(x):
+                moving = self.closed.system.C @ moved[:, 6 * k : 6 * k + 6].ravel()
+                row += self._saddle.Y @ self._saddle.solve(-moving)
+        return x
+
+    def mass_times_many(self, x: FloatArray) -> FloatArray:
+        """M times the rows of x (m, nv)."""
+        out = np.zeros_like(x)
+        self.balance.mass_times_many(x, out, *self._scratch(x.shape[0]))
+        return out
+
+    def _scratch(self, m: int) -> FloatArray:
+        """Twists and wrenches of bodies for m right sides, (2, n, 6 m)."""
+        if self._sides.shape[2] != 6 * m:
+            self._sides = np.zeros((2, self.model.n_bodies, 6 * m))
+        return self._sides
+
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         self.balance.mass_times(x, out)
-
-    def count_softly(self) -> int:
-        """Unstable directions, where motions that nothing resists (a rod that rolls about its axis) count as held."""
-        pivots = self.balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
-        if self.closed is None:
-            return int(pivots.negative)
-        values = self.closed.saddle().values
-        return int(pivots.negative) + int((values > 0.0).sum()) - values.size
 
     def seek(self, enough: float = SOUGHT, longest: float = SHORT) -> bool:
         """Newton's method on the exact second derivative, to an equilibrium of any kind; whether it got there.
@@ -121,12 +151,18 @@ class Standing:
         """
         balance, closed = self.balance, self.closed
         x = np.zeros(self.model.nv)
-        gone = 0.0
+        gone, damping, before = 0.0, 0.0, np.inf
         for _ in range(MOST_SEEKING):
             gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
-            if self.unbalanced <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
+            left = self.unbalanced
+            if left <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
                 return True
-            self.factor(0.0)
+            if before < NEARLY and left > WORSE * before:  # motions that hardly anything resists are driven by rounding
+                damping = max(MORE * damping, FIRST_DAMPING * self.scale)
+            elif left > STUCK * before:
+                damping *= LESS
+            before = left
+            self.factor(-damping)
             balance.solve(balance.r, x)
             if closed is not None and self._saddle is not None:
                 moving = closed.system.C @ balance.twists(closed.plan.bodies)

@@ -133,6 +133,9 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2):
     )
     m = inverse_time2 * ten[0]
     store6(work.body, i, IC, (m, 0.0, 0.0, m, 0.0, m))
+    if work.added.shape[0] > 0:
+        for k in range(work.added.shape[1]):
+            work.body[i, IA + k] += inverse_time2 * work.added[i, k]
     c = joint_center(arrays.tree, arrays.body, i)
     store6(work.body, i, OWN, ZERO6)
     store6(work.body, i, GUARD, ZERO6)

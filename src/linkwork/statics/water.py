@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.environment.added_mass import added_inertias
 from linkwork.environment.fluid import wrenches_at_rest
 from linkwork.environment.water import Water
 from linkwork.environment.wet_columns import WET_MIDDLE
@@ -25,7 +26,7 @@ from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
-from linkwork.statics.workspace import P_WORLD, R_WORLD, Acting
+from linkwork.statics.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, Acting
 
 FloatArray = NDArray[np.float64]
 
@@ -210,6 +211,22 @@ def approach(
         if moved < NEAR or sweeps >= max_sweeps:
             break
     return q, sweeps
+
+
+def held_by_fluid(model: Model, acting: Acting, q: FloatArray, water: Water) -> tuple[Acting, FloatArray]:
+    """What acts at rest in a fluid, its forces as they are and fixed in the world, and the inertia that it adds (n, 21).
+
+    Moments that its forces have about the middles of pieces stay with the bodies, so that rest stays rest.
+    """
+    balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+    stream = Stream(model, water, balance)
+    stream.act()
+    held, wet = _fixed_in_world(acting, stream), stream.wet
+    wrench = stream.wrenches[wet.body]
+    held.wrenches[wet.body, :3] += wrench[:, :3] - np.cross(wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], wrench[:, 3:])
+    added = np.zeros((model.n_bodies, ADDED_COLUMNS))
+    added_inertias(*wet, stream.numbers, water.profile, balance.place.pose, R_WORLD, P_WORLD, added)
+    return held, added
 
 
 def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:

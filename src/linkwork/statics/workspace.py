@@ -25,6 +25,7 @@ BIAS, TWIST = 41, 47  # of a right side: wrench towards the parent; twist of the
 PULL, MOMENT = 53, 54  # sums of magnitudes: of forces, and of their moments along the path to each point
 GUARD = 56  # 6: what guards B where forces stand across their levers
 BODY_COLUMNS = 64
+ADDED_COLUMNS = 21  # of `Work.added`
 
 # Columns of `Work.dof`, one row per degree of freedom of joints with several.
 U_D, D_D, RIGHT_D = 0, 6, 12  # U, D⁻¹ (one row of six per row), right side
@@ -54,6 +55,7 @@ class Work(NamedTuple):
     body: FloatArray  # (n, 64)
     dof: FloatArray  # (nv, 13)
     still: FloatArray  # (nv,)  zeros: velocities of a linkage at rest
+    added: FloatArray  # (n, 21)  inertia that a fluid adds to bodies, columns as from IA on; or no rows
 
 
 def make_place(model: Model) -> Place:
@@ -61,7 +63,12 @@ def make_place(model: Model) -> Place:
 
 
 def make_work(model: Model) -> Work:
-    return Work(np.zeros((model.n_bodies, BODY_COLUMNS)), np.zeros((model.nv, DOF_COLUMNS)), np.zeros(model.nv))
+    return Work(
+        np.zeros((model.n_bodies, BODY_COLUMNS)),
+        np.zeros((model.nv, DOF_COLUMNS)),
+        np.zeros(model.nv),
+        np.zeros((0, ADDED_COLUMNS)),
+    )
 
 
 def nothing_acting(model: Model) -> Acting:

@@ -1,0 +1,55 @@
+"""Rods of other joints, nets of rods, rods in air: against weights and closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import linkwork as lw
+from linkwork.model.layout import INERTIA
+
+
+@pytest.mark.parametrize("joints", ["hinges", "plane", "ball"])
+def test_a_heavy_cantilever_of_any_joints_sags_as_it_should(joints):
+    """q L³/EI = 5: drop 0.495905. Every second joint of a rod of hinges bends the way of gravity."""
+    errors = []
+    for n in (50, 100, 200):
+        rod = lw.rod(1.0, n, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=1e-3, gravity=(0, 0, -5.0), joints=joints)
+        rod.attach_world("start", lw.Clamped())
+        model = rod.compile()
+        rest = lw.settle(model, model.neutral())
+        T = lw.body_poses(model, rest.state)[model.body(rod.on.end.body)] @ rod.on.end.frame.matrix
+        errors.append(-T[2, 3] - 0.495905)
+        assert rest.stable
+    assert abs(errors[-1]) < (1e-2 if joints == "hinges" else 1e-5)
+    assert abs(errors[1]) < 0.6 * abs(errors[0])
+
+
+def test_a_net_hangs_with_its_loops_closed_and_its_weight_on_its_columns():
+    columns, rows = 3, 2
+    model = lw.library.net(rows=rows, columns=columns, segments=2).compile()
+    rest = lw.settle(model, model.neutral())
+    assert rest.stable
+    assert rest.report.gap < 1e-9
+    poses = lw.body_poses(model, rest.state)
+    held = [i for i in range(model.n_bodies) if model.parent[i] < 0]
+    assert len(held) == columns
+    force = sum(poses[i][:3, :3] @ rest.wrenches[i, 3:] for i in held)
+    weight = 9.81 * float(model.arrays.body[:, INERTIA].sum())
+    assert force == pytest.approx((0.0, 0.0, weight), abs=1e-8 * weight)
+
+
+def test_a_rod_falls_through_air_at_its_terminal_velocity():
+    """m g = ½ ρ Cₙ d L v² across the axis, less what air carries; wind adds to it."""
+    length, radius, mass = 0.5, 2e-3, 4e-3
+    rod = lw.Linkage("stick")
+    stick = lw.Capsule(radius, length, placement=lw.Pose(rpy=(0.0, 0.5 * math.pi, 0.0)))
+    rod.add_body("stick", joint=lw.Prismatic((0, 0, 1)), inertia=lw.Inertia(mass, (0, 0, 0), (1, 1, 1)), shapes=[stick])
+    model = rod.compile()
+    for wind in (0.0, 1.5):
+        sim = lw.FullDynamics(model, model.neutral(), water=lw.air(wind=(0.0, 0.0, wind)))
+        sim.step(5e-3, 2000)
+        weight = (mass - 1.225 * math.pi * radius**2 * length) * 9.81
+        top = math.sqrt(weight / (0.5 * 1.225 * 1.2 * 2.0 * radius * length))
+        assert sim.state.v[0] == pytest.approx(wind - top, rel=1e-6)

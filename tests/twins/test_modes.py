@@ -1,0 +1,130 @@
+"""Modes against dense eigenvalues of differences of efforts, on trees of all joints, floating ones and closed ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.statics.balance import Balance
+from linkwork.statics.loads import gather
+from linkwork.statics.many_sides import PACKED_COLUMNS
+from linkwork.statics.standing import Standing
+
+EPS = np.finfo(float).eps
+STEP = 1e-5  # of differences: rounding 1e-11 of the stiffness, and as much from the third derivative
+
+
+def dense_pencil(model, q, loads=None):
+    """∂²U on closed states and M there, by differences of efforts with the forces of cut joints kept."""
+    standing = Standing(model, gather(model, None, None, loads), q)
+    nv = model.nv
+    K, J = np.zeros((nv, nv)), np.zeros((0 if standing.closed is None else standing.closed.plan.count, nv))
+    for k in range(nv):
+        unit = np.zeros(nv)
+        unit[k] = 1.0
+        efforts = []
+        for side in (STEP, -STEP):
+            standing.move(model.integrate(q, unit, side))
+            efforts.append(standing.balance.r.copy())
+        K[:, k] = (efforts[1] - efforts[0]) / (2.0 * STEP)
+        if standing.closed is not None:
+            standing.move(q)
+            twists = lw.body_twists(model, lw.State(q, unit))
+            bodies = standing.closed.plan.bodies
+            J[:, k] = standing.closed.system.C @ np.where(bodies[:, None] >= 0, twists[bodies], 0.0).ravel()
+    M = lw.mass_matrix(model, lw.State(q, np.zeros(nv)))
+    free = np.eye(nv)
+    if J.size:
+        _, values, rows = np.linalg.svd(J)
+        free = rows[(values > 1e-9 * values[0]).sum() :].T
+    return free.T @ (0.5 * (K + K.T)) @ free, free.T @ M @ free
+
+
+def dense_rates2(K, M):
+    L = np.linalg.cholesky(M)
+    return np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, K).T))
+
+
+def agrees(model, q, count, loads=None):
+    found = lw.modes(model, lw.State(q, np.zeros(model.nv)), count, loads=loads)
+    K, M = dense_pencil(model, q, loads)
+    expected = dense_rates2(K, M)
+    # Differences leave 1e-9 of the stiffness, which the lightest motions weigh most: the highest rate bounds it.
+    np.testing.assert_allclose(found.rates2, expected[:count], atol=1e-8 * np.abs(expected).max(), rtol=1e-6)
+    assert found.unstable == (expected < -1e-8 * np.abs(expected).max()).sum()
+    dense = lw.mass_matrix(model, lw.State(q, np.zeros(model.nv)))
+    np.testing.assert_allclose(found.shapes @ dense @ found.shapes.T, np.eye(count), atol=1e-7)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_modes_of_trees_of_all_joints_are_those_of_dense_matrices(make_tree, seed):
+    weak = (0.1, -0.2, -0.9)  # gravity; springs of 2 N/m would let sliders go for tens of metres under the whole of it
+    model = make_tree(seed=seed, branching=0.2 * seed, stiffness=True, armature=bool(seed % 2), gravity=weak)
+    rest = lw.settle(model, model.neutral())
+    agrees(model, rest.state.q, min(8, model.nv))
+
+
+@pytest.mark.parametrize("links", [5, 9])
+def test_modes_about_unstable_rest_count_what_falls(links):
+    """Hinges and balls without springs, all standing on end."""
+    chain = lw.library.chain(links)
+    chain.gravity = (0.0, 0.0, 9.81)
+    standing = chain.compile()
+    found = agrees(standing, standing.neutral().q, links)
+    assert found.unstable == links
+
+
+def bow():
+    rod = lw.rod(1.0, 12, EI=0.5, GJ=0.4, mass_per_length=0.3, radius=0.01)
+    rod.attach_world("start", lw.Pinned())
+    rod.attach_world("end", lw.Clamped(), at=(0.8, 0.0, 0.1))
+    return rod.compile()
+
+
+def ring():
+    import math
+
+    def circle(u):
+        return math.sin(2 * math.pi * u), 1.0 - math.cos(2 * math.pi * u), 0.0
+
+    rod = lw.rod(None, 10, EI=1.0, GJ=0.7, mass_per_length=1.0, radius=0.05, curve=circle, gravity=(0, 0, 0))
+    rod.attach("end", rod.on.start.body, lw.Clamped(), at=lw.Pose())
+    return rod.compile()
+
+
+def stretching():
+    rod = lw.rod(1.0, 8, EI=0.5, GJ=0.4, EA=2e3, mass_per_length=0.3, radius=0.02)
+    rod.attach_world("start", lw.Clamped())
+    rod.attach_world("end", lw.Pinned(), at=(0.9, 0.1, 0.0))
+    return rod.compile()
+
+
+@pytest.mark.parametrize("make", [bow, ring, stretching])
+def test_modes_of_closed_and_floating_rods_are_those_of_dense_matrices(make):
+    model = make()
+    state = model.neutral() if make is ring else lw.settle(model, model.neutral()).state
+    agrees(model, state.q, 12)
+
+
+@pytest.mark.parametrize("sides", [1, 2, 5])
+@pytest.mark.parametrize("base", [None, lw.Free()])
+def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, base):
+    model = make_tree(seed=7, branching=0.4, stiffness=True, armature=True, **({} if base is None else {"base": base}))
+    balance = Balance(model, gather(model, None, None, None), model.random_state(rng).q)
+    balance.eliminate_exactly(30.0)
+    right = rng.normal(size=(sides, model.nv))
+    alone, together = np.zeros_like(right), np.zeros_like(right)
+    for b, x in zip(right, alone, strict=True):
+        balance.solve(b, x)
+    packed = np.zeros((model.nv, PACKED_COLUMNS))
+    balance.pack(packed)
+    twists, scratch = np.zeros((2, model.n_bodies, 6 * sides))
+    balance.solve_packed(packed, right.copy(), together, twists, scratch)
+    scale = np.abs(alone).max()
+    np.testing.assert_allclose(together, alone, atol=1000 * EPS * scale * model.n_bodies)
+    product, still = np.zeros_like(right), np.zeros(model.nv)
+    balance.mass_times_many(together, product, twists, scratch)
+    M = lw.mass_matrix(model, lw.State(balance.place.q, still))
+    np.testing.assert_allclose(product, together @ M, atol=1000 * EPS * np.abs(M).max() * scale * model.n_bodies)
