@@ -32,6 +32,8 @@ def scene(kind):
         stop = lw.Revolute((0, 1, 0), limits=(-0.2, 0.5), damping=0.1)
         chain = lw.library.chain(3, joint=stop).compile()
         return chain, chain.state([0.4999, -0.1999, 0.1])
+    if " on " in kind:
+        return stacked(*kind.split(" on "))
     shapes = {
         "ball": (lw.Sphere(0.1, restitution=0.5), 0.1, (0, 0, 0)),
         "above": (lw.Sphere(0.1), 0.1, (0, 0, 0)),
@@ -45,6 +47,26 @@ def scene(kind):
     placed = lw.State(model.integrate(model.neutral().q, np.array([*rpy, 0.0, 0.0, 0.0])), np.zeros(6))
     placed.q[:3] = (0.0, 0.0, height + (6e-4 if kind == "above" else 0.5e-4))
     return model, placed
+
+
+def stacked(upper, lower):
+    """A body that lies on one which yields and turns: both move the normal."""
+    shapes = {
+        "ball": lw.Sphere(0.1, friction=0.4),
+        "plate": lw.Box((0.8, 0.8, 0.2), friction=0.4),
+        "rod": lw.Capsule(0.1, 0.8, friction=0.4, placement=lw.Pose(rpy=(0, np.pi / 2, 0.4))),
+        "bar": lw.Capsule(0.1, 0.8, friction=0.4, placement=lw.Pose(rpy=(0, np.pi / 2, -0.7))),
+    }
+    linkage, inertia = lw.Linkage(f"{upper} on {lower}"), lw.Inertia.box(1.0, (0.4, 0.3, 0.2))
+    held = lw.Spherical(stiffness=20.0, damping=0.5)
+    linkage.add_body("lower", joint=held, inertia=inertia, shapes=[shapes[lower]])
+    linkage.add_body("upper", joint=lw.Free(), inertia=inertia, shapes=[shapes[upper]])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    along, up = np.array([np.cos(0.4), np.sin(0.4), 0.0]), np.array([0.0, 0.0, 1.0])  # of the rod
+    normal = up if {upper, lower} & {"plate", "bar"} else np.cos(0.3) * up + np.sin(0.3) * np.cross(along, up)
+    q[4:7] = (0.2 + 0.5e-4) * normal + (0.0 if upper == lower else 0.03) * along
+    return model, lw.State(q, np.zeros(model.nv))
 
 
 def simulated(model, q, v, effort, integrator="semi_implicit_euler"):
@@ -65,6 +87,12 @@ CASES = {
     "a pressing arm": ("pressing arm", [0.0, 0.0]),
     "two joints at their limits": ("limit", [0.3, -0.2, 0.1]),
     "a ball that bounces": ("ball", [0.1, 0.2, 0.0, 0.1, 0.0, -2.0]),
+    "a ball on a ball": ("ball on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a ball on a plate": ("ball on plate", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a plate on a ball": ("plate on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a ball on a rod": ("ball on rod", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a rod on a ball": ("rod on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a rod across a bar": ("rod on bar", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
     "a ball that lands": ("above", [0.1, 0.2, 0.0, 0.1, 0.0, -0.8]),
 }
 
