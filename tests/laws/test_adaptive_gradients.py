@@ -137,6 +137,9 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
         (present(found.damping, layout.DAMPING), lambda d: loss(m=stiffer(d, layout.DAMPING))),
     ):
         assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
+    run._sim.clear_loads()  # what the simulation is given later is not part of the run
+    run._sim.apply_wrench(0, force=(9.0, 0.0, 0.0))
+    assert np.array_equal(run.backward(q=by_q, v=by_v).q, found.q)
 
 
 def test_what_adaptive_runs_refuse():

@@ -173,3 +173,17 @@ def test_the_default_integrator_flies_lands_and_slides(rng):
     scale = 1.0 + np.abs(np.concatenate([found.q, found.v])).max()
     assert abs(found.v @ way - difference(lambda d: made(v=v + d * way))) <= 10.0 * CLOSE * scale
     assert abs(found.q @ way - difference(lambda d: made(q=model.integrate(first, way, d)))) <= 10.0 * CLOSE * scale
+
+
+@pytest.mark.parametrize("friction", [lw.Friction(0.3, backward=0.4, sideways=0.6), lw.Friction(0.4, patch=0.01)])
+def test_other_laws_of_friction_are_refused(friction):
+    linkage = lw.Linkage("odd")
+    linkage.add_obstacle("floor", lw.Plane(friction=0.4))
+    ball = lw.Sphere(0.1, friction=friction)
+    linkage.add_body("body", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.4, 0.3, 0.2)), shapes=[ball])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[2] = 0.1 + 0.5e-4
+    run = lw.run_with_gradients(simulated(model, q, np.array([0, 0, 0, 0.6, 0.3, 0]), np.zeros(6)), H, 2)
+    with pytest.raises(lw.StateError, match=r"'body' touches with friction .* have no gradients"):
+        run.backward(v=np.ones(6))

@@ -45,6 +45,7 @@ class Locked:
         self.model: Model = sim.model
         self.h, self.integrator, self.sim = h, sim.integrator, sim
         self.saved = sim.checkpoint()
+        self.loads = [_copied(load) for load in sim.loads]  # those of the run, whatever the simulation is given since
 
     def backward(
         self,
@@ -106,7 +107,7 @@ class Locked:
         kept = np.zeros(1 if keeps else 0)
         saved = {**self.saved, "kept_momentum": kept}
         like = SimpleNamespace(
-            model=model, loads=self.sim.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
+            model=model, loads=self.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
             rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~active,
         )  # fmt: skip
         found: StepMap = STEPS[self.integrator](like, self.h)
@@ -143,3 +144,9 @@ class Locked:
         return StepGradients(
             found.q + more.q, by_v, none, found.inertias + more.inertias, np.zeros(3), none, none, armature
         )
+
+
+def _copied(load: Any) -> Any:
+    if load.is_fixed:
+        return SimpleNamespace(is_fixed=True, bodies=load.bodies.copy(), wrenches=load.wrenches.copy())
+    return SimpleNamespace(is_fixed=False, bodies=load.bodies.copy(), rows=load.rows.copy())

@@ -32,6 +32,7 @@ IntArray = NDArray[np.int64]
 
 SLIDES = cp.STATES.index("sliding")
 MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met
+SLOW = 0.1  # part of the speed of sliding that counts where friction points another way
 NONE = 1e-3  # of what bodies at rest keep apart
 SMALL_PART = 1e-10  # of the largest singular value: contacts that hold the same motion twice share their impulses
 
@@ -48,6 +49,7 @@ class Found(NamedTuple):
     impulse: FloatArray  # (m, 3) along the axes
     friction: FloatArray  # (m,)
     slides: NDArray[np.bool_]  # (m,)
+    other_law: NDArray[np.bool_]  # (m,) friction that slides with a direction, or a patch that rolls and spins
     limits: IntArray  # (l,) freedoms at a limit
     sign: FloatArray  # (l,) 1: lower, -1: upper
     limit_impulse: FloatArray  # (l,)
@@ -83,6 +85,12 @@ class TouchingStep(EulerStep):
                 f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
                 "shorter steps."
             )
+        if found.other_law.any():
+            body = self.model.body_names[found.bodies[found.other_law, 0][0]]
+            raise StateError(
+                f"'{body}' touches with friction that knows a direction, or rolls on a patch; steps with such friction "
+                "have no gradients. Give the shapes a friction that is a number."
+            )
         return _Held(self, before, after, found)
 
 
@@ -101,6 +109,7 @@ def _pressed(state: Any) -> Found:
     if state.finder is not None:
         table = state.finder.table
         shapes = Shapes(table.kind[pair], table.size[pair], table.pose[pair])
+    slides = rows.ids[press, cp.STATE] == SLIDES
     held, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
     freedom, side = np.nonzero(held > 0.0)
     return Found(
@@ -112,7 +121,8 @@ def _pressed(state: Any) -> Found:
         shapes,
         np.einsum("cij,cj->ci", axes, rows.numbers[press, cp.IMPULSE : cp.IMPULSE + 3]),
         data[:, cl.FRICTION].copy(),
-        rows.ids[press, cp.STATE] == SLIDES,
+        slides,
+        (data[:, cl.PATCH] > 0.0) | (slides & (data[:, cl.DIRECTED] != cl.ISOTROPIC)),
         freedom,
         np.where(side == 0, 1.0, -1.0),
         held[freedom, side],
@@ -268,6 +278,11 @@ class _Held:
         left = np.abs(np.where(settled, u, 0.0))
         for c in np.flatnonzero(~found.slides):
             left[3 * c + 1 : 3 * c + 3] = np.abs(u[3 * c + 1 : 3 * c + 3])
+        for c in np.flatnonzero(found.slides):
+            k = slice(3 * c + 1, 3 * c + 3)
+            size, push = float(np.linalg.norm(u[k])), found.friction[c] * found.impulse[c, 0]
+            if size > MISSED * speed and push > 0.0:  # along the way it slides, and as large as friction allows
+                left[k] = SLOW * size * np.abs(found.impulse[c, 1:] / push + u[k] / size)
         if not left.max() <= MISSED * speed:
             raise StateError(
                 f"a step of {self.h:g} s does not obey the laws of its contacts by itself (bodies turn fast in it, energy "
