@@ -104,3 +104,20 @@ def test_a_simulation_that_changed_between_two_calls(model):
     again = [np.array(x) for x in last(efforts)]
     assert np.array_equal(again[0], before[0])
     assert np.array_equal(again[1], before[1])
+
+
+def test_many_runs_at_once(model):
+    from linkwork.jax import rollout, step
+
+    sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler", keep_momentum=False)
+    q, v, effort = given(model, batch=(2,))
+    efforts = np.random.default_rng(3).normal(size=(2, 3, model.nv))
+    coordinates, velocities = rollout(sim, H, q, v, efforts)
+    assert coordinates.shape == (2, 4, model.nq)
+    for k in range(2):
+        alone = rollout(sim, H, q[k], v[k], efforts[k])
+        assert np.array_equal(coordinates[k], alone[0])
+        assert np.array_equal(velocities[k], alone[1])
+    check_grads(lambda v, tau: step(sim, H, q, v, tau)[1], (v, effort), order=1, modes=["rev"], rtol=1e-5, atol=1e-6)
+    with pytest.raises(lw.StateError, match="q, v and efforts have shapes"):
+        rollout(sim, H, q, v, efforts[0])

@@ -103,6 +103,16 @@ class RunEdge:
         return run
 
 
+def refuse_uneven(*shapes: tuple[int, ...]) -> None:
+    """The first states (..., nq), (..., nv) and efforts (..., steps, nv) of many runs have the same leading dimensions."""
+    q, v, efforts = (shape[:-1] for shape in shapes)
+    if not q == v == efforts[:-1] or len(shapes[2]) < 2:
+        raise StateError(
+            f"q, v and efforts have shapes {', '.join(map(str, shapes))}; runs need (..., nq), (..., nv) and "
+            "(..., steps, nv), with the same numbers in the place of the dots."
+        )
+
+
 def _lengths(edge: DynamicsEdge | RunEdge, q: FloatArray) -> FloatArray:
     """Lengths of the quaternions at the places of their numbers, ones elsewhere: a long one turns more slowly."""
     out = np.ones_like(q)
