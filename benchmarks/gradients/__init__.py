@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import linkwork as lw
-from linkwork.reference import complex_steps
+from linkwork.reference import complex_runs, complex_steps
 
 from ..harness import Report, Requirement, progress, take_turns
 from ..harness.peers import pinocchio_peer
@@ -35,6 +36,14 @@ KINDS = (
     "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free", "fixed", "compound",
 )  # fmt: skip
 
+STEP_KINDS = tuple(
+    kind for kind in KINDS if kind not in ("spherical", "free")
+)  # whose springs the judge of steps knows
+RULES: dict[str, tuple[Any, dict[str, Any]]] = {  # judges of steps, and settings that they know
+    "semi_implicit_euler": (complex_runs.euler_step, {"implicit_joints": False, "keep_momentum": False}),
+    "variational": (complex_runs.variational_step, {}),
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=31, help="turns each contestant takes (31)")
@@ -51,6 +60,8 @@ def run(options: argparse.Namespace) -> Report:
     asked = (options.case,) if options.case else CASES[:-1]
     if "products" in asked:
         exactness(report, 2 if options.quick else 10)
+        for rule in RULES:
+            exact_steps(report, rule, 1 if options.quick else 3)
         products(report, [n for n in (QUICK_SIZES if options.quick else SIZES) if n <= options.largest], rounds)
     if "runs" in asked:
         for integrator in RUN_INTEGRATORS:
@@ -90,6 +101,41 @@ def exactness(report: Report, trees: int) -> None:
             worst = max(worst, float(abs(np.sum(ours * direction) - weights @ plain) / scale))
     report.requirements.append(
         Requirement(f"against complex steps, {trees} trees", worst, "apart", f"≤ {AGREEMENT:g}", worst <= AGREEMENT)
+    )
+
+
+def exact_steps(report: Report, rule: str, trees: int) -> None:
+    """Gradients of two steps of random trees against complex steps, along random directions of every variable."""
+    step, settings = RULES[rule]
+    worst, h, count = 0.0, 2e-3, 2
+    for seed in range(trees):
+        progress(f"complex steps, {rule}, tree {seed + 1} of {trees}")
+        model = lw.library.random_tree(5, seed=seed, kinds=STEP_KINDS, options=True).compile()
+        rng = np.random.default_rng(seed)
+        state, effort = model.random_state(rng, speed=0.5), rng.normal(size=model.nv)
+        sim = lw.FullDynamics(model, state, integrator=rule, limits=False, **settings)
+        sim.set_efforts(effort)
+        by_q, by_v = rng.normal(size=(2, model.nv))
+        found = lw.run_with_gradients(sim, h, count).backward(q=by_q, v=by_v)
+        at = complex_steps.variables(model, state, effort)
+        for name in at._fields:
+            if name == "wrenches":
+                continue  # runs have loads instead
+            ours = getattr(found, "effort" if name == "drive" else name)
+            direction = rng.normal(size=ours.shape)
+            moved = at._replace(**{name: getattr(at, name) + 1j * complex_steps.STEP * direction})
+            _, end = complex_runs.run(step, model, state, moved, h, count)
+            plain_q, plain_v = end.q.imag / complex_steps.STEP, end.v.imag / complex_steps.STEP
+            scale = np.abs(by_v) @ np.abs(plain_v) + np.sum(np.abs(ours * direction))
+            worst = max(worst, float(abs(np.sum(ours * direction) - by_q @ plain_q - by_v @ plain_v) / scale))
+    report.requirements.append(
+        Requirement(
+            f"two steps by {rule} against complex steps, {trees} trees",
+            worst,
+            "apart",
+            f"≤ {AGREEMENT:g}",
+            worst <= AGREEMENT,
+        )
     )
 
 

@@ -88,22 +88,39 @@ def trees(report: Report, backend: Any, count: int) -> None:
     )
 
 
+def kinds_of_arrays(report: Report) -> dict[str, Any]:
+    """How to make arrays of each kind on the GPU; what is not installed, or has no GPU, is noted."""
+    import cupy
+
+    kinds: dict[str, Any] = {"CuPy": cupy.asarray}
+    try:
+        import torch
+
+        torch.zeros(1, device="cuda")
+        kinds["PyTorch"] = lambda x: torch.as_tensor(x, device="cuda")
+    except Exception as error:
+        report.notes.append(f"Tensors of PyTorch on the GPU were not tried: {error}")
+    try:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        place = jax.devices("gpu")[0]
+        kinds["JAX"] = lambda x: jax.device_put(x, place)
+    except Exception as error:
+        report.notes.append(f"Arrays of JAX on the GPU were not tried: {error}")
+    return kinds
+
+
 def arrays_stay(report: Report) -> None:
-    """CuPy arrays and, where it is installed, tensors of PyTorch go in and come out without a way over the host."""
+    """Arrays of CuPy and, where they are installed, of PyTorch and JAX go in and come out without a way over the host."""
     import cupy
 
     model = lw.library.humanoid().compile()
     states = [model.random_state(k) for k in range(5)]
     q, v = (np.array([getattr(state, name) for state in states]) for name in "qv")
     weights = np.ones((5, model.nv))
-    kinds: dict[str, Any] = {"CuPy": cupy.asarray}
-    try:
-        import torch
-    except ImportError:
-        report.notes.append("PyTorch is not installed: its tensors on the GPU were not tried.")
-    else:
-        kinds["PyTorch"] = lambda x: torch.as_tensor(x, device="cuda")
-    for name, make in kinds.items():
+    for name, make in kinds_of_arrays(report).items():
+        progress(f"GPU, arrays of {name}")
         device = lw.gpu.DeviceModel(model)
         _, pull = device.vjp(make(q), make(v))
         found, worst = pull(make(weights)), 0.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.derivatives.edges import DynamicsEdge, RunEdge
+from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
 from linkwork.derivatives.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError
 from linkwork.model.model import Model
@@ -74,10 +74,11 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
 
 
 def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
-    """All states of a run: coordinates (steps + 1, nq) and velocities (steps + 1, nv).
+    """All states of a run: coordinates (..., steps + 1, nq) and velocities (..., steps + 1, nv).
 
     sim: a `FullDynamics` that has gradients (`lw.run_with_gradients`); its motors and loads act, its own state stays.
-    q (nq,), v (nv,): the first state. efforts: of every step, (steps, nv). Differentiable backwards, once.
+    q (..., nq), v (..., nv): the first state. efforts: of every step, (..., steps, nv). Leading dimensions are those of
+    many runs, made one after the other. Differentiable backwards, once.
     """
     jax = _jax()
     refuse(sim)
@@ -85,6 +86,9 @@ def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
     edge = RunEdge(sim, h)
     nq, nv = edge.model.nq, edge.model.nv
     q, v, efforts = map(jnp.asarray, (q, v, efforts))
+    refuse_uneven(*(tuple(x.shape) for x in (q, v, efforts)))
+    if q.ndim > 1:
+        return jax.vmap(partial(rollout, sim, h))(q, v, efforts)
     kind = _kind(q, v, efforts)
 
     @jax.custom_vjp
@@ -106,9 +110,9 @@ def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
 
 
 def step(sim: Any, h: float, q: Any, v: Any, effort: Any) -> Any:
-    """One step: coordinates (nq,) and velocities (nv,) after it; as `rollout`, with efforts of shape (nv,)."""
-    coordinates, velocities = rollout(sim, h, q, v, _jax().numpy.asarray(effort)[None, :])
-    return coordinates[1], velocities[1]
+    """One step: coordinates (..., nq) and velocities (..., nv) after it; as `rollout`, with efforts (..., nv)."""
+    coordinates, velocities = rollout(sim, h, q, v, _jax().numpy.asarray(effort)[..., None, :])
+    return coordinates[..., 1, :], velocities[..., 1, :]
 
 
 def _is_shape(x: Any) -> bool:

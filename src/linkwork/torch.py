@@ -11,7 +11,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from linkwork.derivatives.edges import DynamicsEdge, RunEdge
+from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
 from linkwork.derivatives.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError, StateError
 from linkwork.model.model import Model
@@ -27,23 +27,28 @@ def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:
 
 
 def rollout(sim: Any, h: float, q: Any, v: Any, efforts: Any) -> Any:
-    """All states of a run: coordinates (steps + 1, nq) and velocities (steps + 1, nv).
+    """All states of a run: coordinates (..., steps + 1, nq) and velocities (..., steps + 1, nv).
 
     sim: a `FullDynamics` that has gradients (`lw.run_with_gradients`); its motors and loads act, its own state stays.
-    q (nq,), v (nv,): the first state. efforts: of every step, (steps, nv).
+    q (..., nq), v (..., nv): the first state. efforts: of every step, (..., steps, nv). Leading dimensions are those of
+    many runs, made one after the other.
     """
     _check(q, v, efforts)
     refuse(sim)
+    refuse_uneven(*(tuple(x.shape) for x in (q, v, efforts)))
+    if q.dim() > 1:
+        runs = [rollout(sim, h, *given) for given in zip(q, v, efforts, strict=True)]
+        return tuple(_torch().stack(parts) for parts in zip(*runs, strict=True))
     edge = RunEdge(sim, h)
     states = _function().apply(edge, q, v, efforts)
     return states[:, : edge.model.nq], states[:, edge.model.nq :]
 
 
 def step(sim: Any, h: float, q: Any, v: Any, effort: Any) -> Any:
-    """One step: coordinates (nq,) and velocities (nv,) after it; as `rollout`, with efforts of shape (nv,)."""
+    """One step: coordinates (..., nq) and velocities (..., nv) after it; as `rollout`, with efforts (..., nv)."""
     _check(q, v, effort)
-    coordinates, velocities = rollout(sim, h, q, v, effort[None, :])
-    return coordinates[1], velocities[1]
+    coordinates, velocities = rollout(sim, h, q, v, effort.unsqueeze(-2))
+    return coordinates[..., 1, :], velocities[..., 1, :]
 
 
 @cache

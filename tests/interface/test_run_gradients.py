@@ -176,3 +176,39 @@ def test_forms_of_the_matrices_of_a_step(integrator, rng):
     assert np.array_equal(np.concatenate(sim.state), before)
     with pytest.raises(lw.StateError, match="there is no form 'full'; choose one of dense, sparse, operator"):
         lw.linearize(sim, h, form="full")
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational"])
+def test_memory_is_bounded_by_the_option(chain, integrator):
+    """What is kept, and what lies between two kept states, stays below it; gradients have the same bits."""
+    found = []
+    for memory in (1e6, 60e3, 45e3):
+        sim = lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), integrator=integrator)
+        run = lw.run_with_gradients(sim, 1e-3, 400, memory=memory)
+        kept = [sum(np.asarray(part).nbytes for part in state.values()) for state in run.kept_states]
+        between = -(-400 // (len(kept) - 1)) * 8 * (chain.nq + chain.nv)
+        assert sum(kept[:-1]) + between <= memory
+        found.append((len(kept), run.backward(q=np.ones(4))))
+    assert found[0][0] >= found[-1][0]
+    for _, other in found[1:]:
+        for one, two in zip(found[0][1], other, strict=True):
+            assert np.array_equal(one, two)
+
+
+def test_progress_is_shown_both_ways(chain, capfd):
+    sim = lw.FullDynamics(chain, chain.neutral(), **EULER)
+    run = lw.run_with_gradients(sim, 1e-3, 50, progress=True)
+    assert "50/50" in capfd.readouterr().err
+    run.backward(q=np.ones(4), progress=True)
+    assert "backward" in capfd.readouterr().err
+    run.backward(q=np.ones(4))
+    assert capfd.readouterr().err == ""
+
+
+def test_steps_that_end_in_other_bits_are_refused(chain):
+    sim = lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER)
+    run = lw.run_with_gradients(sim, 1e-3, 9)
+    last = run.kept_states[1]
+    last["q"] = np.nextafter(last["q"], 1.0)
+    with pytest.raises(lw.StateError, match="did not end in the same bits; make the run again"):
+        run.backward(q=np.ones(4))

@@ -32,6 +32,8 @@ def scene(kind):
         stop = lw.Revolute((0, 1, 0), limits=(-0.2, 0.5), damping=0.1)
         chain = lw.library.chain(3, joint=stop).compile()
         return chain, chain.state([0.4999, -0.1999, 0.1])
+    if " on " in kind:
+        return stacked(*kind.split(" on "))
     shapes = {
         "ball": (lw.Sphere(0.1, restitution=0.5), 0.1, (0, 0, 0)),
         "above": (lw.Sphere(0.1), 0.1, (0, 0, 0)),
@@ -45,6 +47,26 @@ def scene(kind):
     placed = lw.State(model.integrate(model.neutral().q, np.array([*rpy, 0.0, 0.0, 0.0])), np.zeros(6))
     placed.q[:3] = (0.0, 0.0, height + (6e-4 if kind == "above" else 0.5e-4))
     return model, placed
+
+
+def stacked(upper, lower):
+    """A body that lies on one which yields and turns: both move the normal."""
+    shapes = {
+        "ball": lw.Sphere(0.1, friction=0.4),
+        "plate": lw.Box((0.8, 0.8, 0.2), friction=0.4),
+        "rod": lw.Capsule(0.1, 0.8, friction=0.4, placement=lw.Pose(rpy=(0, np.pi / 2, 0.4))),
+        "bar": lw.Capsule(0.1, 0.8, friction=0.4, placement=lw.Pose(rpy=(0, np.pi / 2, -0.7))),
+    }
+    linkage, inertia = lw.Linkage(f"{upper} on {lower}"), lw.Inertia.box(1.0, (0.4, 0.3, 0.2))
+    held = lw.Spherical(stiffness=20.0, damping=0.5)
+    linkage.add_body("lower", joint=held, inertia=inertia, shapes=[shapes[lower]])
+    linkage.add_body("upper", joint=lw.Free(), inertia=inertia, shapes=[shapes[upper]])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    along, up = np.array([np.cos(0.4), np.sin(0.4), 0.0]), np.array([0.0, 0.0, 1.0])  # of the rod
+    normal = up if {upper, lower} & {"plate", "bar"} else np.cos(0.3) * up + np.sin(0.3) * np.cross(along, up)
+    q[4:7] = (0.2 + 0.5e-4) * normal + (0.0 if upper == lower else 0.03) * along
+    return model, lw.State(q, np.zeros(model.nv))
 
 
 def simulated(model, q, v, effort, integrator="semi_implicit_euler"):
@@ -65,6 +87,12 @@ CASES = {
     "a pressing arm": ("pressing arm", [0.0, 0.0]),
     "two joints at their limits": ("limit", [0.3, -0.2, 0.1]),
     "a ball that bounces": ("ball", [0.1, 0.2, 0.0, 0.1, 0.0, -2.0]),
+    "a ball on a ball": ("ball on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a ball on a plate": ("ball on plate", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a plate on a ball": ("plate on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a ball on a rod": ("ball on rod", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a rod on a ball": ("rod on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    "a rod across a bar": ("rod on bar", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
     "a ball that lands": ("above", [0.1, 0.2, 0.0, 0.1, 0.0, -0.8]),
 }
 
@@ -145,3 +173,17 @@ def test_the_default_integrator_flies_lands_and_slides(rng):
     scale = 1.0 + np.abs(np.concatenate([found.q, found.v])).max()
     assert abs(found.v @ way - difference(lambda d: made(v=v + d * way))) <= 10.0 * CLOSE * scale
     assert abs(found.q @ way - difference(lambda d: made(q=model.integrate(first, way, d)))) <= 10.0 * CLOSE * scale
+
+
+@pytest.mark.parametrize("friction", [lw.Friction(0.3, backward=0.4, sideways=0.6), lw.Friction(0.4, patch=0.01)])
+def test_other_laws_of_friction_are_refused(friction):
+    linkage = lw.Linkage("odd")
+    linkage.add_obstacle("floor", lw.Plane(friction=0.4))
+    ball = lw.Sphere(0.1, friction=friction)
+    linkage.add_body("body", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.4, 0.3, 0.2)), shapes=[ball])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[2] = 0.1 + 0.5e-4
+    run = lw.run_with_gradients(simulated(model, q, np.array([0, 0, 0, 0.6, 0.3, 0]), np.zeros(6)), H, 2)
+    with pytest.raises(lw.StateError, match=r"'body' touches with friction .* have no gradients"):
+        run.backward(v=np.ones(6))

@@ -85,3 +85,39 @@ def test_single_precision_is_said(model):
     q, v, effort = (jnp.asarray(x, jnp.float32) for x in given(model))
     with pytest.warns(lw.LinkworkWarning, match="rounds to float32"):
         assert forward_dynamics(model, q, v, effort).dtype == jnp.float32
+
+
+def test_a_simulation_that_changed_between_two_calls(model):
+    """What is kept of a run for the way back is made again where motors, loads or settings are others."""
+    from linkwork.jax import rollout
+
+    sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler", keep_momentum=False)
+    q, v = jnp.array(model.neutral().q), jnp.zeros(model.nv)
+    efforts = jnp.ones((3, model.nv))
+    last = jax.jit(jax.value_and_grad(lambda e: rollout(sim, H, q, v, e)[1][-1].sum()))
+    before = [np.array(x) for x in last(efforts)]
+    sim.apply_wrench(model.n_bodies - 1, force=(5.0, 0.0, 0.0), frame="body", at=(0.3, 0.2, 0.1))
+    value, slope = last(efforts)
+    assert abs(float(value) - float(before[0])) > 1e-3
+    assert np.abs(np.array(slope) - before[1]).max() > 1e-9
+    sim.clear_loads()
+    again = [np.array(x) for x in last(efforts)]
+    assert np.array_equal(again[0], before[0])
+    assert np.array_equal(again[1], before[1])
+
+
+def test_many_runs_at_once(model):
+    from linkwork.jax import rollout, step
+
+    sim = lw.FullDynamics(model, model.neutral(), integrator="semi_implicit_euler", keep_momentum=False)
+    q, v, effort = given(model, batch=(2,))
+    efforts = np.random.default_rng(3).normal(size=(2, 3, model.nv))
+    coordinates, velocities = rollout(sim, H, q, v, efforts)
+    assert coordinates.shape == (2, 4, model.nq)
+    for k in range(2):
+        alone = rollout(sim, H, q[k], v[k], efforts[k])
+        assert np.array_equal(coordinates[k], alone[0])
+        assert np.array_equal(velocities[k], alone[1])
+    check_grads(lambda v, tau: step(sim, H, q, v, tau)[1], (v, effort), order=1, modes=["rev"], rtol=1e-5, atol=1e-6)
+    with pytest.raises(lw.StateError, match="q, v and efforts have shapes"):
+        rollout(sim, H, q, v, efforts[0])

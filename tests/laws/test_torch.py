@@ -50,6 +50,36 @@ def test_runs(model):
     assert torch.autograd.gradcheck(lambda *x: step(sim, H, *x), (q, v, effort), rtol=1e-5, atol=1e-6)
 
 
+def test_many_runs_at_once(model):
+    from linkwork.torch import rollout, step
+
+    sim = lw.FullDynamics(model, model.neutral())  # the default integrator
+    q, v, effort = given(model, batch=2)
+    efforts = torch.tensor(np.random.default_rng(3).normal(size=(2, 3, model.nv)), requires_grad=True)
+    coordinates, velocities = rollout(sim, H, q, v, efforts)
+    assert coordinates.shape == (2, 4, model.nq)
+    for k in range(2):
+        alone = rollout(sim, H, q[k], v[k], efforts[k])
+        assert torch.equal(coordinates[k], alone[0])
+        assert torch.equal(velocities[k], alone[1])
+    assert torch.autograd.gradcheck(lambda *x: step(sim, H, *x), (q, v, effort), rtol=1e-5, atol=1e-6)
+    with pytest.raises(lw.StateError, match=r"q, v and efforts have shapes \(2, 10\), \(2, 9\), \(3, 9\)"):
+        rollout(sim, H, q, v, efforts[0])
+
+
+def test_tensors_on_a_gpu_come_back_there(model):
+    from linkwork.torch import forward_dynamics
+
+    if not torch.cuda.is_available():
+        pytest.skip(reason="no GPU that PyTorch sees")
+    q, v, effort = (x.detach().cuda().requires_grad_() for x in given(model))
+    found = forward_dynamics(model, q, v, effort)
+    assert found.is_cuda
+    found.sum().backward()
+    assert effort.grad.is_cuda
+    assert torch.autograd.gradcheck(lambda *x: forward_dynamics(model, *x), (q, v, effort), rtol=1e-5, atol=1e-6)
+
+
 def test_second_derivatives_are_refused(model):
     from linkwork.torch import forward_dynamics
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linkwork.derivatives import forward
 from linkwork.derivatives.coordinates import Tangents
-from linkwork.derivatives.runs import run_with_gradients
+from linkwork.derivatives.runs import run_with_gradients, settings_of
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.dynamics.inputs import as_model
 from linkwork.errors import StateError
@@ -63,15 +63,15 @@ class RunEdge:
         self.sim, self.h = sim, h
         self.model: Model = sim.model
         self.tangents = Tangents(self.model)
+        self._last: tuple[list[Any], Any, FloatArray] | None = None  # what the last run was made of, itself, its states
 
     def value(self, q: Any, v: Any, efforts: Any) -> FloatArray:
-        return self._run(q, v, efforts).states()
+        return self._run(q, v, efforts)[1]
 
     def back(self, q: Any, v: Any, efforts: Any, weights: Any) -> tuple[FloatArray, ...]:
         """Gradients with respect to q, v and efforts from those with respect to all states."""
-        run = self._run(q, v, efforts)
+        run, states = self._run(q, v, efforts)
         nq, W = self.model.nq, np.asarray(weights, dtype=float)
-        states = run.states()
         by_q = np.array([self.tangents.push_transposed(x[:nq], g[:nq]) for x, g in zip(states, W, strict=True)])
         by_q[0] = 0.0  # the first state is a given one, and is added below as it stands
         found = run.backward(q=by_q, v=W[:, nq:])
@@ -82,17 +82,35 @@ class RunEdge:
         )
         return whole / _lengths(self, q), found.v, found.effort
 
-    def _run(self, q: Any, v: Any, efforts: Any) -> Any:
-        tau = np.array(efforts, dtype=float)
+    def _run(self, q: Any, v: Any, efforts: Any) -> tuple[Any, FloatArray]:
+        """The run and its states; the last one where all is as it was then, as it is on the way back."""
+        given = [np.array(x, dtype=float) for x in (q, v, efforts)]
+        settings = settings_of(self.sim.checkpoint())
+        if self._last is None or self._last[0][3] != settings or not all(map(np.array_equal, self._last[0], given)):
+            run = self._made(*given)
+            self._last = [*given, settings], run, run.states()
+        return self._last[1:]
+
+    def _made(self, q: FloatArray, v: FloatArray, tau: FloatArray) -> Any:
         if tau.ndim != 2 or not tau.shape[0]:
             raise StateError(f"efforts have shape {tau.shape}; a run of some steps needs (steps, {self.model.nv}).")
         saved = self.sim.checkpoint()
         try:
-            self.sim.set_state(self.model.state(np.array(q, dtype=float), np.array(v, dtype=float)))
+            self.sim.set_state(self.model.state(q, v))
             run = run_with_gradients(self.sim, self.h, tau.shape[0], tau)
         finally:
             self.sim.restore(saved)
         return run
+
+
+def refuse_uneven(*shapes: tuple[int, ...]) -> None:
+    """The first states (..., nq), (..., nv) and efforts (..., steps, nv) of many runs have the same leading dimensions."""
+    q, v, efforts = (shape[:-1] for shape in shapes)
+    if not q == v == efforts[:-1] or len(shapes[2]) < 2:
+        raise StateError(
+            f"q, v and efforts have shapes {', '.join(map(str, shapes))}; runs need (..., nq), (..., nv) and "
+            "(..., steps, nv), with the same numbers in the place of the dots."
+        )
 
 
 def _lengths(edge: DynamicsEdge | RunEdge, q: FloatArray) -> FloatArray:

@@ -27,12 +27,15 @@ from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.world_loads import WorldLoads
 from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
+
+EVERY_GRADIENT = frozenset(forward.KNOWN)
 
 
 @kernel
@@ -80,6 +83,15 @@ class EulerStep(StepMap):
         if np.asarray(saved["kept_momentum"]).size:
             self.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
         self.closing: Any = None  # how loops are closed; `simulation.backward` knows
+        self._pull = None if self.model.loops else forward.ForwardPull(self.laws.stepped, EVERY_GRADIENT)
+
+    def _solve(self, before: State, effort: FloatArray, wrenches: FloatArray | None) -> tuple[FloatArray, Any]:
+        """Accelerations of the stepped linkage, and the way back; in memory that the next step uses again."""
+        if self._pull is None:
+            return solve(self.laws.stepped, before, effort, wrenches)
+        given = NO_WRENCHES if wrenches is None else wrenches
+        qdd = forward.solve_in(self.laws.stepped, before.q, before.v, effort, given, self._pull.work)
+        return qdd, self._pull.of
 
     def back(
         self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
@@ -92,7 +104,7 @@ class EulerStep(StepMap):
         if touch is not None:
             total = total + touch.efforts
             wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
-        qdd, pull = solve(laws.stepped, before, total, wrenches)
+        qdd, pull = self._solve(before, total, wrenches)
         v = before.v + h * qdd
         self.free.speed_up(before.v, v, h)
         way = _Way(self, before, after, v, wrenches) if self.floating is not None else None

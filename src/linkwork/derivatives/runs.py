@@ -68,7 +68,7 @@ class GradientRun:
         self._sim, self._efforts = sim, efforts
         self._given = np.array(sim.checkpoint()["effort"], dtype=float)
         first = sim.checkpoint()
-        self._settings = _settings(first)
+        self._settings = settings_of(first)
         row, kept = 8 * (self.model.nq + self.model.nv), sum(np.asarray(x).nbytes for x in _course(first).values())
         self._every = _interval(steps, row, kept, memory)
         self._kept = [_course(first)]
@@ -144,7 +144,7 @@ class GradientRun:
                 f"the simulation has another model ('{self._sim.model.name}') than when the run was made; make the run "
                 "again."
             )
-        now = _settings(self._sim.checkpoint())
+        now = settings_of(self._sim.checkpoint())
         if now != self._settings:
             other = sorted(name for name in {*now, *self._settings} if now.get(name) != self._settings.get(name))
             raise StateError(
@@ -268,7 +268,7 @@ def _course(saved: dict[str, Any]) -> dict[str, Any]:
     return {name: saved[name] for name in COURSE if name in saved}
 
 
-def _settings(saved: dict[str, Any]) -> dict[str, Any]:
+def settings_of(saved: dict[str, Any]) -> dict[str, Any]:
     """What must not change between a run and its way back, as plain values."""
     return {name: _plain(value) for name, value in saved.items() if name not in (*COURSE, "effort")}
 

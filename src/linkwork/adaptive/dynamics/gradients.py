@@ -63,7 +63,8 @@ class _Region:
         whole: Model = sim.model
         self.whole_nv = whole.nv
         tree = moving.tree[:n].copy()
-        of = whole.arrays.tree[reduced.joint[:n]]
+        self.bodies = reduced.joint[:n].copy()  # the first ones of the pieces
+        of = whole.arrays.tree[self.bodies]
         self.freedoms = _places(of[:, V], tree[:, V], tree[:, DOF], nv)
         widths = np.diff(np.append(tree[:, Q], nq))
         self.coordinates = _places(of[:, Q], tree[:, Q], widths, nq)
@@ -156,12 +157,6 @@ class RegionRun(GradientRun):
                 if k + 1 < steps:
                     self._make_current(h)
                 if self._version() != version:
-                    if sim.integrator == "variational":
-                        raise StateError(
-                            f"the region changed in step {k + 1} of {steps}: gradients of adaptive runs by 'variational' "
-                            "hold within one region. Take integrator='semi_implicit_euler', or pin what is to move "
-                            "(pin_active, max_active_joints=0), or give a longer update_every."
-                        )
                     version = self._version()
                     self.segments.append(_Segment(sim, k + 1))
                     taken += self.segments[-1].size

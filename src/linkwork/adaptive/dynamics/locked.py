@@ -6,8 +6,8 @@ gradient. Joints that leave the region are stopped by impulses (`simulation.stop
 
     v⁺ = M_ss⁻¹ (M v)_s
 
-Joints that enter begin at rest. Which joints were active when is held. Variational steps are not among these: the discrete
-momentum of a rigid piece is not the sum of those of its bodies.
+Joints that enter begin at rest. Which joints were active when is held. In variational steps the inertia of a rigid piece
+stands on its first body (`lumped`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.adaptive.dynamics.lumped import Lumps
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.accelerations import Total
 from linkwork.derivatives.runs import RunGradients
@@ -44,6 +45,7 @@ class Locked:
         self.model: Model = sim.model
         self.h, self.integrator, self.sim = h, sim.integrator, sim
         self.saved = sim.checkpoint()
+        self.loads = [_copied(load) for load in sim.loads]  # those of the run, whatever the simulation is given since
 
     def backward(
         self,
@@ -67,18 +69,23 @@ class Locked:
             segment = segments[number]
             active = np.zeros(nv, dtype=bool)
             active[segment.region.freedoms] = True
-            step = self._step(active)
+            lumps = self._lumps(segment)
+            step, own = self._step(active, lumps), Total(self.model)
             for i in range(len(segment.q) - 2, -1, -1):
                 k = segment.first + i
                 before, after = segment.whole(i), segment.whole(i + 1)
                 found = step.back(before, after, effort(k), now_q, np.where(active, now_v, 0.0))
-                total.add(found)
+                own.add(found)
                 now_q, now_v = found.q + by_q(k), np.where(active, found.v, 0.0) + by_v(k)
                 if by_step:
                     efforts[k] = found.effort
                 else:
                     efforts += found.effort
                 move(steps - k, "")
+            if lumps is not None:
+                own.parts[1], more = lumps.back(own.parts[1])
+                now_q = now_q + more
+            total.add(own.gradients())
             if number:
                 earlier = np.zeros(nv, dtype=bool)
                 earlier[segments[number - 1].region.freedoms] = True
@@ -89,25 +96,30 @@ class Locked:
         _, *model = total.parts
         return RunGradients(now_q, now_v, efforts, *model)
 
-    def _step(self, active: BoolArray) -> StepMap:
+    def _lumps(self, segment: Any) -> Lumps | None:
+        """The rigid pieces of a segment, where steps ask for their inertia."""
+        return Lumps(self.model, segment.region.bodies, segment.start) if self.integrator == "variational" else None
+
+    def _step(self, active: BoolArray, lumps: Lumps | None) -> StepMap:
         """The map of a step in which some freedoms are active."""
-        model = self._locked(active)
+        model = self._locked(self.model if lumps is None else lumps.model, active)
         keeps = self.sim.keep_momentum and floating_trees(model)[0].size
         kept = np.zeros(1 if keeps else 0)
         saved = {**self.saved, "kept_momentum": kept}
         like = SimpleNamespace(
-            model=model, loads=self.sim.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
-            rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved,
+            model=model, loads=self.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
+            rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~active,
         )  # fmt: skip
         found: StepMap = STEPS[self.integrator](like, self.h)
         return found
 
-    def _locked(self, active: BoolArray) -> Model:
-        dof = self.model.arrays.dof.copy()
+    @staticmethod
+    def _locked(model: Model, active: BoolArray) -> Model:
+        dof = model.arrays.dof.copy()
         dof[~active, layout.ARMATURE] = LOCKED
         dof[~active, layout.STIFFNESS] = 0.0
         dof[~active, layout.DAMPING] = 0.0
-        return replace(self.model, arrays=self.model.arrays._replace(dof=dof))
+        return replace(model, arrays=model.arrays._replace(dof=dof))
 
     def _stopped_back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:
         """From weights on velocities after joints left to those before. moved, stay: freedoms active before, and still."""
@@ -132,3 +144,9 @@ class Locked:
         return StepGradients(
             found.q + more.q, by_v, none, found.inertias + more.inertias, np.zeros(3), none, none, armature
         )
+
+
+def _copied(load: Any) -> Any:
+    if load.is_fixed:
+        return SimpleNamespace(is_fixed=True, bodies=load.bodies.copy(), wrenches=load.wrenches.copy())
+    return SimpleNamespace(is_fixed=False, bodies=load.bodies.copy(), rows=load.rows.copy())

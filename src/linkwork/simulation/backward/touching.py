@@ -6,8 +6,7 @@ velocities at the contacts, b what the law adds (docs/theory/contact.md, 8) and 
     sticks  u_n + b = 0, u_t = 0       slides  u_n + b = 0, λ_t + μ λ_n û = 0       limit  ± v₁ + b = 0
 
 r(u, λ) = 0, so that with weights g on λ  (∂r/∂λ + ∂r/∂u J M⁻¹ Jᵀ)ᵀ y = g, and all other gradients are those of -y · r.
-Which of these a contact does, and that others do nothing, is held. Normals are held as well; the point of a sphere or
-capsule stays below its core while the body turns, that of any other shape moves with the body.
+Which of these a contact does, and that others do nothing, is held. Normals and points move with the bodies (`normals`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
-from linkwork.contact.geometry import solids
 from linkwork.derivatives.euler import EulerStep, Touched
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.step_gradients import Seen
@@ -27,12 +25,14 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.closing import Closing
+from linkwork.simulation.backward.normals import Shapes, Touch
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SLIDES = cp.STATES.index("sliding")
 MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met
+SLOW = 0.1  # part of the speed of sliding that counts where friction points another way
 NONE = 1e-3  # of what bodies at rest keep apart
 SMALL_PART = 1e-10  # of the largest singular value: contacts that hold the same motion twice share their impulses
 
@@ -44,10 +44,12 @@ class Found(NamedTuple):
     point: FloatArray  # (m, 3) in the world
     axes: FloatArray  # (m, 3, 3) normal and two tangents, rows
     gap: FloatArray  # (m,) less what bodies keep apart
-    core: FloatArray  # (m, 3) what the point moves with: the centre of the round part of a, or a point fixed in it
+    distance: FloatArray  # (m,) from a to b
+    shapes: Shapes
     impulse: FloatArray  # (m, 3) along the axes
     friction: FloatArray  # (m,)
     slides: NDArray[np.bool_]  # (m,)
+    other_law: NDArray[np.bool_]  # (m,) friction that slides with a direction, or a patch that rolls and spins
     limits: IntArray  # (l,) freedoms at a limit
     sign: FloatArray  # (l,) 1: lower, -1: upper
     limit_impulse: FloatArray  # (l,)
@@ -83,6 +85,12 @@ class TouchingStep(EulerStep):
                 f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
                 "shorter steps."
             )
+        if found.other_law.any():
+            body = self.model.body_names[found.bodies[found.other_law, 0][0]]
+            raise StateError(
+                f"'{body}' touches with friction that knows a direction, or rolls on a patch; steps with such friction "
+                "have no gradients. Give the shapes a friction that is a number."
+            )
         return _Held(self, before, after, found)
 
 
@@ -96,10 +104,12 @@ def _pressed(state: Any) -> Found:
     first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     axes = np.stack([normal, first, np.cross(normal, first)], axis=1)
-    radius = np.zeros(ids.shape[0])
+    pair = ids[:, [cl.SHAPE_A, cl.SHAPE_B]]
+    shapes = Shapes(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, 3)), np.zeros((0, 2, 12)))
     if state.finder is not None:
-        kinds, sizes = state.finder.table.kind[ids[:, cl.SHAPE_A]], state.finder.table.size[ids[:, cl.SHAPE_A]]
-        radius = np.where(np.isin(kinds, (solids.SPHERE, solids.CAPSULE)), sizes[:, 0], 0.0)
+        table = state.finder.table
+        shapes = Shapes(table.kind[pair], table.size[pair], table.pose[pair])
+    slides = rows.ids[press, cp.STATE] == SLIDES
     held, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
     freedom, side = np.nonzero(held > 0.0)
     return Found(
@@ -107,10 +117,12 @@ def _pressed(state: Any) -> Found:
         data[:, cl.POINT : cl.POINT + 3].copy(),
         axes,
         data[:, cl.GAP] - slack,
-        data[:, cl.POINT : cl.POINT + 3] + (radius + 0.5 * data[:, cl.GAP])[:, None] * normal,
+        data[:, cl.GAP].copy(),
+        shapes,
         np.einsum("cij,cj->ci", axes, rows.numbers[press, cp.IMPULSE : cp.IMPULSE + 3]),
         data[:, cl.FRICTION].copy(),
-        rows.ids[press, cp.STATE] == SLIDES,
+        slides,
+        (data[:, cl.PATCH] > 0.0) | (slides & (data[:, cl.DIRECTED] != cl.ISOTROPIC)),
         freedom,
         np.where(side == 0, 1.0, -1.0),
         held[freedom, side],
@@ -142,6 +154,11 @@ class _Held:
         force = np.einsum("cij,ci->cj", found.axes, found.impulse) / self.h
         self.force = force
         self.wrenches = self.on_bodies(force)
+        frames = self.at.R, self.at.p
+        self.touches = [
+            Touch(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
+            for k, pair in enumerate(found.bodies)
+        ]
         self.efforts = np.zeros(self.model.nv)
         np.add.at(self.efforts, found.limits, found.sign * found.limit_impulse / self.h)
 
@@ -185,10 +202,9 @@ class _Held:
     def turned(self, force: FloatArray, twists: FloatArray, out: FloatArray) -> None:
         """Adds to `out` (n, 6) what moving the bodies does to force · (velocities at the contacts), twists held in them.
 
-        The point of a contact lies half way in the gap: along the normal it moves with half of each body, otherwise with a.
+        Forces turn with the normals.
         """
         found, p, R = self.found, self.at.p, self.at.R
-        a, normal = found.bodies[:, 0], found.axes[:, 0]
         drag = np.zeros_like(force)  # what moving the point does
         for rows, body, sign in self.sides:
             w, v = self._world(twists, body)
@@ -197,10 +213,10 @@ class _Held:
             pull = np.cross(d, w)
             drag[rows] += pull
             self._add(out, body, R[body], turning, -pull)
-        rows, b, _ = self.sides[1]
-        half = 0.5 * np.sum(normal * drag, axis=1)[:, None] * normal
-        self._add(out, b, R[b], np.cross(found.point[rows] - p[b], half[rows]), half[rows])
-        self._add(out, a, R[a], np.cross(found.core - p[a], drag - half), drag - half)
+        velocity, normal = self.at_contacts(twists), found.axes[:, 0]
+        by_normal = _dots(normal, force) * velocity - _dots(normal, velocity) * force
+        for touch, turn, pull in zip(self.touches, by_normal, drag, strict=True):
+            touch.back(turn, pull, _OnBodies(self, touch.bodies, out))
 
     @staticmethod
     def _add(out: FloatArray, body: IntArray, R: FloatArray, turning: FloatArray, moving: FloatArray) -> None:
@@ -262,6 +278,11 @@ class _Held:
         left = np.abs(np.where(settled, u, 0.0))
         for c in np.flatnonzero(~found.slides):
             left[3 * c + 1 : 3 * c + 3] = np.abs(u[3 * c + 1 : 3 * c + 3])
+        for c in np.flatnonzero(found.slides):
+            k = slice(3 * c + 1, 3 * c + 3)
+            size, push = float(np.linalg.norm(u[k])), found.friction[c] * found.impulse[c, 0]
+            if size > MISSED * speed and push > 0.0:  # along the way it slides, and as large as friction allows
+                left[k] = SLOW * size * np.abs(found.impulse[c, 1:] / push + u[k] / size)
         if not left.max() <= MISSED * speed:
             raise StateError(
                 f"a step of {self.h:g} s does not obey the laws of its contacts by itself (bodies turn fast in it, energy "
@@ -282,6 +303,30 @@ class _Held:
             by_u[k, k] = friction * push * turn
             by_impulse[k, 3 * c], by_impulse[k, k] = friction * way, np.eye(2)
         return by_u, by_impulse
+
+
+def _dots(x: FloatArray, y: FloatArray) -> FloatArray:
+    return np.sum(x * y, axis=1)[:, None]
+
+
+class _OnBodies(NamedTuple):
+    """Weights on motions of the two bodies of a contact, in the world, into rows of six in their frames."""
+
+    held: _Held
+    bodies: IntArray
+    out: FloatArray
+
+    def move(self, side: int, where: FloatArray, force: FloatArray) -> None:
+        """Of a point of the body."""
+        body = self.bodies[side]
+        if body >= 0:
+            R = self.held.at.R[body]
+            self.out[body, :3] += R.T @ np.cross(where - self.held.at.p[body], force)
+            self.out[body, 3:] += R.T @ force
+
+    def turn(self, side: int, torque: FloatArray) -> None:
+        if self.bodies[side] >= 0:
+            self.out[self.bodies[side], :3] += self.held.at.R[self.bodies[side]].T @ torque
 
 
 class _Biases(NamedTuple):

@@ -79,6 +79,7 @@ class VariationalStep(StepMap):
             self.ending.without_loops, frozenset({"q", "effort", "wrenches", "gravity", "armature"} | own)
         )
         self.still = np.zeros(self.model.nv)
+        self.held = getattr(sim, "held", None)  # freedoms that are locked (nv,), which stay where they are to the bit
         self.table = describe(self.discrete)
         self.bodies = np.arange(self.model.n_bodies)
 
@@ -89,6 +90,8 @@ class VariationalStep(StepMap):
         h, s, model = self.h, self.discrete, self.model
         s.start[:], s.q[:] = before.q, after.q
         s.u[:] = model.difference(before.q, after.q)
+        if self.held is not None:
+            s.u[self.held] = 0.0
         discrete_momenta(self.table, h)
         joints = _Joints(self, before.q, s.u, effort)
         # the second equation
