@@ -57,9 +57,7 @@ class SolventWork(NamedTuple):
     number: IntArray  # (p,)       where each of these stands among them
     numbered: FloatArray  # (4 p,)     their radii, 1/B, charges and ∂E/∂B
     both_row: IntArray  # (p + 1,)   first entry of each of them below
-    both_entry: (
-        IntArray  # (capacity,)  pairs of two of them that keep their distance: eight numbers · 256 + bits
-    )
+    both_entry: IntArray  # (capacity,)  pairs of two of them that keep their distance: eight numbers · 256 + bits
     both_r2: FloatArray  # (8 capacity,)  squares of these distances [nm²]
     middle: FloatArray  # (p,)       radius about which the curve of each atom holds [nm]
     curve: FloatArray  # (5 p,)     energy of its pairs with atoms whose radius cannot change, at five radii [kJ/mol]
