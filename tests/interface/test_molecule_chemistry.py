@@ -48,6 +48,26 @@ def test_of_two_residues_with_one_number_the_first_is_kept(tmp_path):
     assert "altloc: A:2: SER or ALA: SER, the first, is kept" in notes(molecule, "altloc")
 
 
+def test_cysteines_and_histidines_at_a_metal_have_no_hydrogen_there(tmp_path):
+    rows = {(number, name): x for _, number, name, x in heavy_atoms("GCGHGC")}
+    ions = []
+    for k, (number, name, before) in enumerate(((2, "SG", "CB"), (4, "NE2", "CG"))):
+        x = rows[number, name]
+        out = (x - rows[number, before]) / np.linalg.norm(x - rows[number, before])
+        ions.append(line(900 + k, "ZN", "ZN", 301 + k, x + 0.23 * out, record="HETATM", element="ZN"))
+    molecule = lw.molecules.load(write(tmp_path / "zinc.pdb", [*peptide_lines("GCGHGC"), *ions]))
+    assert notes(molecule, "protonation")[:2] == [
+        "protonation: A:2: CYS as CYM (ZN A:301 at 0.23 nm of SG)",
+        "protonation: A:4: HIS as HID (ZN A:302 at 0.23 nm of NE2)",
+    ]
+    names = {r.number: molecule.atoms.names[r.first : r.last] for r in molecule.atoms.residues if r.name != "ZN"}
+    assert "HG" not in names["2"]
+    assert "HG" in names["6"]  # the other cysteine is as in water
+    assert "HD1" in names["4"]
+    assert "HE2" not in names["4"]
+    assert np.isfinite(molecule.field().energy(molecule.state))
+
+
 LINK = "LINK         NZ  LYS A   2                 C1  LIG A 301     1555   1555  1.35"
 
 

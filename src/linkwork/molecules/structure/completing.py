@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, with_cutoff
-from linkwork.molecules.structure import rings
+from linkwork.molecules.structure import metals, rings
 from linkwork.molecules.structure.peptides import opposite
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
@@ -206,6 +206,9 @@ def protonate(
     with repeatable(seed) as platform:
         for first in rings.first_of_rings(topology):  # OpenMM takes it for the end of a chain
             asked[first.index] = rings.hydrogens_inside(first.name, ph)
+        at_metals = metals.residues_at_metals(topology, positions)
+        for index, (variant, _) in at_metals.items():
+            asked[index] = metals.OF_OPENMM.get(variant, variant)
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, variants=asked, platform=platform)
         except Exception as error:  # OpenMM raises of many kinds, its own among them
@@ -213,9 +216,9 @@ def protonate(
     made = list(modeller.topology.residues())
     for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
         variant = chosen if isinstance(chosen, str) else charged_otherwise(with_hydrogens)
+        variant, why = at_metals.get(residue.index, (variant, "disulfide" if variant == "CYX" else f"pH {ph:g}"))
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
-            why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
             report.note("protonation", where, f"{residue.name} as {variant} ({why})")
     added = modeller.topology.getNumAtoms() - topology.getNumAtoms()
     report.note("hydrogens", "", f"{added} hydrogens added at pH {ph:g}")
