@@ -113,6 +113,7 @@ def load(
     from linkwork.molecules.structure import choosing, completing, reading
     from linkwork.molecules.structure.atoms import table_from_topology
     from linkwork.molecules.structure.ligands import Ligand, add_ligands
+    from linkwork.molecules.structure.special import special_residues
 
     path = checks.path_of(path, "path")
     choice(gaps, GAPS, "gaps")
@@ -127,7 +128,8 @@ def load(
     unwanted, replaced = checks.words(drop, "drop"), checks.words(replace, "replace")
     report = PreparationReport(str(path))
     fixing = extras.need("pdbfixer.pdbfixer", "reading a structure")
-    known = {*load_force_field(force_field)._templates, *fixing.proteinResidues}
+    special = special_residues(load_force_field(force_field), fixing.substitutions)
+    known = {*load_force_field(force_field)._templates, *fixing.proteinResidues, *special}
     structure = reading.read_structure(path, model, report)
     choosing.choose_chains(structure, wanted, str(path))
     choosing.choose_residues(structure, span, str(path))
@@ -142,7 +144,7 @@ def load(
     reading.refuse_clashes(pieces, relax, seed, report)
     with progress_bar(STAGES, f"preparing {path.name}", progress) as bar:
         bar(0, "adding what is missing")
-        topology, positions = completing.complete(pieces, gaps, ends, seed, report)
+        topology, positions = completing.complete(pieces, gaps, ends, seed, report, special)
         bar(1, "adding hydrogens")
         topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
         bar(2, "finding parameters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any
@@ -19,6 +19,7 @@ from linkwork.molecules.structure import metals, rings
 from linkwork.molecules.structure.peptides import opposite
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
+from linkwork.molecules.structure.special import add_bonds, define_hydrogens
 
 FloatArray = NDArray[np.float64]
 
@@ -87,12 +88,15 @@ def join_over_gaps(pieces: Sequence[Piece], gaps: str, report: PreparationReport
 
 
 def complete(
-    pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+    pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport, special: Mapping[str, Any]
 ) -> tuple[Any, FloatArray]:
-    """Topology with all heavy atoms, and their positions [nm], shape (a, 3)."""
+    """Topology with all heavy atoms, and their positions [nm], shape (a, 3).
+
+    special: residues that are not standard and kept, as `special_residues` has them.
+    """
     whole = join_over_gaps(pieces, gaps, report)
     try:
-        return _complete(whole, gaps, ends, seed, report)
+        return _complete(whole, gaps, ends, seed, report, special)
     except LinkworkError:
         raise
     except Exception as error:  # PDBFixer and OpenMM raise of many kinds, their own among them
@@ -100,7 +104,7 @@ def complete(
 
 
 def _complete(
-    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport, special: Mapping[str, Any]
 ) -> tuple[Any, FloatArray]:
     fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
@@ -114,6 +118,7 @@ def _complete(
         fixer.findMissingResidues()
         _choose_missing_residues(fixer, whole, gaps, ends, report)
         fixer.findNonstandardResidues()
+        fixer.nonstandardResidues = [pair for pair in fixer.nonstandardResidues if pair[0].name not in special]
         for residue, standard in fixer.nonstandardResidues:
             report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
         fixer.replaceNonstandardResidues()
@@ -126,6 +131,8 @@ def _complete(
         fixer.addMissingAtoms(seed=seed)
         place_terminal_oxygens(fixer, {_place(residue) for residue in fixer.missingTerminals})
     rings.close_rings(fixer.topology, whole, names, report)
+    add_bonds(fixer.topology, _in_nanometres(fixer.positions), special)
+    define_hydrogens(special)
     for chain in fixer.topology.chains():
         chain.id = original.get(chain.id, chain.id)
     return fixer.topology, _in_nanometres(fixer.positions)
