@@ -27,7 +27,7 @@ def special_residues(force_field: Any, substitutes: Mapping[str, str]) -> dict[s
     found = {
         name: templates[name]
         for name in substitutes
-        if name in templates and BACKBONE <= {atom.name for atom in templates[name].atoms}
+        if name in templates and {atom.name for atom in templates[name].atoms} >= BACKBONE
     }
     return found | {name: templates[own] for name, own in OTHER_NAMES.items() if own in templates}
 
