@@ -30,15 +30,15 @@ def packaged(name: str) -> Path | None:
     return None
 
 
-def small_proteins(report: Report, quick: bool) -> dict[str, Any]:
-    """Trp-cage's stand-in, crambin, BPTI and ubiquitin, relaxed, as far as their files are there."""
+def small_proteins(report: Report, folder: Path, quick: bool) -> dict[str, Any]:
+    """Trp-cage's stand-in, crambin (in the folder), BPTI and ubiquitin, relaxed, as far as their files are there."""
     if quick:
         return {"peptide GAKC": lw.molecules.peptide("GAKC", relax=True, seed=1)}
     made = {"NLYIQWLKDGGPSSGRPPPS (Trp-cage's sequence, a helix)": lw.molecules.peptide(
         "NLYIQWLKDGGPSSGRPPPS", helix=True, caps=False, relax=True, seed=1
     )}  # fmt: skip
     files: dict[str, Path | None] = {
-        "crambin": AT_HAND / "1CRN.pdb" if (AT_HAND / "1CRN.pdb").is_file() else None,
+        "crambin": folder / "1CRN.pdb" if (folder / "1CRN.pdb").is_file() else None,
         "BPTI": packaged("bpti"),
         "ubiquitin": packaged("ubiquitin"),
     }

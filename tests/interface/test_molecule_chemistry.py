@@ -48,6 +48,63 @@ def test_of_two_residues_with_one_number_the_first_is_kept(tmp_path):
     assert "altloc: A:2: SER or ALA: SER, the first, is kept" in notes(molecule, "altloc")
 
 
+def test_cysteines_and_histidines_at_a_metal_have_no_hydrogen_there(tmp_path):
+    rows = {(number, name): x for _, number, name, x in heavy_atoms("GCGHGC")}
+    ions = []
+    for k, (number, name, before) in enumerate(((2, "SG", "CB"), (4, "NE2", "CG"))):
+        x = rows[number, name]
+        out = (x - rows[number, before]) / np.linalg.norm(x - rows[number, before])
+        ions.append(line(900 + k, "ZN", "ZN", 301 + k, x + 0.23 * out, record="HETATM", element="ZN"))
+    molecule = lw.molecules.load(write(tmp_path / "zinc.pdb", [*peptide_lines("GCGHGC"), *ions]))
+    assert notes(molecule, "protonation")[:2] == [
+        "protonation: A:2: CYS as CYM (ZN A:301 at 0.23 nm of SG)",
+        "protonation: A:4: HIS as HID (ZN A:302 at 0.23 nm of NE2)",
+    ]
+    names = {r.number: molecule.atoms.names[r.first : r.last] for r in molecule.atoms.residues if r.name != "ZN"}
+    assert "HG" not in names["2"]
+    assert "HG" in names["6"]  # the other cysteine is as in water
+    assert "HD1" in names["4"]
+    assert "HE2" not in names["4"]
+    assert np.isfinite(molecule.field().energy(molecule.state))
+
+
+def test_hydroxyproline_is_kept(tmp_path):
+    """The force field has it: its oxygen, its bonds and its hydrogens are there."""
+    lines = [
+        line(k, name, "HYP" if number == 2 else residue, number, x, record="HETATM" if number == 2 else "ATOM")
+        for k, (residue, number, name, x) in enumerate(heavy_atoms("GPG"))
+    ]
+    ring = {name: x for _, number, name, x in heavy_atoms("GPG") if number == 2}
+    out = ring["CG"] - 0.5 * (ring["CB"] + ring["CD"])
+    oxygen = line(90, "OD1", "HYP", 2, ring["CG"] + 0.143 * out / np.linalg.norm(out), record="HETATM", element="O")
+    at = next(k for k, text in enumerate(lines) if text[22:26].strip() == "3")
+    molecule = lw.molecules.load(write(tmp_path / "hyp.pdb", [*lines[:at], oxygen, *lines[at:]]), relax=True)
+    assert [residue.name for residue in molecule.atoms.residues] == ["GLY", "HYP", "GLY"]
+    hyp = molecule.atoms.residues[1]
+    names = molecule.atoms.names[hyp.first : hyp.last]
+    expected = ["C", "CA", "CB", "CD", "CG", "HA", "HB2", "HB3", "HD1", "HD22", "HD23", "HG", "N", "O", "OD1"]
+    assert sorted(names) == expected
+    assert notes(molecule, "residue") == []
+    theirs = molecule.field(engine="openmm", platform="Reference").energy(molecule.state)
+    assert molecule.field().energy(molecule.state) == pytest.approx(theirs, rel=1e-9)
+    assert sum(molecule.model.parent < 0) == 1
+
+
+def test_an_amide_at_the_end_of_a_chain_is_kept(tmp_path):
+    rows = heavy_atoms("GAG")
+    at = {name: x for _, number, name, x in rows if number == 3}
+    away = [(x - at["C"]) / np.linalg.norm(x - at["C"]) for x in (at["CA"], at["O"])]
+    out = -(away[0] + away[1]) / np.linalg.norm(away[0] + away[1])
+    lines = [line(k, name, residue, number, x) for k, (residue, number, name, x) in enumerate(rows) if name != "OXT"]
+    amide = line(90, "N", "NH2", 4, at["C"] + 0.1335 * out, record="HETATM", element="N")
+    molecule = lw.molecules.load(write(tmp_path / "amide.pdb", [*lines, amide]))
+    assert [residue.name for residue in molecule.atoms.residues] == ["GLY", "ALA", "GLY", "NH2"]
+    cap = molecule.atoms.residues[3]
+    assert sorted(molecule.atoms.names[cap.first : cap.last]) == ["HN1", "HN2", "N"]
+    assert "OXT" not in molecule.atoms.names
+    assert sum(molecule.model.parent < 0) == 1
+
+
 LINK = "LINK         NZ  LYS A   2                 C1  LIG A 301     1555   1555  1.35"
 
 

@@ -137,6 +137,71 @@ def test_a_ligand_without_parameters_is_a_rigid_body(tmp_path):
     assert own.energy(state) == pytest.approx(theirs.energy(state), rel=1e-9)
 
 
+def chain_lines(start, out, across, bonds, angles, number=302, first=950):
+    """Atoms C1, C2, ... in a plane, all bends to alternating sides: lengths [nm] and angles [°] along the chain."""
+    x, side, direction, places = np.array(start), 1.0, np.array(out), [np.array(start)]
+    for length, angle in zip(bonds, angles, strict=True):
+        turn = side * np.radians(180.0 - angle)
+        direction = np.cos(turn) * direction + np.sin(turn) * np.cross(np.cross(out, across), direction)
+        side = -side
+        x = x + length * direction
+        places.append(x)
+    return [line(first + k, f"C{k + 1}", "RET", number, x, record="HETATM", element="C") for k, x in enumerate(places)]
+
+
+def test_rotatable_bonds_of_a_ligand_are_torsions(tmp_path):
+    """Hexadiene with a saturated tail: bonds between planar atoms stay rigid, the others turn."""
+    rows = {(number, name): x for _, number, name, x in heavy_atoms("GASKDE")}
+    start, out, across = rows[4, "NZ"] + [3.0, 0.0, 0.0], np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    bonds = (0.134, 0.145, 0.134, 0.150, 0.153, 0.153, 0.153)
+    lines = chain_lines(start, out, across, bonds, (120.0, 123.0, 123.0, 124.0, 111.0, 111.0, 111.0))
+    molecule = lw.molecules.load(write(tmp_path / "ligand.pdb", [*peptide_lines(), *lines]), ligands="torsions")
+    assert notes(molecule, "ligand") == [
+        "ligand: A:302: RET kept with 3 torsions: 8 heavy atoms with Lennard-Jones terms, no charges"
+    ]
+    axes = {tuple(sorted(pair)) for pair in molecule.tree.axis.tolist()}
+    expected = [(f"C{k}", f"C{k + 1}") for k in (4, 5, 6)]
+    assert {tuple(molecule.atom(f"A:302:{name}") for name in pair) for pair in expected} <= axes
+    assert sum(molecule.atoms.names[a].startswith("C") and a >= molecule.atom("A:302:C1") for a, _ in axes) == 3
+    theirs, own = molecule.field(engine="openmm", platform="Reference"), molecule.field()
+    state = proteins.displaced(molecule, 0.3, 1)
+    assert own.energy(state) == pytest.approx(theirs.energy(state), rel=1e-9)
+    far, near = (molecule.positions(state)[molecule.atom(f"A:302:{name}")] for name in ("C1", "C8"))
+    assert np.linalg.norm(far - near) > 0.1  # atoms more than three bonds apart feel each other
+    excluded = molecule.field().tables.pairs
+    first = molecule.atom("A:302:C1")
+    behind = excluded.excluded[excluded.excluded_start[first] : excluded.excluded_start[first + 1]]
+    assert behind.tolist() == [first + 1, first + 2, first + 3]
+
+
+def test_a_schiff_base_is_rigid_and_survives_relaxing(tmp_path):
+    """Retinal's bond to its lysine: short, between planar atoms. Only the bond before it, CE-NZ, turns."""
+    rows = {(number, name): x for _, number, name, x in heavy_atoms("GASKDE")}
+    back = rows[4, "CE"] - rows[4, "NZ"]
+    back /= np.linalg.norm(back)
+    across = np.cross(back, [0.2, 0.9, 0.4])
+    across /= np.linalg.norm(across)
+    out = np.cos(np.radians(122.0)) * back + np.sin(np.radians(122.0)) * across
+    side = np.cross(np.cross(out, back), out)
+    lines = chain_lines(rows[4, "NZ"] + 0.131 * out, out, side / np.linalg.norm(side), (0.145, 0.134), (124.0, 123.0))
+    link = "LINK         NZ  LYS A   4                 C1  RET A 302     1555   1555  1.31"
+    path = write(tmp_path / "schiff.pdb", [*peptide_lines(), *lines], [link])
+    molecule = lw.molecules.load(path, ligands="rigid", relax=True, seed=1)
+    assert notes(molecule, "link") == ["link: bond of LYS A:4 NZ to RET A:302 C1 is a double bond, and rigid"]
+    nz, c1, ce = (molecule.atom(label) for label in ("A:4:NZ", "A:302:C1", "A:4:CE"))
+    axes = {frozenset(pair) for pair in molecule.tree.axis.tolist()}
+    assert {nz, c1} not in axes
+    assert {ce, nz} in axes
+    assert sum(molecule.model.parent < 0) == 1
+    x = molecule.reference
+    assert np.linalg.norm(x[nz] - x[c1]) == pytest.approx(0.131, abs=0.01)  # held by a spring while it was relaxed
+    u, v = x[ce] - x[nz], x[c1] - x[nz]
+    assert np.degrees(np.arccos(u @ v / np.linalg.norm(u) / np.linalg.norm(v))) == pytest.approx(122.0, abs=10.0)
+    sim = lw.FullDynamics(molecule.model, molecule.state, field=molecule.field())
+    sim.advance(2e-3, 20)
+    assert np.isfinite(sim.state.q).all()
+
+
 def test_a_bond_to_a_ligand_turns(tmp_path):
     molecule = lw.molecules.load(write(tmp_path / "linked.pdb", with_ligand(True), [LINK]), ligands="rigid")
     assert notes(molecule, "link") == ["link: bond of LYS A:4 NZ to LIG A:301 C1 turns, without an energy of its own"]

@@ -92,15 +92,45 @@ def test_rigid_parts_change_neither_energy_nor_the_other_forces(solvent):
     assert few != all_
 
 
+def test_curves_of_pairs_with_one_changing_radius():
+    """A wide skin: radii leave the width of their curves while the list of neighbours stays."""
+    molecule = proteins.strand()
+    model = molecule.model
+    system = make_system(molecule.topology, "amber14", 0.5, "gbn2")
+    field, plain = (CompiledField(molecule.atoms, molecule.tree, system, skin=0.3) for _ in range(2))
+    joint = max(range(1, model.n_bodies), key=lambda b: int(model.parent[b]))
+    cluster = np.array([joint if b == joint else 0 for b in range(model.n_bodies)])
+    field.set_clusters(cluster, poses_of(model, molecule.state.q))
+    work, v = field.solvent_tables.work, np.zeros(model.nv)
+    v[model.v_slice(joint)] = 1.0
+    changing = work.changing[: work.counters[3]].copy()
+    assert 0 < len(changing) < len(molecule.atoms)
+    made_anew = 0
+    for k in range(30):
+        now = lw.State(model.integrate(molecule.state.q, v, 0.06 * k), v)
+        builds, middle = field.list_builds, field.solvent_tables.work.middle.copy()
+        ours, expected = field.energy(now), plain.energy(now)
+        work = field.solvent_tables.work
+        made_anew += int(field.list_builds == builds and (work.middle != middle).any())
+        assert ours == pytest.approx(expected, abs=1e-9 * abs(plain.constant))
+        assert np.abs(work.born / work.middle - 1.0)[work.changing[: work.counters[3]]].max() <= 0.05 + 1e-12
+        k_joint = model.v_slice(joint)
+        forces, wanted = field.generalized_forces(now)[k_joint], plain.generalized_forces(now)
+        assert np.abs(forces - wanted[k_joint]).max() <= 1e-8 * np.abs(wanted).max()
+        if k > 0:
+            assert np.abs(work.powers[work.changing[: work.counters[3]]]).max() > 0.0  # some pairs are of this kind
+    assert made_anew > 0
+
+
 def test_lists_that_are_full_are_made_longer():
     molecule = proteins.helix()
     field, roomy = (molecule.field(solvent="obc2") for _ in range(2))
     work = field.solvent_tables.work
     small = work._replace(
         inside_entry=np.zeros(1, dtype=np.int64),
-        changing_atom=np.zeros(1, dtype=np.int64),
-        changing_entry=np.zeros(1, dtype=np.int64),
         inside_r2=np.zeros(8),
+        both_entry=np.zeros(1, dtype=np.int64),
+        both_r2=np.zeros(8),
     )
     small.counters[2] = 0  # what is inside rigid parts is not known
     field.solvent_tables = field.solvent_tables._replace(work=small)

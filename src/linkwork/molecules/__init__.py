@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 GAPS = ("keep", "rebuild")
-LIGANDS = ("drop", "rigid")
+LIGANDS = ("drop", "rigid", "torsions")
 STAGES = 5  # of preparing a structure
 
 
@@ -100,7 +100,8 @@ def load(
     relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen; files with clashes need it.
     seed: of what is added. waters, ions: kept or dropped. ph: decides on hydrogens.
     ligands: residues that the force field does not know: "drop", or "rigid": kept as rigid bodies of heavy atoms with
-    Lennard-Jones terms and without charges. Parameters of your own come in by `from_openmm`.
+    Lennard-Jones terms and without charges, or "torsions": such bodies for their rigid parts, which turn about rotatable
+    bonds. Parameters of your own come in by `from_openmm`.
     gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
     omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
     drop: names of residues to leave out ("SAH"). replace: names of modified residues ("PTR") that become standard ones;
@@ -112,6 +113,7 @@ def load(
     from linkwork.molecules.structure import choosing, completing, reading
     from linkwork.molecules.structure.atoms import table_from_topology
     from linkwork.molecules.structure.ligands import Ligand, add_ligands
+    from linkwork.molecules.structure.special import special_residues
 
     path = checks.path_of(path, "path")
     choice(gaps, GAPS, "gaps")
@@ -126,7 +128,8 @@ def load(
     unwanted, replaced = checks.words(drop, "drop"), checks.words(replace, "replace")
     report = PreparationReport(str(path))
     fixing = extras.need("pdbfixer.pdbfixer", "reading a structure")
-    known = {*load_force_field(force_field)._templates, *fixing.proteinResidues}
+    special = special_residues(load_force_field(force_field), fixing.substitutions)
+    known = {*load_force_field(force_field)._templates, *fixing.proteinResidues, *special}
     structure = reading.read_structure(path, model, report)
     choosing.choose_chains(structure, wanted, str(path))
     choosing.choose_residues(structure, span, str(path))
@@ -134,26 +137,28 @@ def load(
         choosing.drop_residues(structure, unwanted, report)
     choosing.choose_alternatives(structure, report)
     choosing.choose_locations(structure, report)
-    kept: list[Ligand] | None = [] if ligands == "rigid" else None
+    kept: list[Ligand] | None = None if ligands == "drop" else []
     pieces = reading.sort_residues(structure, tuple(known), fixing.substitutions, waters, ions, replaced, report, kept)
     kept = kept or []
     choosing.note_cut_links(structure, pieces, report, kept)
     reading.refuse_clashes(pieces, relax, seed, report)
     with progress_bar(STAGES, f"preparing {path.name}", progress) as bar:
         bar(0, "adding what is missing")
-        topology, positions = completing.complete(pieces, gaps, ends, seed, report)
+        topology, positions = completing.complete(pieces, gaps, ends, seed, report, special)
         bar(1, "adding hydrogens")
         topology, positions = completing.protonate(topology, positions, force_field, ph, seed, report)
         bar(2, "finding parameters")
         plain = plain_system(topology, force_field)
-        positions, rigid = add_ligands(kept, structure.connections, topology, positions, plain, report)
+        positions, added, given = add_ligands(
+            kept, structure.connections, topology, positions, plain, report, turn=ligands == "torsions"
+        )
         bar(3, "relaxing" if relax else "making the linkage")
         if relax:
-            positions = completing.relax(topology, positions, plain, report, rigid)
+            positions = completing.relax(topology, positions, plain, report, added)
         name = Path(path).name.partition(".")[0]
         molecule = Molecule(
             table_from_topology(topology), positions, topology, report, force_field=force_field, omega=omega,
-            hydrogens=hydrogens, rigid=rigid, systems={force_field: plain}, name=name,
+            hydrogens=hydrogens, given=given, systems={force_field: plain}, name=name,
         )  # fmt: skip
         bar(4, "looking at its geometry")
         with contextlib.suppress(ModelError):  # a force field with terms that the own kernel does not know

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,23 +76,23 @@ class Molecule:
         hydrogens: bool = False,
         turning: Sequence[Bond] | None = None,
         held: Sequence[int] = (),
-        rigid: Sequence[int] = (),
+        given: Mapping[Bond, bool] | None = None,
         systems: dict[Any, Any] | None = None,
         name: str = "molecule",
     ):
-        """held: atoms that are one rigid body. rigid: atoms whose bonds to each other do not turn. systems: OpenMM's
-        Systems of all pairs by force field, as far as they are known."""
+        """held: atoms that are one rigid body. given: bonds of which it is known whether they turn, all others by rule.
+        systems: OpenMM's Systems of all pairs by force field, as far as they are known."""
         x = np.array(positions, dtype=float)
         check_positions(atoms, x)
         self.atoms, self.topology, self.report, self.name = atoms, topology, report, name
         self.force_field, self.system = force_field, system
         self.reference = x
-        self.rigid, self._systems = tuple(rigid), {} if systems is None else systems
-        stiff = set(self.rigid)
-        cut = tuple(bond for bond in (*disulfides(atoms), *ring_closures(atoms)) if not stiff.issuperset(bond))
+        self.given, self._systems = dict(given or {}), {} if systems is None else systems
+        closing = (*disulfides(atoms), *ring_closures(atoms))
+        cut = tuple((a, b) for a, b in closing if (min(a, b), max(a, b)) not in self.given)
         if turning is None:
             found = turning_bonds(atoms, cut, omega=omega, hydrogens=hydrogens)
-            turning = [bond for bond in found if not stiff.issuperset(bond)]
+            turning = sorted({*found, *self.given} - {bond for bond, turns in self.given.items() if not turns})
         self.tree: TorsionTree = build_tree(atoms, x, turning, cut, name, held=held)
         for a, b in cut:
             what = "disulfide" if atoms.elements[a] == SULFUR else "bond that closes the chain,"
@@ -152,7 +152,7 @@ class Molecule:
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(
             self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
-            turning=bonds, rigid=self.rigid, systems=self._systems, name=self.name,
+            turning=bonds, given=self.given, systems=self._systems, name=self.name,
         )  # fmt: skip
 
     def flexible(
@@ -179,7 +179,7 @@ class Molecule:
         report.note("frozen", "", f"{self.n_torsions - len(bonds)} of {self.n_torsions} torsions do not turn")
         return Molecule(
             self.atoms, self.reference, self.topology, report, force_field=self.force_field, system=self.system,
-            turning=bonds, held=held, rigid=self.rigid, systems=self._systems, name=self.name,
+            turning=bonds, held=held, given=self.given, systems=self._systems, name=self.name,
         )  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------------------- names

@@ -327,19 +327,24 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
         if status == FIELD_LIST_FULL:
             field.tables = with_longer_list(field.tables)
             if field.solvent_tables is not None:
-                pair = {name: aligned(BLOCK * len(field.tables.work.entry)) for name in ("pair_y", "pair_g")}
-                field.solvent_tables = field.solvent_tables._replace(work=field.solvent_tables.work._replace(**pair))
+                field.solvent_tables = with_longer_pairs(field.solvent_tables, len(field.tables.work.entry))
         elif status == FIELD_INSIDE_FULL:
             field.solvent_tables = with_longer_inside(field.solvent_tables)
         else:
             return float(energy)
 
 
+def with_longer_pairs(tables: SolventTables, listed: int) -> SolventTables:
+    """The same tables with room for a longer list of neighbours."""
+    pair = {name: aligned(BLOCK * listed) for name in ("pair_inverse", "pair_g")}
+    return tables._replace(work=tables.work._replace(near_first=np.zeros(listed, dtype=np.int64), **pair))
+
+
 def with_longer_inside(tables: SolventTables) -> SolventTables:
     """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
     old = tables.work
     atoms = len(old.inside_row) - 1
-    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.pair_y) // BLOCK)
+    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.pair_inverse) // BLOCK)
     kin = old.counters[KIN_COUNT]
     work.close_pair[:kin] = old.close_pair[:kin]
     work.kin_moves[:] = old.kin_moves

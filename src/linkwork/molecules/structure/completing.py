@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, with_cutoff
-from linkwork.molecules.structure import rings
+from linkwork.molecules.structure import metals, rings
 from linkwork.molecules.structure.peptides import opposite
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
+from linkwork.molecules.structure.special import add_bonds, define_hydrogens
 
 FloatArray = NDArray[np.float64]
 
@@ -87,12 +88,15 @@ def join_over_gaps(pieces: Sequence[Piece], gaps: str, report: PreparationReport
 
 
 def complete(
-    pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+    pieces: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport, special: Mapping[str, Any]
 ) -> tuple[Any, FloatArray]:
-    """Topology with all heavy atoms, and their positions [nm], shape (a, 3)."""
+    """Topology with all heavy atoms, and their positions [nm], shape (a, 3).
+
+    special: residues that are not standard and kept, as `special_residues` has them.
+    """
     whole = join_over_gaps(pieces, gaps, report)
     try:
-        return _complete(whole, gaps, ends, seed, report)
+        return _complete(whole, gaps, ends, seed, report, special)
     except LinkworkError:
         raise
     except Exception as error:  # PDBFixer and OpenMM raise of many kinds, their own among them
@@ -100,7 +104,7 @@ def complete(
 
 
 def _complete(
-    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport
+    whole: Sequence[Piece], gaps: str, ends: bool, seed: int, report: PreparationReport, special: Mapping[str, Any]
 ) -> tuple[Any, FloatArray]:
     fixing = extras.need("pdbfixer.pdbfixer", "completing a structure")
     names = list(LETTERS[: len(whole)]) if len(whole) <= len(LETTERS) else [f"x{k}" for k in range(len(whole))]
@@ -114,6 +118,7 @@ def _complete(
         fixer.findMissingResidues()
         _choose_missing_residues(fixer, whole, gaps, ends, report)
         fixer.findNonstandardResidues()
+        fixer.nonstandardResidues = [pair for pair in fixer.nonstandardResidues if pair[0].name not in special]
         for residue, standard in fixer.nonstandardResidues:
             report.note("residue", _where(original, residue), f"{residue.name} replaced by {standard}")
         fixer.replaceNonstandardResidues()
@@ -126,6 +131,8 @@ def _complete(
         fixer.addMissingAtoms(seed=seed)
         place_terminal_oxygens(fixer, {_place(residue) for residue in fixer.missingTerminals})
     rings.close_rings(fixer.topology, whole, names, report)
+    add_bonds(fixer.topology, _in_nanometres(fixer.positions), special)
+    define_hydrogens(special)
     for chain in fixer.topology.chains():
         chain.id = original.get(chain.id, chain.id)
     return fixer.topology, _in_nanometres(fixer.positions)
@@ -206,6 +213,9 @@ def protonate(
     with repeatable(seed) as platform:
         for first in rings.first_of_rings(topology):  # OpenMM takes it for the end of a chain
             asked[first.index] = rings.hydrogens_inside(first.name, ph)
+        at_metals = metals.residues_at_metals(topology, positions)
+        for index, (variant, _) in at_metals.items():
+            asked[index] = metals.OF_OPENMM.get(variant, variant)
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, variants=asked, platform=platform)
         except Exception as error:  # OpenMM raises of many kinds, its own among them
@@ -213,9 +223,9 @@ def protonate(
     made = list(modeller.topology.residues())
     for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
         variant = chosen if isinstance(chosen, str) else charged_otherwise(with_hydrogens)
+        variant, why = at_metals.get(residue.index, (variant, "disulfide" if variant == "CYX" else f"pH {ph:g}"))
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
-            why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
             report.note("protonation", where, f"{residue.name} as {variant} ({why})")
     added = modeller.topology.getNumAtoms() - topology.getNumAtoms()
     report.note("hydrogens", "", f"{added} hydrogens added at pH {ph:g}")

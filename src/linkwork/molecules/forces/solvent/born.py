@@ -9,8 +9,7 @@ Every atom has the energy -q²/2B of its own charge and that of its surface, 4π
 import math
 
 from linkwork.core.jit import routine
-from linkwork.molecules.forces.solvent.tables import ALPHA, BETA, CHARGE, GAMMA, OFFSET, RADIUS, SURFACE
-from linkwork.molecules.forces.tables import AT_WORK, BLOCK
+from linkwork.molecules.forces.solvent.tables import ALPHA, BETA, CHANGING, CHARGE, GAMMA, OFFSET, RADIUS, SURFACE
 
 
 @routine
@@ -35,22 +34,16 @@ def radius_of(solvent, own, p, i):
 
 @routine
 def find_radii(work, solvent, own):
-    """Born radii of the atoms at work; returns the energy of their own charges and surfaces."""
+    """Born radii of the atoms whose radius can change; returns the energy of their own charges and surfaces."""
     p = work.cluster.shape[0]
-    atoms = work.row.shape[0] - 1
     energy = 0.0
-    for w in range(work.counters[AT_WORK]):
-        first = work.at_work[w] * BLOCK
-        for i in range(first, min(first + BLOCK, atoms)):
-            energy += radius_of(solvent, own, p, i)
+    for c in range(own.counters[CHANGING]):
+        energy += radius_of(solvent, own, p, own.changing[c])
     return energy
 
 
 @routine
-def pass_on(work, own):
-    """∂E/∂B → ∂E/∂ΣI for the atoms at work."""
-    atoms = work.row.shape[0] - 1
-    for w in range(work.counters[AT_WORK]):
-        first = work.at_work[w] * BLOCK
-        for i in range(first, min(first + BLOCK, atoms)):
-            own.pull[i] *= own.chain[i]
+def pass_on(own):
+    """∂E/∂B → ∂E/∂ΣI for the same atoms."""
+    for c in range(own.counters[CHANGING]):
+        own.pull[own.changing[c]] *= own.chain[own.changing[c]]

@@ -32,23 +32,30 @@ from linkwork.molecules.forces.solvent.tables import (
 )
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vbits_less, vdiv, vselect_less, vsqrt
+from linkwork.spatial.simd_math import vbits_less, vdiv, vrsqrt, vselect_less
+
+BEYOND_NECKS = 1e3  # [nm] a distance that no neck reaches
 
 
 @routine
 def sum_integrals(pairs, work, solvent, own):
-    """Σ I of the atoms at work: inside rigid parts, of listed and of close pairs. FIELD_INSIDE_FULL: no room."""
+    """Σ I of the atoms at work: inside rigid parts, of listed and of close pairs. FIELD_INSIDE_FULL: no room.
+
+    Entries of the list with a pair within the cutoff are noted for the passes that follow.
+    """
     p = work.cluster.shape[0]
     position, lanes, parameters = work.position, work.lanes, solvent.parameters
-    cutoff2, beyond, zero, one = splat(pairs.settings[CUTOFF2]), splat(BEYOND2), splat(0.0), splat(1.0)
+    cutoff2, beyond, zero = splat(pairs.settings[CUTOFF2]), splat(BEYOND2), splat(0.0)
     atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
         j = work.at_work[w] * BLOCK
         vstore(own.sum, j, vload(own.inside_sum, j))
     count = own.counters[KIN_COUNT]
+    found = 0
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
+            own.near_row[i, 0] = own.near_row[i, 1] = found
             if work.row[i] == work.row[i + 1]:
                 continue
             xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
@@ -61,18 +68,26 @@ def sum_integrals(pairs, work, solvent, own):
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
                 r2 = dx * dx + dy * dy + dz * dz
-                r2 = vselect_less(zero, bits, vselect_less(r2, cutoff2, r2, beyond), beyond)
+                r2 = vselect_less(zero, bits, r2, beyond)
+                if vbits_less(r2, cutoff2) == 0:
+                    continue
                 reach = close + vload(parameters, CLOSE * p + j)
                 reach2 = reach * reach
-                y = vselect_less(r2, reach2, zero, vdiv(one, r2))
-                vstore(own.pair_y, k * BLOCK, y)
-                there, back = eight_integrals(solvent, parameters, p, i, j, r2, y)
+                inverse = vselect_less(r2, cutoff2, vrsqrt(r2), zero)
+                inverse = vselect_less(r2, reach2, zero - inverse, inverse)
+                vstore(own.pair_inverse, found * BLOCK, inverse)
+                own.near_first[found] = j
+                found += 1
+                there, back = eight_integrals(
+                    solvent, parameters, p, i, j, r2, vselect_less(zero, inverse, inverse, zero)
+                )
                 here = here + there
                 vstore(own.sum, j, vload(own.sum, j) + back)
                 near = vbits_less(r2, reach2)
                 if near != 0:
                     count = remember_near(own, i, j, near, count)
             own.sum[i] += vsum(here)
+            own.near_row[i, 1] = found
     own.counters[CLOSE_COUNT] = count
     if count > own.close_pair.shape[0]:
         return FIELD_INSIDE_FULL
@@ -93,27 +108,26 @@ def remember_near(own, i, j, near, count):
 
 
 @inlined
-def eight_integrals(solvent, parameters, p, i, j, r2, y):
-    """I of atom i with eight atoms from j on, and the other way round. y: 1/r², zero where the series does not hold."""
+def eight_integrals(solvent, parameters, p, i, j, r2, inverse):
+    """I of atom i with eight atoms from j on, and back. inverse: 1/r, zero where the series does not hold."""
     s_i, s_j = parameters[SCALED * p + i], vload(parameters, SCALED * p + j)
+    y = inverse * inverse
     y2 = y * y
     s2_i, s2_j = s_i * s_i, s_j * s_j
     there = s_j * s2_j * y2 * series(s2_j * y)
     back = (s_i * s2_i) * y2 * series(s2_i * y)
     if solvent.settings[HAS_NECK] != 0.0:
-        neck_there, neck_back = eight_necks(
-            solvent, parameters, p, i, j, vselect_less(splat(0.0), y, r2, splat(BEYOND2))
-        )
+        r = vselect_less(splat(0.0), inverse, r2 * inverse, splat(BEYOND_NECKS))
+        neck_there, neck_back = eight_necks(solvent, parameters, p, i, j, r)
         there = there + neck_there
         back = back + neck_back
     return there, back
 
 
 @inlined
-def eight_necks(solvent, parameters, p, i, j, r2):
+def eight_necks(solvent, parameters, p, i, j, r):
     """What the necks with eight atoms add, both ways."""
     zero, one = splat(0.0), splat(1.0)
-    r = vsqrt(r2)
     first = 4 * solvent.kind[i] * p + j
     ends = splat(solvent.settings[NECK_REACH] + parameters[RADIUS * p + i]) + vload(parameters, RADIUS * p + j)
     d = r - vload(solvent.neck, first + NECK_PLACE * p)
@@ -180,21 +194,23 @@ def forces_through_radii(work, solvent, own):
     """Adds the forces of all listed pairs: `own.pair_g`, and -(P_i dI_ij/dr + P_j dI_ji/dr), P = ∂E/∂ΣI in `own.pull`."""
     p = work.cluster.shape[0]
     position, force, parameters = work.position, work.force, solvent.parameters
-    beyond, zero, masked = splat(BEYOND2), splat(0.0), splat(2.0 / BEYOND2)
+    zero, far = splat(0.0), splat(BEYOND_NECKS)
     atoms = work.row.shape[0] - 1
     forces_of_close(work, own)
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
-            if work.row[i] == work.row[i + 1]:
+            if own.near_row[i, 0] == own.near_row[i, 1]:
                 continue
             xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
             s_i = parameters[SCALED * p + i]
             s2_i, s3_i, pull_i = s_i * s_i, s_i * s_i * s_i, own.pull[i]
             fx = fy = fz = zero
-            for k in range(work.row[i], work.row[i + 1]):
-                j = (work.entry[k] >> 8) * BLOCK
-                y = vload(own.pair_y, k * BLOCK)
+            for k in range(own.near_row[i, 0], own.near_row[i, 1]):
+                j = own.near_first[k]
+                inverse = vload(own.pair_inverse, k * BLOCK)
+                inverse = vselect_less(zero, inverse, inverse, zero)
+                y = inverse * inverse
                 dx = xi - vload(position, j)
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
@@ -203,8 +219,8 @@ def forces_through_radii(work, solvent, own):
                 both = pull_i * (s_j * s2_j * slope_series(s2_j * y)) + (s3_i * pull_j) * slope_series(s2_i * y)
                 g = vload(own.pair_g, k * BLOCK) + 2.0 * (y * y * y) * both  # -(dE/dr) / r, by (4)
                 if solvent.settings[HAS_NECK] != 0.0:
-                    r2 = vselect_less(masked, y, dx * dx + dy * dy + dz * dz, beyond)
-                    g = g - neck_slopes(solvent, parameters, p, i, j, r2, pull_i, pull_j)
+                    r = vselect_less(zero, inverse, (dx * dx + dy * dy + dz * dz) * inverse, far)
+                    g = g - inverse * neck_slopes(solvent, parameters, p, i, j, r, pull_i, pull_j)
                 gx, gy, gz = g * dx, g * dy, g * dz
                 fx, fy, fz = fx + gx, fy + gy, fz + gz
                 vstore(force, j, vload(force, j) - gx)
@@ -216,10 +232,9 @@ def forces_through_radii(work, solvent, own):
 
 
 @inlined
-def neck_slopes(solvent, parameters, p, i, j, r2, pull_i, pull_j):
-    """(P_i dI_ij/dr + P_j dI_ji/dr) / r of the necks with eight atoms."""
+def neck_slopes(solvent, parameters, p, i, j, r, pull_i, pull_j):
+    """P_i dI_ij/dr + P_j dI_ji/dr of the necks with eight atoms."""
     zero, one = splat(0.0), splat(1.0)
-    r = vsqrt(r2)
     first = 4 * solvent.kind[i] * p + j
     ends = splat(solvent.settings[NECK_REACH] + parameters[RADIUS * p + i]) + vload(parameters, RADIUS * p + j)
     d = r - vload(solvent.neck, first + NECK_PLACE * p)
@@ -228,13 +243,13 @@ def neck_slopes(solvent, parameters, p, i, j, r2, pull_i, pull_j):
     d4, e4 = d2 * d2, e2 * e2
     shape = one + d2 * (splat(NECK_NEAR) + NECK_FAR * d4)
     shape_back = one + e2 * (splat(NECK_NEAR) + NECK_FAR * e4)
-    product = shape * shape_back
-    inverse = vdiv(vselect_less(r, ends, one, zero), product * product * r)
-    there = pull_i * (vload(solvent.neck, first + NECK_DEPTH * p) * d * (shape_back * shape_back))
-    back = pull_j * (vload(solvent.neck, first + NECK_DEPTH_BACK * p) * e * (shape * shape))
+    inverse = vdiv(vselect_less(r, ends, one, zero), shape * shape_back)
+    of_there, of_back = inverse * shape_back, inverse * shape
+    there = pull_i * (vload(solvent.neck, first + NECK_DEPTH * p) * d * (of_there * of_there))
+    back = pull_j * (vload(solvent.neck, first + NECK_DEPTH_BACK * p) * e * (of_back * of_back))
     there = there * (splat(2.0 * NECK_NEAR) + (6.0 * NECK_FAR) * d4)
     back = back * (splat(2.0 * NECK_NEAR) + (6.0 * NECK_FAR) * e4)
-    return zero - inverse * (there + back)
+    return zero - (there + back)
 
 
 @routine

@@ -1,8 +1,4 @@
-"""Pairs inside rigid parts: their distances and integrals are found once, when parts change.
-
-Between two lists of neighbours a Born radius can change only where an atom has listed neighbours, or kin whose distance can
-change. Of the pairs inside rigid parts only those with such an atom are evaluated; the energy of all others is kept.
-"""
+"""Pairs inside rigid parts: their distances and integrals are found once, when parts change."""
 
 import math
 
@@ -10,18 +6,11 @@ from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.kernel import carried_by_one
 from linkwork.molecules.forces.pair_forces import BEYOND2
 from linkwork.molecules.forces.pair_list import last_of_kin, within_reach
-from linkwork.molecules.forces.solvent.born import radius_of
 from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
-from linkwork.molecules.forces.solvent.screening import energy_inside
-from linkwork.molecules.forces.solvent.tables import (
-    CHANGING,
-    CLOSE,
-    INSIDE_IS_VALID,
-    KIN_COUNT,
-)
-from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
+from linkwork.molecules.forces.solvent.tables import CLOSE, INSIDE_IS_VALID, KIN_COUNT
+from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vbits_less, vdiv, vselect_less
+from linkwork.spatial.simd_math import vbits_less, vrsqrt, vselect_less
 
 
 @routine
@@ -99,8 +88,9 @@ def keep_distances(work, solvent, own, i, j, mask, entry):
     r2 = vselect_less(splat(0.0), vload(work.lanes, mask * BLOCK), dx * dx + dy * dy + dz * dz, splat(BEYOND2))
     vstore(own.inside_r2, entry * BLOCK, r2)
     close = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
-    y = vselect_less(r2, close * close, splat(0.0), vdiv(splat(1.0), r2))
-    there, back = eight_integrals(solvent, parameters, p, i, j, r2, y)
+    inverse = vselect_less(r2, splat(BEYOND2), vrsqrt(r2), splat(0.0))
+    inverse = vselect_less(r2, close * close, splat(0.0), inverse)
+    there, back = eight_integrals(solvent, parameters, p, i, j, r2, inverse)
     own.inside_sum[i] += vsum(there)
     vstore(own.inside_sum, j, vload(own.inside_sum, j) + back)
     near = vbits_less(r2, close * close)
@@ -110,62 +100,3 @@ def keep_distances(work, solvent, own, i, j, mask, entry):
             there_too, back_too, _, _ = integrals_of_pair(solvent, p, i, j + m, r)
             own.inside_sum[i] += there_too
             own.inside_sum[j + m] += back_too
-
-
-@routine
-def find_changing(tables, own_tables):
-    """After a new list: which radii can change, which pairs inside rigid parts they touch, and the energy of all others."""
-    atoms, _, _, work = tables
-    solvent, own = own_tables
-    n, p = atoms.body.shape[0], work.cluster.shape[0]
-    kin_at_work(work, own)
-    mark_changing(n, work, own)
-    kept = 0.0
-    for i in range(n):
-        if (own.changes[i // BLOCK] >> (i % BLOCK)) & 1 == 0:
-            own.sum[i] = own.inside_sum[i]
-            energy = radius_of(solvent, own, p, i)
-            kept += energy if work.block_works[i // BLOCK] == 0 else 0.0
-    count = 0
-    for i in range(n):
-        changes = (own.changes[i // BLOCK] >> (i % BLOCK)) & 1
-        for k in range(own.inside_row[i], own.inside_row[i + 1]):
-            bits = own.inside_entry[k] & 255
-            touched = bits if changes == 1 else bits & own.changes[own.inside_entry[k] >> 8]
-            if touched != 0:
-                own.changing_atom[count] = i
-                own.changing_entry[count] = k * 256 + touched
-                count += 1
-            if touched != bits:
-                kept += energy_inside(work, solvent, own, i, k, bits & ~touched)
-    own.counters[CHANGING] = count
-    own.kept[0] = kept
-
-
-@routine
-def mark_changing(n, work, own):
-    """One bit per atom, by blocks: 1 where the list of neighbours or moving kin can change its Born radius."""
-    own.changes[:] = 0
-    for i in range(n):
-        if work.row[i] != work.row[i + 1]:
-            own.changes[i // BLOCK] |= 1 << (i % BLOCK)
-        for k in range(work.row[i], work.row[i + 1]):
-            own.changes[work.entry[k] >> 8] |= work.entry[k] & 255
-    for c in range(own.counters[KIN_COUNT]):
-        for side in range(2):
-            i = own.close_pair[c, side]
-            own.changes[i // BLOCK] |= 1 << (i % BLOCK)
-
-
-@routine
-def kin_at_work(work, own):
-    """Adds the blocks of moving kin to those at work."""
-    for c in range(own.counters[KIN_COUNT]):
-        for side in range(2):
-            work.block_works[own.close_pair[c, side] // BLOCK] = 1
-    count = 0
-    for b in range(work.block_works.shape[0]):
-        if work.block_works[b] == 1:
-            work.at_work[count] = b
-            count += 1
-    work.counters[AT_WORK] = count

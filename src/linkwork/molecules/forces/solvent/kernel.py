@@ -8,13 +8,10 @@ from linkwork.molecules.forces.bonded_forces import bonded_forces
 from linkwork.molecules.forces.kernel import choose_terms, gather_wrenches
 from linkwork.molecules.forces.pair_list import refresh_list
 from linkwork.molecules.forces.solvent.born import find_radii, pass_on
+from linkwork.molecules.forces.solvent.changing import find_changing, refresh_curves, screening_of_changing
 from linkwork.molecules.forces.solvent.descreening import forces_through_radii, sum_integrals
-from linkwork.molecules.forces.solvent.inside import choose_kin, find_changing, list_inside
-from linkwork.molecules.forces.solvent.screening import (
-    pairs_in_solvent,
-    screening_of_changing,
-    screening_of_kin,
-)
+from linkwork.molecules.forces.solvent.inside import choose_kin, list_inside
+from linkwork.molecules.forces.solvent.screening import pairs_in_solvent, screening_of_kin
 from linkwork.molecules.forces.solvent.tables import INSIDE_IS_VALID
 from linkwork.molecules.forces.tables import FIELD_OK, HAS_AXIS_TERMS, LIST_BUILDS
 
@@ -37,16 +34,19 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
             return 0.0, status
         builds = -1
     if work.counters[LIST_BUILDS] != builds:
-        find_changing(tables, own_tables)
+        status = find_changing(tables, own_tables)
+        if status != FIELD_OK:
+            return 0.0, status
     work.counters[HAS_AXIS_TERMS] = 0
     status = sum_integrals(pairs, work, solvent, own)
     if status != FIELD_OK:
         return 0.0, status
     energy = own.kept[0] + find_radii(work, solvent, own)
+    refresh_curves(work, solvent, own)
     energy += pairs_in_solvent(pairs, work, solvent, own)
     energy += screening_of_kin(pairs, work, solvent, own)
     energy += screening_of_changing(work, solvent, own)
-    pass_on(work, own)
+    pass_on(own)
     forces_through_radii(work, solvent, own)
     energy += bonded_forces(terms, work)
     gather_wrenches(atoms, work, poses, out)

@@ -9,12 +9,11 @@ Pairs inside a rigid part keep r, and their forces move nothing; what they do to
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
-from linkwork.molecules.forces.solvent.tables import CHANGING, CHARGE, KIN_COUNT, SHIFT
+from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less, vsqrt
+from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less
 
 MOST_D = 600.0  # exp(-D) is zero to every digit, and still a normal number
 
@@ -36,11 +35,10 @@ def screened(r2, bb, quarter, qq):
 def pairs_in_solvent(pairs, work, solvent, own):
     """`pair_forces` with the screening of the same pairs: writes force over distance to `own.pair_g` and adds ∂E/∂B to
     `own.pull`. Returns the energy [kJ/mol]."""
-    position, parameters, lanes = work.position, pairs.parameters, work.lanes
+    position, parameters = work.position, pairs.parameters
     p = work.cluster.shape[0]
-    one, zero, beyond = splat(1.0), splat(0.0), splat(BEYOND2)
-    cutoff2, k_field = splat(pairs.settings[CUTOFF2]), pairs.settings[REACTION_K]
-    c_field = splat(pairs.settings[REACTION_C])
+    one, zero = splat(1.0), splat(0.0)
+    k_field, c_field = pairs.settings[REACTION_K], splat(pairs.settings[REACTION_C])
     begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
     shift = splat(solvent.settings[SHIFT])
     energy = zero
@@ -48,7 +46,7 @@ def pairs_in_solvent(pairs, work, solvent, own):
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
-            begin, end = work.row[i], work.row[i + 1]
+            begin, end = own.near_row[i, 0], own.near_row[i, 1]
             if begin == end:
                 continue
             xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
@@ -59,30 +57,29 @@ def pairs_in_solvent(pairs, work, solvent, own):
             screened_charge = solvent.parameters[CHARGE * p + i]
             pull = zero
             for k in range(begin, end):
-                j = (work.entry[k] >> 8) * BLOCK
-                bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
+                j = own.near_first[k]
+                inverse = vload(own.pair_inverse, k * BLOCK)
+                inverse = vselect_less(zero, inverse, inverse, zero - inverse)
+                inside = vselect_less(zero, inverse, one, zero)
                 dx = xi - vload(position, j)
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
                 r2 = dx * dx + dy * dy + dz * dz
-                r2 = vselect_less(zero, bits, r2, beyond)
-                inside = vselect_less(r2, cutoff2, one, zero)
                 B_j = vload(own.born, j)
                 kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
                 over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
-                inverse = vrsqrt(r2)
                 inverse2 = inverse * inverse
                 s = half_sigma + vload(parameters, j)
                 s2 = s * s * inverse2
                 s6 = s2 * s2 * s2
-                attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
+                attraction = root_epsilon * vload(parameters, p + j) * s6
                 qq = charge * (vload(parameters, 2 * p + j) * inside)
                 coulomb = qq * inverse
                 field = k_field * qq
                 dispersion = attraction * (s6 - one)
                 push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
                 if fade > 0.0:
-                    r = vsqrt(r2)
+                    r = r2 * inverse
                     x = fade * (r - begin_fade)
                     x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
                     rest = one - x
@@ -122,42 +119,3 @@ def screening_of_kin(pairs, work, solvent, own):
         push_apart(work, i, j, -g * (1.0 - 0.25 * e))
         energy -= over_f - kqq * solvent.settings[SHIFT]
     return energy
-
-
-@inlined
-def eight_inside(work, solvent, own, i, entry, bits):
-    """Pairs of atom i inside its rigid part, those of `bits` in one entry: adds ∂E/∂B of the others; -E and ∂E/∂B of i."""
-    p = work.cluster.shape[0]
-    j = (own.inside_entry[entry] >> 8) * BLOCK
-    kept = vload(work.lanes, bits * BLOCK)
-    kqq = solvent.parameters[CHARGE * p + i] * (vload(solvent.parameters, CHARGE * p + j) * kept)
-    B_j = vload(own.born, j)
-    quarter = (0.25 * own.inverse[i]) * vload(own.inverse, j)
-    over_f, _, of_radii = screened(vload(own.inside_r2, entry * BLOCK), own.born[i] * B_j, quarter, kqq)
-    vstore(own.pull, j, vload(own.pull, j) + own.born[i] * of_radii)
-    return over_f - solvent.settings[SHIFT] * kqq, of_radii * B_j
-
-
-@routine
-def energy_inside(work, solvent, own, i, entry, bits):
-    """Energy of the pairs of one entry."""
-    over_f, _ = eight_inside(work, solvent, own, i, entry, bits)
-    return -vsum(over_f)
-
-
-@routine
-def screening_of_changing(work, solvent, own):
-    """All pairs inside rigid parts of which a Born radius can change. Returns their energy."""
-    energy = zero = splat(0.0)
-    k, count = 0, own.counters[CHANGING]
-    while k < count:
-        i = own.changing_atom[k]
-        pull = zero
-        while k < count and own.changing_atom[k] == i:
-            packed = own.changing_entry[k]
-            over_f, of_radii = eight_inside(work, solvent, own, i, packed >> 8, packed & 255)
-            energy = energy - over_f
-            pull = pull + of_radii
-            k += 1
-        own.pull[i] += vsum(pull)
-    return vsum(energy)

@@ -25,8 +25,9 @@ SOLVENT_SETTINGS = 4
 # rows of the neck per kind of radius, each p long: seen from the atom of that kind, then from the other one
 NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
 # counters
-KIN_COUNT, CLOSE_COUNT, INSIDE_IS_VALID, CHANGING = range(4)
-SOLVENT_COUNTERS = 4
+KIN_COUNT, CLOSE_COUNT, INSIDE_IS_VALID, CHANGING, CURVES_ARE_VALID = range(5)
+SOLVENT_COUNTERS = 5
+CURVE_POINTS = 5  # at which the energy of pairs with one changing radius is found
 
 
 class Solvent(NamedTuple):
@@ -52,15 +53,26 @@ class SolventWork(NamedTuple):
     inside_row: IntArray  # (a + 1,)  first entry of each atom below
     inside_entry: IntArray  # (capacity,)  block · 256 + one bit per atom that keeps its distance
     inside_r2: FloatArray  # (8 capacity,)  squares of these distances [nm²]
-    changing_atom: IntArray  # (capacity,)  the same for pairs of which a radius can change: the atom,
-    changing_entry: IntArray  # (capacity,)  and the number of its entry above · 256 + bits
-    pair_y: FloatArray  # (8 listed,)  1/r² of the listed pairs [nm⁻²]; zero where they are too near for the series
+    changing: IntArray  # (p,)       the atoms whose radius can change, ascending
+    number: IntArray  # (p,)       where each of these stands among them
+    numbered: FloatArray  # (4 p,)     their radii, 1/B, charges and ∂E/∂B
+    both_row: IntArray  # (p + 1,)   first entry of each of them below
+    both_entry: IntArray  # (capacity,)  pairs of two of them that keep their distance: eight numbers · 256 + bits
+    both_r2: FloatArray  # (8 capacity,)  squares of these distances [nm²]
+    middle: FloatArray  # (p,)       radius about which the curve of each atom holds [nm]
+    curve: FloatArray  # (5 p,)     energy of its pairs with atoms whose radius cannot change, at five radii [kJ/mol]
+    powers: FloatArray  # (p, 5)     coefficients of the polynomial through these
+    near_row: IntArray  # (a, 2)     listed entries of each atom within the cutoff: first, and behind the last
+    near_first: IntArray  # (listed,)  first atom of the block of each of these
+    pair_inverse: (
+        FloatArray  # (8 listed,)  their 1/r [nm⁻¹]; below zero: too near for the series; zero: beyond the cutoff
+    )
     pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
     kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
     close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
     close_slope: FloatArray  # (capacity, 2)  dI/dr both ways [nm⁻²]
     kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
-    counters: IntArray  # (4,)
+    counters: IntArray  # (5,)
 
 
 class SolventTables(NamedTuple):
@@ -81,9 +93,18 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         inside_row=np.zeros(atoms + 1, dtype=np.int64),
         inside_entry=np.zeros(capacity, dtype=np.int64),
         inside_r2=aligned(BLOCK * capacity),
-        changing_atom=np.zeros(capacity, dtype=np.int64),
-        changing_entry=np.zeros(capacity, dtype=np.int64),
-        pair_y=aligned(BLOCK * listed),
+        changing=np.zeros(p, dtype=np.int64),
+        number=np.zeros(p, dtype=np.int64),
+        numbered=aligned(4 * p),
+        both_row=np.zeros(p + 1, dtype=np.int64),
+        both_entry=np.zeros(capacity, dtype=np.int64),
+        both_r2=aligned(BLOCK * capacity),
+        middle=aligned(p),
+        curve=aligned(CURVE_POINTS * p),
+        powers=np.zeros((p, CURVE_POINTS)),
+        near_row=np.zeros((atoms, 2), dtype=np.int64),
+        near_first=np.zeros(listed, dtype=np.int64),
+        pair_inverse=aligned(BLOCK * listed),
         pair_g=aligned(BLOCK * listed),
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
@@ -91,6 +112,6 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         kept=np.zeros(1),
         counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
     )
-    for radii in (work.born, work.inverse):
+    for radii in (work.born, work.inverse, work.middle):
         radii[:] = 1.0
     return work
