@@ -22,6 +22,7 @@ STEP = 4.4e-6  # one body after the other in the three sweeps body by body
 CHILD = 0.3 * STEP  # one child after the other
 BODY_OF_BODIES = 0.42e-9
 MANY_SAMPLES = 65_536  # fill the machine with one thread each
+STRAND = 8  # bodies one behind the other that one thread does in the sweeps over the assembly tree
 
 
 def choose_schedule(widths: IntArray, most_children: int, levels: int, batch: int) -> str:

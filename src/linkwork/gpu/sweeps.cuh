@@ -19,18 +19,32 @@
   }
 #endif
 
-// Several narrow levels in one launch of one block, which waits between them: a launch each would take longer than their work.
-// Here `first` and `count` are levels. LW_UP: leaf to root; LW_DOWN: root to leaf.
+// Several narrow levels in one launch of LW_CLUSTER blocks, which wait for each other between them: a launch each would take longer
+// than their work. More than one block are a cluster, which GPUs of compute capability 9 have. Here `first` and `count` are levels.
+// LW_UP: leaf to root; LW_DOWN: root to leaf.
 #define LW_UP(k) (first + (k))
 #define LW_DOWN(k) (first + count - 1 - (k))
+#ifndef LW_CLUSTER
+#define LW_CLUSTER 1
+#endif
 #ifdef __CUDACC__
-#define LW_NARROW(name, order)                                                                              \
-  extern "C" __global__ void __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) {   \
-    for (int k = 0; k < count; k++) {                                                                       \
-      int end = T.level_first[order(k) + 1];                                                                \
-      for (int s = T.level_first[order(k)] + threadIdx.y * 32 + threadIdx.x; s < end; s += 192) name##_item(T, s, 0); \
-      __syncthreads();                                                                                      \
-    }                                                                                                       \
+#if LW_CLUSTER > 1
+#define LW_TOGETHER __cluster_dims__(LW_CLUSTER, 1, 1)
+LW_FN void wait_for_level() {  // what any thread wrote before it, every thread reads after it
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+#else
+#define LW_TOGETHER
+LW_FN void wait_for_level() { __syncthreads(); }
+#endif
+
+#define LW_NARROW(name, order)                                                                                        \
+  extern "C" __global__ void LW_TOGETHER __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) { \
+    for (int k = 0; k < count; k++) {                                                                                 \
+      int end = T.level_first[order(k) + 1], s = T.level_first[order(k)] + 192 * blockIdx.x;                          \
+      for (s += threadIdx.y * 32 + threadIdx.x; s < end; s += 192 * LW_CLUSTER) name##_item(T, s, 0);                 \
+      wait_for_level();                                                                                               \
+    }                                                                                                                 \
   }
 #else
 #define LW_NARROW(name, order)                                                                \
@@ -87,14 +101,14 @@ LW_FN void joint_states_item(const Tables& T, long long i, long long b) {
 }
 LW_SWEEP(joint_states)
 
-// c of each joint, and f = f_ext - V x* I V of each body: as b = Φ f where no branches hang.
+// c of each joint, and f = f_ext - V x* I V of each body: as b = Φ f of bodies that nodes read as clusters.
 LW_FN void biases_item(const Tables& T, long long i, long long b) {
   Item body = of_body(T, i, b);
   Vec6 V = load6(T.twist, body.stride, body.at), VJ = load6(T.rate, body.stride, body.at), c = cross_motion(V, VJ);
   if (T.kind[i] == COMPOUND) c = add(c, compound_motion(T, i, b, 0).c);
   store<6>(T.rate, body.stride, body.at, c.x);
   Vec6 f = sub(applied_wrench(T, i, b), cross_force(V, times(rigid_inertia(T, i, b), V)));
-  if (!T.is_fat[i]) {
+  if (!T.keeps_force[i]) {
     Item inertia = of_inertia(T, i, b);
     Sym6 phi;
     load<21>(T.phi, inertia.stride, inertia.at, phi.m);
@@ -260,15 +274,17 @@ extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(co
   by_columns(T, is_there, s, b, Share{memory + threadIdx.x});
 }
 
-extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) narrow_assemble(const Tables T, int first, int count) {
+extern "C" __global__ void LW_TOGETHER __launch_bounds__(192, LW_BLOCKS)
+    narrow_assemble(const Tables T, int first, int count) {
   __shared__ Real memory[SHARED * NODES_OF_BLOCK];
   for (int k = 0; k < count; k++) {
-    int end = T.level_first[first + k + 1];
-    for (int at = T.level_first[first + k]; at < end; at += NODES_OF_BLOCK) {  // the same rounds for all threads
+    int end = T.level_first[first + k + 1], at = T.level_first[first + k] + NODES_OF_BLOCK * blockIdx.x;
+    for (; at < end; at += NODES_OF_BLOCK * LW_CLUSTER) {  // the same rounds for all threads of a block
       int s = at + threadIdx.x;
       by_columns(T, s < end && LW_IS_NODE(s), s, 0, Share{memory + threadIdx.x});
       __syncthreads();
     }
+    wait_for_level();
   }
 }
 #else
@@ -308,6 +324,20 @@ LW_FN void substitute_item(const Tables& T, long long s, long long b) {
 }
 LW_SWEEP(substitute)
 LW_NARROW(substitute, LW_DOWN)
+
+// ----------------------------------------------------------------------------------------------------------------- strands
+
+LW_FN void stretch_strands_item(const Tables& T, long long r, long long b) { stretch_strand(T, r, b); }
+LW_SWEEP(stretch_strands)
+
+LW_FN void spread_strands_item(const Tables& T, long long r, long long b) { spread_strand(T, r, b); }
+LW_SWEEP(spread_strands)
+
+LW_FN void assemble_strands_item(const Tables& T, long long r, long long b) { assemble_strand(T, r, b); }
+LW_SWEEP(assemble_strands)
+
+LW_FN void substitute_strands_item(const Tables& T, long long r, long long b) { pass_strand(T, r, b); }
+LW_SWEEP(substitute_strands)
 
 // ------------------------------------------------------------------------------------------------------------ at the world
 
