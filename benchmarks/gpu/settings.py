@@ -1,4 +1,4 @@
-"""Settings of the GPU's sweeps tried in one run: bodies per strand, blocks that do narrow levels; and the time of each kernel."""
+"""Settings of the GPU's sweeps, tried in one run: bodies per strand, blocks that do narrow levels; time of each kernel."""
 
 from __future__ import annotations
 
