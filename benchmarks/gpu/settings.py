@@ -1,4 +1,4 @@
-"""Settings of the GPU's sweeps, tried in one run: bodies per strand, blocks that do narrow levels; time of each kernel."""
+"""How many bodies one thread of the GPU does one behind the other, tried in one run; and the time of each kernel."""
 
 from __future__ import annotations
 
@@ -17,34 +17,7 @@ from ..harness import Report, Requirement, progress, take_turns
 from .cases import SEED, SHAPES
 
 STRANDS = (1, 4, 8, 16, 32)  # bodies
-NARROW = ((1, 32), (8, 256), (8, 512), (8, 1024))  # blocks of a cluster, slots of a level
 AGREEMENT = 1e-9  # relative, in the largest entry
-
-
-class Setting:
-    """One chain in one state, solved with one setting of the sweeps."""
-
-    def __init__(self, model: lw.Model, arrays: list[Any], strand: int, cluster: int, few: int):
-        backend = Narrow(cluster, few)
-        self.device = DeviceModel(model, schedule="levels", strand_length=strand, backend=backend)
-        self.arrays = arrays
-
-    def __call__(self) -> Any:
-        qdd = self.device.forward_dynamics(*self.arrays)
-        self.device.backend.synchronize()
-        return qdd
-
-
-class Narrow:
-    """Makes backends whose narrow levels are done by so many blocks, up to so many slots."""
-
-    def __init__(self, cluster: int, few: int):
-        self.cluster, self.few = cluster, few
-
-    def __call__(self, dtype: str) -> CudaBackend:
-        backend = CudaBackend(dtype, cluster=self.cluster)
-        backend.few = self.few
-        return backend
 
 
 def state_of(cupy: Any, shape: str, joints: int) -> tuple[lw.Model, list[Any], np.ndarray]:
@@ -58,17 +31,21 @@ def state_of(cupy: Any, shape: str, joints: int) -> tuple[lw.Model, list[Any], n
 
 
 def try_settings(report: Report, options: argparse.Namespace, cupy: Any, bandwidth: float) -> None:
-    """Every setting against `aba`, then all of one size in turns."""
+    """Every length of strands against `aba`, then all of one size in turns."""
     for shape in options.shapes:
         for power in options.sizes:
             model, arrays, expected = state_of(cupy, shape, 2**power)
-            choices = [(strand, 8, 256) for strand in STRANDS]
-            choices += [(8, *narrow) for narrow in NARROW if narrow != (8, 256)] if power < 19 else []
             calls, apart = {}, {}
-            for strand, cluster, few in choices:
-                name = f"strands of {strand}, {cluster} blocks up to {few} slots"
+            for strand in STRANDS:
+                name = f"strands of {strand}"
                 progress(f"{shape}, 2^{power} joints, {name}")
-                setting = Setting(model, arrays, strand, cluster, few)
+                device = DeviceModel(model, schedule="levels", strand_length=strand)
+
+                def setting(device: DeviceModel = device, arrays: list[Any] = arrays) -> Any:
+                    qdd = device.forward_dynamics(*arrays)
+                    device.backend.synchronize()
+                    return qdd
+
                 found = [setting().get() for _ in range(3)]  # by launches, then as a graph
                 apart[name] = max(float(np.abs(x - expected).max() / np.abs(expected).max()) for x in found)
                 if apart[name] <= AGREEMENT:

@@ -22,9 +22,7 @@ BLOCK = {
 }  # threads; others 128
 ITEMS_OF_BLOCK = 32  # nodes, or samples of the sweep body by body, when several threads share each
 COLUMNS = {"assemble_columns": 6}  # threads that share a node
-NARROW_BLOCK = (ITEMS_OF_BLOCK, 6)  # threads of the blocks that do several narrow levels
-CLUSTER = 8  # such blocks, which wait for each other, where the GPU can do that
-HAS_CLUSTERS = 9  # compute capability
+ONE_BLOCK = (ITEMS_OF_BLOCK, 6)  # of threads, which does several narrow levels
 
 
 def load_cupy() -> Any:
@@ -56,13 +54,10 @@ class CudaBackend:
     name = "cuda"
     DLPACK_DEVICE = 2  # kDLCUDA
 
-    def __init__(self, dtype: str, cluster: int | None = None):
+    def __init__(self, dtype: str):
         self.xp: Any = load_cupy()
         self.device = int(self.xp.cuda.runtime.getDevice())
-        has_clusters = int(self.xp.cuda.Device().compute_capability[:-1]) >= HAS_CLUSTERS
-        self.cluster = cluster or (CLUSTER if has_clusters else 1)  # blocks that do narrow levels
-        self.few = ITEMS_OF_BLOCK * self.cluster  # slots of a level, up to which several levels are one launch
-        self._options = ("--std=c++17", f"-DLW_REAL={REAL[dtype]}", f"-DLW_CLUSTER={self.cluster}")
+        self._options = ("--std=c++17", f"-DLW_REAL={REAL[dtype]}")
         self._modules: dict[int, Any] = {}
         self._kernels: dict[str, Any] = {}
 
@@ -108,7 +103,7 @@ class CudaBackend:
     def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
         """Several levels, each of few nodes, in one launch."""
         arguments = (_by_value(tables), np.int32(first), np.int32(count))
-        self._kernel(f"narrow_{kernel}")((self.cluster,), NARROW_BLOCK, arguments)
+        self._kernel(f"narrow_{kernel}")((1,), ONE_BLOCK, arguments)
 
     def launch_bodies(self, tables: Tables, threads: int, kernel: str = "bodies") -> None:
         blocks = -(-tables.batch // ITEMS_OF_BLOCK)

@@ -19,7 +19,7 @@ from linkwork.gpu.arrays import Reader, like
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.failures import failure_of
 from linkwork.gpu.gradients import DevicePull
-from linkwork.gpu.schedule import SCHEDULES, STRAND, choose_schedule, choose_threads, first_singular
+from linkwork.gpu.schedule import SCHEDULES, choose_schedule, choose_strand, choose_threads, first_singular
 from linkwork.gpu.source import REAL
 from linkwork.gpu.tables import body_tables, depth_tables, slot_tables
 from linkwork.gpu.workspace import Sizes, Sweeps, Workspace, refuse_if_too_large
@@ -75,7 +75,7 @@ class DeviceModel(TakesTurns):
             raise StateError(f"threads is {threads}; a sample takes 1 to 8.")
         if strand_length is not None and not 1 <= whole(strand_length, 1, "strand_length") <= 32:
             raise StateError(f"strand_length is {strand_length}; a thread does 1 to 32 bodies.")
-        self.strand_length = STRAND if strand_length is None else strand_length
+        self.strand_length = choose_strand(model.n_bodies) if strand_length is None else strand_length
         singular = first_singular(model)
         if singular >= 0 and schedule == "levels":
             raise ModelError(

@@ -59,7 +59,6 @@ class HostBackend:
     name = "host"
     xp: Any = np
     DLPACK_DEVICE = 1  # kDLCPU
-    few = 32  # slots of a level, up to which several levels are one launch
 
     def __init__(self, dtype: str):
         self._library = library(dtype)

@@ -19,32 +19,18 @@
   }
 #endif
 
-// Several narrow levels in one launch of LW_CLUSTER blocks, which wait for each other between them: a launch each would take longer
-// than their work. More than one block are a cluster, which GPUs of compute capability 9 have. Here `first` and `count` are levels.
-// LW_UP: leaf to root; LW_DOWN: root to leaf.
+// Several narrow levels in one launch of one block, which waits between them: a launch each would take longer than their work.
+// Here `first` and `count` are levels. LW_UP: leaf to root; LW_DOWN: root to leaf.
 #define LW_UP(k) (first + (k))
 #define LW_DOWN(k) (first + count - 1 - (k))
-#ifndef LW_CLUSTER
-#define LW_CLUSTER 1
-#endif
 #ifdef __CUDACC__
-#if LW_CLUSTER > 1
-#define LW_TOGETHER __cluster_dims__(LW_CLUSTER, 1, 1)
-LW_FN void wait_for_level() {  // what any thread wrote before it, every thread reads after it
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-}
-#else
-#define LW_TOGETHER
-LW_FN void wait_for_level() { __syncthreads(); }
-#endif
-
-#define LW_NARROW(name, order)                                                                                        \
-  extern "C" __global__ void LW_TOGETHER __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) { \
-    for (int k = 0; k < count; k++) {                                                                                 \
-      int end = T.level_first[order(k) + 1], s = T.level_first[order(k)] + 192 * blockIdx.x;                          \
-      for (s += threadIdx.y * 32 + threadIdx.x; s < end; s += 192 * LW_CLUSTER) name##_item(T, s, 0);                 \
-      wait_for_level();                                                                                               \
-    }                                                                                                                 \
+#define LW_NARROW(name, order)                                                                              \
+  extern "C" __global__ void __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) {   \
+    for (int k = 0; k < count; k++) {                                                                       \
+      int end = T.level_first[order(k) + 1];                                                                \
+      for (int s = T.level_first[order(k)] + threadIdx.y * 32 + threadIdx.x; s < end; s += 192) name##_item(T, s, 0); \
+      __syncthreads();                                                                                      \
+    }                                                                                                       \
   }
 #else
 #define LW_NARROW(name, order)                                                                \
@@ -274,17 +260,15 @@ extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(co
   by_columns(T, is_there, s, b, Share{memory + threadIdx.x});
 }
 
-extern "C" __global__ void LW_TOGETHER __launch_bounds__(192, LW_BLOCKS)
-    narrow_assemble(const Tables T, int first, int count) {
+extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) narrow_assemble(const Tables T, int first, int count) {
   __shared__ Real memory[SHARED * NODES_OF_BLOCK];
   for (int k = 0; k < count; k++) {
-    int end = T.level_first[first + k + 1], at = T.level_first[first + k] + NODES_OF_BLOCK * blockIdx.x;
-    for (; at < end; at += NODES_OF_BLOCK * LW_CLUSTER) {  // the same rounds for all threads of a block
+    int end = T.level_first[first + k + 1];
+    for (int at = T.level_first[first + k]; at < end; at += NODES_OF_BLOCK) {  // the same rounds for all threads
       int s = at + threadIdx.x;
       by_columns(T, s < end && LW_IS_NODE(s), s, 0, Share{memory + threadIdx.x});
       __syncthreads();
     }
-    wait_for_level();
   }
 }
 #else

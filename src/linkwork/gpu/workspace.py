@@ -12,6 +12,7 @@ from linkwork.errors import DeviceError
 from linkwork.gpu.tables import DEPTH_INDICES, PIVOT_ROWS, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
 
 ARTICULATED_ROWS = 27
+FEW = 32  # slots of a level, up to which one block does it in less time than a launch of its own takes
 NARROW_FORMS = ("stretch", "spread", "assemble", "substitute")  # kernels that do several such levels at once
 BY_FREEDOMS = ("assemble", "substitute")  # kernels with a form of their own for joints of several freedoms
 NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one
@@ -139,14 +140,13 @@ def refuse_if_too_large(
         )
 
 
-def narrow_levels(levels: Levels, batch: int, few: int, strands: bool = False) -> range:
+def narrow_levels(levels: Levels, batch: int, strands: bool = False) -> range:
     """The highest levels in a row with few slots and no joint of several freedoms; none with several samples.
 
-    few: slots of a level, up to which a launch of its own would take longer.
     strands: nodes inside strands are not done with their levels, so that these levels are left out.
     """
     first, several = levels.first, levels.several
-    fits = [first[k + 1] - first[k] <= few and several[k] == first[k + 1] for k in range(levels.height)]
+    fits = [first[k + 1] - first[k] <= FEW and several[k] == first[k + 1] for k in range(levels.height)]
     if strands:
         fits = [fit and levels.alone[k] == first[k] for k, fit in enumerate(fits)]
     end = max((k + 1 for k in range(levels.height) if fits[k]), default=0)
@@ -185,11 +185,7 @@ class Sweeps:
 
     def _sweep(self, kernel: str, levels: range, strands: bool) -> None:
         """Level by level; several narrow ones in one launch, where the kernel has such a form."""
-        few = (
-            narrow_levels(self.levels, self.work.batch, self.backend.few, strands)
-            if kernel in NARROW_FORMS
-            else range(0)
-        )
+        few = narrow_levels(self.levels, self.work.batch, strands) if kernel in NARROW_FORMS else range(0)
         first = self.levels.alone if strands else self.levels.first
         for k in levels:
             if k not in few:
