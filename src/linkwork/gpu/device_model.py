@@ -63,8 +63,8 @@ class DeviceModel(TakesTurns):
         dtype: str = "float64",
         schedule: str | None = None,
         threads: int | None = None,
-        strand_length: int | None = None,
         backend: Callable[[str], Any] = CudaBackend,
+        strand_length: int | None = None,
     ):
         refuse_loops(model, "lw.gpu.DeviceModel")
         if dtype not in REAL:
