@@ -74,3 +74,44 @@ def test_single_precision(rng, device_backend):
     _, pull = device.vjp(state.q, state.v)
     _, expected = lw.vjp(lw.forward_dynamics, model, state)
     assert differ(pull(weights).effort, expected(weights).effort) <= 1e5 * np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 32])
+def test_strands_of_any_length_give_the_same(rng, device_backend, length):
+    """Long limbs with joints of one freedom, none and several: bodies of a strand are done by one thread, in one go."""
+    linkage = lw.library.random_tree(
+        90,
+        seed=3,
+        branching=0.05,
+        kinds=("revolute", "prismatic", "screw", "fixed", "compound", "spherical"),
+        options=True,
+    )
+    model = linkage.compile()
+    states = [model.random_state(rng) for _ in range(2)]
+    q, v = (np.array([getattr(state, name) for state in states]) for name in "qv")
+    effort, wrenches, weights = (rng.normal(size=shape) for shape in ((2, model.nv), (2, model.n_bodies, 6), model.nv))
+    device = DeviceModel(model, schedule="levels", strand_length=length, backend=device_backend)
+    levels = device._plan(2)[0]
+    assert levels.strand_body.shape[0] == length
+    assert (levels.strand_slot.size > 0) == (length > 1)
+    for qdd, pull in (device.vjp(q, v, effort, wrenches), device.vjp(q[0], v[0], effort[0], wrenches[0])):
+        found = pull(weights)
+        for k, state in enumerate(states[: 1 if qdd.ndim == 1 else 2]):
+            y, expected_pull = lw.vjp(lw.forward_dynamics, model, state, effort[k], wrenches[k])
+            expected = expected_pull(weights)
+            assert differ(qdd if qdd.ndim == 1 else qdd[k], y) <= TOLERANCE
+            for name in NAMES:
+                own = getattr(found, name)
+                assert differ(own if qdd.ndim == 1 else own[k], getattr(expected, name)) <= TOLERANCE, name
+
+
+def test_states_that_are_not_finite_are_said_to_be(rng, device_backend):
+    model = lw.library.chain(20).compile()
+    state = model.random_state(rng)
+    for schedule in ("levels", "bodies"):
+        device = DeviceModel(model, schedule=schedule, backend=device_backend)
+        for name, said in (("q", r"state\.q\[3\] is nan"), ("v", r"state\.v\[3\] is nan")):
+            given = {"q": state.q.copy(), "v": state.v.copy()}
+            given[name][3] = np.nan
+            with np.errstate(all="ignore"), pytest.raises(lw.StateError, match=said):
+                device.vjp(**given)[1](np.ones(20))

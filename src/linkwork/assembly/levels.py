@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP, UP
 from linkwork.assembly.plan import Assembly
+from linkwork.assembly.strands import NO_BODY, plan_strands
 from linkwork.core.jit import kernel
 
 IntArray = NDArray[np.int64]
@@ -22,7 +23,8 @@ Int32Array = NDArray[np.int32]
 
 SEVERAL, IS_TOP = 4, 8  # flags beside the kind in `Levels.code`
 NO_NODE = -1
-GROUPS = 8  # kinds, and kinds whose joint has several freedoms
+GROUPS = 9  # nodes inside strands, kinds, and kinds whose joint has several freedoms
+KINDS = 4
 
 
 class Levels(NamedTuple):
@@ -33,10 +35,13 @@ class Levels(NamedTuple):
     right: Int32Array  # (slots,)
     body: Int32Array  # (slots,)  body, or body the joint carries, in `order`
     first: IntArray  # (levels + 1,)  first slot of each level
+    alone: IntArray  # (levels,)  where its nodes outside strands begin
     several: IntArray  # (levels,)  where its nodes with joints of several freedoms begin
     slot: IntArray  # (nodes,)  slot of each node of the assembly; NO_NODE for bodies without branches
     order: IntArray  # (n,)  bodies in the order of their first use: those without branches, then the others
     place: IntArray  # (n,)  its inverse
+    strand_slot: Int32Array  # (strands,)  slot of the node over all bodies of each strand
+    strand_body: Int32Array  # (length, strands)  its bodies in `order`, from the first to the last; then NO_BODY
 
     @property
     def height(self) -> int:
@@ -49,11 +54,12 @@ class Levels(NamedTuple):
         return int(self.slot[-1])
 
 
-def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) -> Levels:
+def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1, strand_length: int = 1) -> Levels:
     """Levels of an assembly tree.
 
     several: whether the joint of each body has two degrees of freedom or more, shape (n,).
     align: every group of a level begins at a multiple of it, so that threads of one warp do the same.
+    strand_length: most bodies of a strand (`strands.py`); 1 for none. Nodes inside strands come first in their level.
     Cost: O(n log n).
     """
     nodes = assembly.nodes
@@ -63,7 +69,8 @@ def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) 
     has_joint = (kind == JOIN) | (kind == HANG)
     flag = np.zeros(kind.size, dtype=np.int64)
     flag[has_joint] = np.asarray(several, dtype=bool)[nodes[has_joint, INDEX]]
-    group = flag * (GROUPS // 2) + kind
+    strands = plan_strands(nodes, height, several, strand_length)
+    group = np.where(strands.inside, 0, 1 + flag * KINDS + kind)
     counts = np.bincount((height - 1)[height > 0] * GROUPS + group[height > 0], minlength=levels * GROUPS)
     padded = -(-counts // align) * align
     starts = np.cumsum(padded) - padded
@@ -81,7 +88,7 @@ def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) 
         slot[members] = starts[(level - 1) * GROUPS + of] + np.arange(members.size) - before[of]
     order, place = _body_order(nodes, slot, height)
     first = np.append(starts[::GROUPS], total).astype(np.int64)
-    middle = starts[GROUPS // 2 :: GROUPS].astype(np.int64)
+    alone, middle = (starts[k::GROUPS].astype(np.int64) for k in (1, 1 + KINDS))
     code, left, right, index = (np.full(total, NO_NODE, dtype=np.int32) for _ in range(4))
     inner = np.flatnonzero(height > 0)
     at = slot[inner]
@@ -90,7 +97,10 @@ def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1) 
     right[at] = _child(nodes, slot, place, nodes[inner, RIGHT])
     body = nodes[inner, INDEX]
     index[at] = np.where(body >= 0, place[body], 0) if place.size else 0
-    return Levels(code, left, right, index, first, middle, slot, order, place)
+    by_slot = np.argsort(slot[strands.top], kind="stable")  # neighbouring threads then read neighbouring bodies
+    strand_body = np.where(strands.body >= 0, place[strands.body], NO_BODY) if place.size else strands.body
+    tables = (table.astype(np.int32) for table in (slot[strands.top][by_slot], strand_body[:, by_slot]))
+    return Levels(code, left, right, index, first, alone, middle, slot, order, place, *tables)
 
 
 def _slot_above(nodes: IntArray, slot: IntArray, members: IntArray) -> IntArray:

@@ -117,6 +117,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         console().print(table("", ("set of kernels", "compiled", "took", "a first call now", "saves"), _rows(), left=2))
+        print(_installed())
         return DONE
     if arguments.clear:
         from linkwork.core.cache_folder import clear_kernels
@@ -130,6 +131,19 @@ def run(arguments: argparse.Namespace) -> int:
         one_of(name, PROGRAMS, "set of kernels")
     waiting = [name for name in PROGRAMS if name in chosen]
     return _compile(waiting, workers)
+
+
+def _installed() -> str:
+    """What is said of kernels that were installed ready compiled."""
+    from linkwork.core.kernel_cache import kernel_digest
+    from linkwork.core.shipped_kernels import shipped_folder
+
+    folder = shipped_folder(kernel_digest)
+    if folder is None:
+        return "No compiled kernels are installed that fit (package linkwork-kernels)."
+    return (
+        f"{len(list(folder.iterdir()))} compiled kernels for {folder.name} are installed (linkwork-kernels), and used."
+    )
 
 
 def _notes() -> dict[str, Any]:

@@ -25,6 +25,7 @@ from numba.core import caching, config
 
 from linkwork.core.cache_folder import locators
 from linkwork.core.numba_patches import patches_wanted
+from linkwork.core.shipped_kernels import load_shipped, shipped_folder
 from linkwork.errors import LinkworkWarning
 
 PACKAGE = Path(__file__).parents[1]  # the folder of the package
@@ -87,12 +88,17 @@ def kernel_digest() -> str:
 
 
 def processor() -> str:
-    """The processor that kernels are compiled for, as LLVM names it, with a digest of its features."""
+    """The processor that kernels are compiled for, as LLVM names it, with a digest of its features.
+
+    And the level of processors that installed kernels were made for, where there are such: their last bits are others.
+    """
     chosen, features = getattr(config, "CPU_NAME", None), getattr(config, "CPU_FEATURES", None)
     name = chosen or llvm.get_host_cpu_name()
     if features is None:
         features = "" if chosen else llvm.get_host_cpu_features().flatten()
-    return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]})"
+    shipped = shipped_folder(kernel_digest)
+    also = "" if shipped is None else f", installed kernels {shipped.name}"
+    return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]}){also}"
 
 
 class _StampedImpl(caching.CompileResultCacheImpl):
@@ -140,7 +146,8 @@ class KernelCache:
         return self.files.cache_path
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        return self.files.load_overload(signature, target_context)
+        shipped = load_shipped(shipped_folder(kernel_digest), self.function, signature, target_context)
+        return self.files.load_overload(signature, target_context) if shipped is None else shipped
 
     def save_overload(self, signature: Any, data: Any) -> None:
         self.files.save_overload(signature, data)

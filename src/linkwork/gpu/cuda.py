@@ -13,7 +13,13 @@ from linkwork.errors import DeviceError, MissingExtraError
 from linkwork.gpu.source import REAL, part_of, source
 from linkwork.gpu.tables import Tables
 
-BLOCK = {"assemble": 64, "assemble_several": 64, "substitute": 64, "substitute_several": 64}  # threads; others 128
+BLOCK = {
+    "assemble": 64,
+    "assemble_strands": 64,
+    "assemble_several": 64,
+    "substitute": 64,
+    "substitute_several": 64,
+}  # threads; others 128
 ITEMS_OF_BLOCK = 32  # nodes, or samples of the sweep body by body, when several threads share each
 COLUMNS = {"assemble_columns": 6}  # threads that share a node
 ONE_BLOCK = (ITEMS_OF_BLOCK, 6)  # of threads, which does several narrow levels

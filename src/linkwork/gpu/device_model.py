@@ -19,7 +19,7 @@ from linkwork.gpu.arrays import Reader, like
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.failures import failure_of
 from linkwork.gpu.gradients import DevicePull
-from linkwork.gpu.schedule import SCHEDULES, choose_schedule, choose_threads, first_singular
+from linkwork.gpu.schedule import SCHEDULES, choose_schedule, choose_strand, choose_threads, first_singular
 from linkwork.gpu.source import REAL
 from linkwork.gpu.tables import body_tables, depth_tables, slot_tables
 from linkwork.gpu.workspace import Sizes, Sweeps, Workspace, refuse_if_too_large
@@ -46,6 +46,7 @@ class DeviceModel(TakesTurns):
     schedule: "levels" (the assembly tree, one launch per level: long linkages), "bodies" (articulated-body algorithm, some
     threads per sample: many samples of small ones), or None to choose from the shape.
     threads: threads for each sample of "bodies", 1 to 8, or None to choose.
+    strand_length: bodies one behind the other that one thread of "levels" does in one go, 1 to 32, or None to choose.
     Arrays of states are (nq,) or (batch, nq); other arrays hold for all samples or have the same first axis. CuPy, PyTorch
     and JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
     Threads that share one wait for each other. Memory: see `bytes_needed`.
@@ -63,6 +64,7 @@ class DeviceModel(TakesTurns):
         schedule: str | None = None,
         threads: int | None = None,
         backend: Callable[[str], Any] = CudaBackend,
+        strand_length: int | None = None,
     ):
         refuse_loops(model, "lw.gpu.DeviceModel")
         if dtype not in REAL:
@@ -71,6 +73,9 @@ class DeviceModel(TakesTurns):
             raise StateError(f"there is no schedule {schedule!r}; choose one of {', '.join(SCHEDULES)}, or None.")
         if threads is not None and not 1 <= whole(threads, 1, "threads") <= 8:
             raise StateError(f"threads is {threads}; a sample takes 1 to 8.")
+        if strand_length is not None and not 1 <= whole(strand_length, 1, "strand_length") <= 32:
+            raise StateError(f"strand_length is {strand_length}; a thread does 1 to 32 bodies.")
+        self.strand_length = choose_strand(model.n_bodies) if strand_length is None else strand_length
         singular = first_singular(model)
         if singular >= 0 and schedule == "levels":
             raise ModelError(
@@ -83,11 +88,12 @@ class DeviceModel(TakesTurns):
         self.assembly: Assembly = assemble_model(model)
         self._several = model.arrays.tree[:, layout.DOF] > 1
         self._plans: dict[int, tuple[Levels, dict[str, Any]]] = {}
-        plan = plan_levels(self.assembly, self._several)
+        plan = plan_levels(self.assembly, self._several, strand_length=self.strand_length)
         self._order, self._place = plan.order, plan.place
-        fat = np.zeros(model.n_bodies, dtype=np.int32)
-        fat[plan.body[(plan.code & 3 == 0) & (plan.code >= 0)]] = 1
-        tables = {**body_tables(model, plan.order), "is_fat": fat}
+        keeps_force = np.zeros(model.n_bodies, dtype=np.int32)
+        keeps_force[plan.body[(plan.code & 3 == 0) & (plan.code >= 0)]] = 1
+        keeps_force[plan.strand_body[plan.strand_body >= 0]] = 1
+        tables = {**body_tables(model, plan.order), "keeps_force": keeps_force}
         self._constants = {
             name: self.backend.upload(table.astype(self.dtype) if table.dtype == np.float64 else table)
             for name, table in tables.items()
@@ -265,7 +271,7 @@ class DeviceModel(TakesTurns):
     def _plan(self, batch: int) -> tuple[Levels, dict[str, Any]]:
         align = WARP if batch == 1 and self.model.n_bodies >= WARP else 1
         if align not in self._plans:
-            levels = plan_levels(self.assembly, self._several, align)
+            levels = plan_levels(self.assembly, self._several, align, self.strand_length)
             self._plans[align] = levels, {k: self.backend.upload(t) for k, t in slot_tables(levels).items()}
         return self._plans[align]
 

@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 Download = Callable[[Any], NDArray[Any]]
 
 # What a call leaves behind, by the first word of its name: tables (entries, batch).
-RESULTS = {"forward": ("qdd",), "inverse": ("total",), "step": ("q", "v")}
+RESULTS = {"forward": ("qdd",), "inverse": ("total",), "step": ("q", "v"), "gradients": ("qdd", "mu")}
 
 
 def failure_of(model: Model, call: str, body: int, work: Workspace) -> StateError | None:

@@ -22,6 +22,8 @@ STEP = 4.4e-6  # one body after the other in the three sweeps body by body
 CHILD = 0.3 * STEP  # one child after the other
 BODY_OF_BODIES = 0.42e-9
 MANY_SAMPLES = 65_536  # fill the machine with one thread each
+STRAND, LONG_STRAND = 8, 16  # bodies one behind the other that one thread does in the sweeps over the assembly tree
+VERY_MANY = 2**19  # bodies: threads are plenty even when each does more; measured on chains of 2^14, 2^17 and 2^20
 
 
 def choose_schedule(widths: IntArray, most_children: int, levels: int, batch: int) -> str:
@@ -35,6 +37,11 @@ def choose_schedule(widths: IntArray, most_children: int, levels: int, batch: in
     one_after_the_other = int((-(-widths // threads)).sum())
     by_bodies = STEP * one_after_the_other + CHILD * most_children + BODY_OF_BODIES * bodies * batch
     return "bodies" if by_bodies < by_levels else "levels"
+
+
+def choose_strand(bodies: int) -> int:
+    """Bodies of a strand, at most."""
+    return LONG_STRAND if bodies >= VERY_MANY else STRAND
 
 
 def choose_threads(widest: int, batch: int) -> int:

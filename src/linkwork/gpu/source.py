@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-HEADERS = ("spatial", "tables", "joints", "nodes", "columns", "motions", "bodies", "gradients", "sweeps")
+HEADERS = ("spatial", "tables", "joints", "nodes", "columns", "motions", "bodies", "strands", "gradients", "sweeps")
 REAL = {"float64": "double", "float32": "float"}
 PARTS = {  # kernels of the parts of sweeps.cuh that are compiled apart
     2: ("assemble_several", "substitute_several"),

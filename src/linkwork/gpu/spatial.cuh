@@ -95,6 +95,17 @@ LW_FN Vec6 wrench_to_parent(const Pose& T, const Vec6& F) {
   return out;
 }
 
+// X⁻ᵀ F: a wrench of the parent frame, seen in the child frame.
+LW_FN Vec6 wrench_to_child(const Pose& T, const Vec6& F) {
+  Real pf[3], moment[3];
+  Vec6 out;
+  cross3(T.p, F.x + 3, pf);
+  LW_UNROLL for (int i = 0; i < 3; i++) moment[i] = F.x[i] - pf[i];
+  turn_back(T.R, moment, out.x);
+  turn_back(T.R, F.x + 3, out.x + 3);
+  return out;
+}
+
 LW_FN Pose identity_pose() { return Pose{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}}; }
 
 // Pose of c in a from the poses of b in a and of c in b.

@@ -87,14 +87,14 @@ LW_FN void joint_states_item(const Tables& T, long long i, long long b) {
 }
 LW_SWEEP(joint_states)
 
-// c of each joint, and f = f_ext - V x* I V of each body: as b = Φ f where no branches hang.
+// c of each joint, and f = f_ext - V x* I V of each body: as b = Φ f of bodies that nodes read as clusters.
 LW_FN void biases_item(const Tables& T, long long i, long long b) {
   Item body = of_body(T, i, b);
   Vec6 V = load6(T.twist, body.stride, body.at), VJ = load6(T.rate, body.stride, body.at), c = cross_motion(V, VJ);
   if (T.kind[i] == COMPOUND) c = add(c, compound_motion(T, i, b, 0).c);
   store<6>(T.rate, body.stride, body.at, c.x);
   Vec6 f = sub(applied_wrench(T, i, b), cross_force(V, times(rigid_inertia(T, i, b), V)));
-  if (!T.is_fat[i]) {
+  if (!T.keeps_force[i]) {
     Item inertia = of_inertia(T, i, b);
     Sym6 phi;
     load<21>(T.phi, inertia.stride, inertia.at, phi.m);
@@ -308,6 +308,20 @@ LW_FN void substitute_item(const Tables& T, long long s, long long b) {
 }
 LW_SWEEP(substitute)
 LW_NARROW(substitute, LW_DOWN)
+
+// ----------------------------------------------------------------------------------------------------------------- strands
+
+LW_FN void stretch_strands_item(const Tables& T, long long r, long long b) { stretch_strand(T, r, b); }
+LW_SWEEP(stretch_strands)
+
+LW_FN void spread_strands_item(const Tables& T, long long r, long long b) { spread_strand(T, r, b); }
+LW_SWEEP(spread_strands)
+
+LW_FN void assemble_strands_item(const Tables& T, long long r, long long b) { assemble_strand(T, r, b); }
+LW_SWEEP(assemble_strands)
+
+LW_FN void substitute_strands_item(const Tables& T, long long r, long long b) { pass_strand(T, r, b); }
+LW_SWEEP(substitute_strands)
 
 // ------------------------------------------------------------------------------------------------------------ at the world
 

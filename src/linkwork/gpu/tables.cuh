@@ -10,14 +10,16 @@ struct Tables {
   long long inertia_batch, gravity_batch;  // `batch` where every sample has its own, else 1
   long long has_wrenches, depths, root;    // root: slot of the node that hangs on the world
   long long coordinates;                   // nq
+  long long strands, strand_length;        // and most bodies of one strand
   long long q_entry, q_sample, v_entry, v_sample, effort_entry, effort_sample;  // strides of the caller's arrays
   double h;                                // step of `integrate` [s]
   // bodies, in the order of the device (int32)
   const int *number;  // (n,)  body in the model's order
-  const int *kind, *q0, *v0, *dof, *screw0, *is_fat;
+  const int *kind, *q0, *v0, *dof, *screw0, *keeps_force;
   // slots of the assembly tree, level by level
   const int *node, *left, *right, *index;  // children: slot, or -1 - body for a body without branches
   const int *level_first;                  // (levels + 1,)  first slot of each level
+  const int *strand_slot, *strand_body;    // (strands,) slot of the node over each; (strand_length, strands) its bodies, then -1
   // the tree by depth, for the sweep body by body
   const int *depth_first, *by_depth, *parent, *child_first, *child;
   // the model
@@ -41,7 +43,7 @@ struct Tables {
   Real *pose;    // (12, n, batch)  in the parent body
   Real *rate;    // (6, n, batch)   S q̇; later c; in inverse dynamics S q̈ + c
   Real *twist;   // (6, n, batch)
-  Real *force;   // (6, n, batch)   f = f_ext - V x* I V of bodies with branches, b = Φ f of the others
+  Real *force;   // (6, n, batch)   f = f_ext - V x* I V of bodies with branches or in strands, b = Φ f of the others
   Real *total;   // (nv, batch)     efforts with springs and dampers
   Real *world;   // (12, n, batch)  poses in the world
   Real *energy;  // (2, n, batch)
@@ -52,6 +54,7 @@ struct Tables {
   Real *cross;   // (36, slots, batch)  JOIN: Φ21. During kinematics: pose of the last body in the first (12), relative motion (6)
   Real *keep;    // (27, slots, batch)  JOIN, HANG: factor of M, β
   Real *input;   // (12, slots, batch)  f1, f2 of clusters; acceleration of the carrier of branches
+  Real *pivots;       // (13, n, batch)  of joints in strands: U/D, h/D, u/D
   Real *articulated;  // (27, n, batch)  of the sweep body by body: articulated inertia and bias wrench
   // of gradients: what comes in, then by body, then what goes out; null where not asked for
   const Real *weights;  // (nv, batch)     λ

@@ -14,10 +14,11 @@ from linkwork.model.model import Model
 
 NUMBERS = (
     "bodies", "slots", "freedoms", "batch", "inertia_batch", "gravity_batch", "has_wrenches", "depths", "root",
-    "coordinates", "q_entry", "q_sample", "v_entry", "v_sample", "effort_entry", "effort_sample",
+    "coordinates", "strands", "strand_length",
+    "q_entry", "q_sample", "v_entry", "v_sample", "effort_entry", "effort_sample",
 )  # fmt: skip
-BODY_INDICES = ("number", "kind", "q0", "v0", "dof", "screw0", "is_fat")
-SLOT_INDICES = ("node", "left", "right", "index", "level_first")
+BODY_INDICES = ("number", "kind", "q0", "v0", "dof", "screw0", "keeps_force")
+SLOT_INDICES = ("node", "left", "right", "index", "level_first", "strand_slot", "strand_body")
 DEPTH_INDICES = ("depth_first", "by_depth", "parent", "child_first", "child")
 CONSTANTS = ("placement", "screw", "column", "screws", "passive", "rest", "inertia", "phi", "gravity")
 TAKEN = ("from_q", "from_v", "from_effort")
@@ -30,7 +31,7 @@ OF_GRADIENTS = (
 )  # fmt: skip
 POINTERS = (
     *BODY_INDICES, *SLOT_INDICES, *DEPTH_INDICES, *CONSTANTS, *TAKEN, *STATE, *OF_BODIES, *OF_SLOTS,
-    "articulated", *OF_GRADIENTS, "status",
+    "pivots", "articulated", *OF_GRADIENTS, "status",
 )  # fmt: skip
 
 
@@ -46,6 +47,7 @@ class Tables(ctypes.Structure):
 
 # Numbers of each item that the sweeps compute: the rows of the tables.
 ROWS_OF_BODY = {"pose": 12, "rate": 6, "twist": 6, "force": 6}
+PIVOT_ROWS = 13  # of each joint in a strand
 ROWS_OF_SLOT = {"top": 27, "bottom": 27, "cross": 36, "keep": 27, "input": 12}
 
 
@@ -78,8 +80,15 @@ def body_tables(model: Model, order: NDArray[np.int64]) -> dict[str, NDArray[Any
 
 
 def slot_tables(levels: Levels) -> dict[str, NDArray[np.int32]]:
-    first = levels.first.astype(np.int32)
-    return {"node": levels.code, "left": levels.left, "right": levels.right, "index": levels.body, "level_first": first}
+    return {
+        "node": levels.code,
+        "left": levels.left,
+        "right": levels.right,
+        "index": levels.body,
+        "level_first": levels.first.astype(np.int32),
+        "strand_slot": levels.strand_slot,
+        "strand_body": np.ascontiguousarray(levels.strand_body),
+    }
 
 
 def depth_tables(parent: NDArray[np.int64], place: NDArray[np.int64]) -> dict[str, NDArray[np.int32]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.assembly.levels import Levels
 from linkwork.errors import DeviceError
-from linkwork.gpu.tables import DEPTH_INDICES, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
+from linkwork.gpu.tables import DEPTH_INDICES, PIVOT_ROWS, ROWS_OF_BODY, ROWS_OF_SLOT, SLOT_INDICES, Tables
 
 ARTICULATED_ROWS = 27
 FEW = 32  # slots of a level, up to which one block does it in less time than a launch of its own takes
@@ -26,7 +26,7 @@ class Sizes:
 
     def bytes_needed(self, batch: int, itemsize: int, schedule: str, own_inertias: bool = False) -> int:
         """Memory of a workspace for forward dynamics, constants and index tables of the model included [bytes]."""
-        of_body = sum(ROWS_OF_BODY.values()) + (ARTICULATED_ROWS if schedule == "bodies" else 0)
+        of_body = sum(ROWS_OF_BODY.values()) + (ARTICULATED_ROWS if schedule == "bodies" else PIVOT_ROWS)
         of_slot = sum(ROWS_OF_SLOT.values()) if schedule == "levels" else 0
         numbers = batch * (self.bodies * of_body + self.slots * of_slot + self.nq + 4 * self.nv + 3)
         numbers += self.bodies * (12 + 9 + 6) + 3 * self.nv + self.nq
@@ -101,6 +101,8 @@ class Workspace:
             self.arrays[name] = tables[name]
             self._point(name, tables[name])
         self.tables.root = levels.root
+        self.tables.strand_length, self.tables.strands = levels.strand_body.shape
+        self.need(pivots=(PIVOT_ROWS, self.sizes.bodies))
         self.need(**{name: (rows, self.sizes.slots) for name, rows in ROWS_OF_SLOT.items()})
 
     def need_depths(self, tables: dict[str, Any], depths: int) -> None:
@@ -138,10 +140,15 @@ def refuse_if_too_large(
         )
 
 
-def narrow_levels(levels: Levels, batch: int) -> range:
-    """The highest levels in a row with few slots and no joint of several freedoms; none with several samples."""
+def narrow_levels(levels: Levels, batch: int, strands: bool = False) -> range:
+    """The highest levels in a row with few slots and no joint of several freedoms; none with several samples.
+
+    strands: nodes inside strands are not done with their levels, so that these levels are left out.
+    """
     first, several = levels.first, levels.several
     fits = [first[k + 1] - first[k] <= FEW and several[k] == first[k + 1] for k in range(levels.height)]
+    if strands:
+        fits = [fit and levels.alone[k] == first[k] for k, fit in enumerate(fits)]
     end = max((k + 1 for k in range(levels.height) if fits[k]), default=0)
     start = end
     while start > 0 and fits[start - 1]:
@@ -162,24 +169,33 @@ class Sweeps:
     def at_root(self, kernel: str) -> None:
         self.backend.launch(kernel, self.tables, self.levels.root, 1)
 
-    def leaf_to_root(self, kernel: str) -> None:
-        self._sweep(kernel, range(self.levels.height))
+    def leaf_to_root(self, kernel: str, strands: bool = False) -> None:
+        """strands: each of them in one go, by the form of the kernel for them."""
+        if strands:
+            self._strands(kernel)
+        self._sweep(kernel, range(self.levels.height), strands)
 
-    def root_to_leaf(self, kernel: str) -> None:
-        self._sweep(kernel, range(self.levels.height - 1, -1, -1))
+    def root_to_leaf(self, kernel: str, strands: bool = False) -> None:
+        self._sweep(kernel, range(self.levels.height - 1, -1, -1), strands)
+        if strands:
+            self._strands(kernel)
 
-    def _sweep(self, kernel: str, levels: range) -> None:
+    def _strands(self, kernel: str) -> None:
+        self.backend.launch(f"{kernel}_strands", self.tables, 0, self.levels.strand_slot.size)
+
+    def _sweep(self, kernel: str, levels: range, strands: bool) -> None:
         """Level by level; several narrow ones in one launch, where the kernel has such a form."""
-        few = narrow_levels(self.levels, self.work.batch) if kernel in NARROW_FORMS else range(0)
+        few = narrow_levels(self.levels, self.work.batch, strands) if kernel in NARROW_FORMS else range(0)
+        first = self.levels.alone if strands else self.levels.first
         for k in levels:
             if k not in few:
-                self._level(kernel, k)
+                self._level(kernel, k, int(first[k]))
             elif k == (few[0] if levels.step > 0 else few[-1]):
                 self.backend.launch_narrow(kernel, self.tables, few[0], len(few))
 
-    def _level(self, kernel: str, k: int) -> None:
+    def _level(self, kernel: str, k: int, start: int) -> None:
         """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
-        start, end = int(self.levels.first[k]), int(self.levels.first[k + 1])
+        end = int(self.levels.first[k + 1])
         several = int(self.levels.several[k]) if kernel in BY_FREEDOMS else end
         if several > start:
             narrow = kernel == "assemble" and (several - start) * self.work.batch <= NARROW
@@ -187,15 +203,15 @@ class Sweeps:
         if end > several:
             self.backend.launch(f"{kernel}_several", self.tables, several, end - several)
 
-    def move(self, into: str) -> None:
+    def move(self, into: str, strands: bool = False) -> None:
         self.tables.moved = self.backend.address(self.work.arrays[into])
-        self.root_to_leaf("spread")
+        self.root_to_leaf("spread", strands)
 
-    def twists(self, with_efforts: bool = False) -> None:
+    def twists(self, with_efforts: bool = False, strands: bool = False) -> None:
         self.bodies("joint_states" if with_efforts else "joint_poses")
-        self.leaf_to_root("stretch")
+        self.leaf_to_root("stretch", strands)
         self.at_root("start_still")
-        self.move("twist")
+        self.move("twist", strands)
 
     def poses(self) -> None:
         """World poses; the stretches of the clusters must be there."""
@@ -203,11 +219,11 @@ class Sweeps:
         self.root_to_leaf("place")
 
     def forward_dynamics(self) -> None:
-        self.twists(with_efforts=True)
+        self.twists(with_efforts=True, strands=True)
         self.bodies("biases")
-        self.leaf_to_root("assemble")
+        self.leaf_to_root("assemble", strands=True)
         self.at_root("start_gravity")
-        self.root_to_leaf("substitute")
+        self.root_to_leaf("substitute", strands=True)
 
     def inverse_dynamics(self) -> None:
         """Efforts into `total`, from the accelerations in `qdd`."""

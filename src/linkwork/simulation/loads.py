@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,7 @@ from linkwork.simulation.parts.part import Entry, Saved
 Vector = Sequence[float] | ArrayLike
 
 FRAMES = ("world", "body")
+UNTURNED = np.eye(3)
 NUMBERS = 18  # of a load on one body in a checkpoint: axes, point, force, torque
 
 
@@ -227,7 +229,8 @@ class LoadTable:
         """Indices, axes and points of loads given on bodies or on frames welded to them."""
         k = len(bodies)
         points = self._vectors(at, k, "at")
-        axes = np.broadcast_to(np.eye(3), (k, 3, 3)).copy()
+        axes = np.empty((k, 3, 3))
+        axes[:] = UNTURNED
         if isinstance(bodies, np.ndarray) and np.issubdtype(bodies.dtype, np.integer) and bodies.ndim == 1:
             index = bodies.astype(np.int64)
         else:
@@ -240,8 +243,8 @@ class LoadTable:
                 else:
                     whole = isinstance(body, (int, np.integer)) and not isinstance(body, bool)
                     index[r] = body if whole and abs(int(body)) < 2**62 else -1
-        bad = np.flatnonzero((index < 0) | (index >= self.model.n_bodies))
-        if bad.size:
+        if k and not (index.min() >= 0 and index.max() < self.model.n_bodies):
+            bad = np.flatnonzero((index < 0) | (index >= self.model.n_bodies))
             body = bodies[int(bad[0])]
             name = int(body) if isinstance(body, np.integer) else body
             raise StateError(f"body {name!r} is the world or does not exist; a load needs a body that can move.")
@@ -249,11 +252,15 @@ class LoadTable:
 
     def _vectors(self, value: Vector, count: int, what: str) -> FloatArray:
         """Finite numbers of shape (count, 3), from that or from one vector for all."""
-        many = dimensions(value) == 2
-        array = as_array(value, (count, 3) if many else (3,), what, self.model)
-        if not np.isfinite(array).all():
-            raise StateError(f"{what} is {array.tolist()}; give finite numbers.")
-        return array.copy() if many else np.broadcast_to(array, (count, 3)).copy()
+        array: Any = value
+        if not _is_plain(value):
+            many = dimensions(value) == 2
+            array = as_array(value, (count, 3) if many else (3,), what, self.model)
+            if not np.isfinite(array).all():
+                raise StateError(f"{what} is {array.tolist()}; give finite numbers.")
+        rows = np.empty((count, 3))
+        rows[:] = array
+        return rows
 
     # ------------------------------------------------------------------------------------------------------ checkpoints
 
@@ -350,6 +357,11 @@ class LoadTable:
             )
             first += size
         return loads
+
+
+def _is_plain(value: Vector) -> bool:
+    """Whether it is three finite floats: most vectors are, and need no closer look."""
+    return type(value) is tuple and len(value) == 3 and all(type(x) is float and isfinite(x) for x in value)
 
 
 def _numbers(load: Load) -> FloatArray:

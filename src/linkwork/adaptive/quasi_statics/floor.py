@@ -59,15 +59,16 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     doubt = suspected[0 if "linkage" in sim.measure else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
-    is_known, is_fresh = known[RATIO][0] > 0.0, known[LEFT] > 0.0
+    ratio, ratio_of_largest, left, most_joints = known[:SOLVES].tolist()
+    is_known, is_fresh = ratio > 0.0, left > 0.0
     is_looked_into = is_known or is_fresh  # or `aba` had no answer, and will be asked again later
     if doubt <= NEGLIGIBLE * size(sim._tree.run, sim.measure) or (is_looked_into and _is_small(sim, suspected, goal)):
         return suspected
     comparison = sim._comparison
-    growth = max(1.0, joints / max(1.0, known[JOINTS]))
+    growth = max(1.0, joints / max(1.0, most_joints))
     if is_known and growth <= MOST_GROWTH and not sim._is_delicate:
-        before = growth * growth * max(OTHER_SOLVES, FEARED * lost) * known[RATIO] * (total, largest)
-        likely = (min(before[0], suspected[0]), min(before[1], suspected[1]))
+        worse = growth * growth * max(OTHER_SOLVES, FEARED * lost)
+        likely = (min(worse * ratio * total, suspected[0]), min(worse * ratio_of_largest * largest, suspected[1]))
         if goal is None or _is_small(sim, likely, goal):
             is_due = not is_fresh or growth > OTHER_JOINTS
             if is_due and not comparison.is_running:  # another is made, a few bodies per step
