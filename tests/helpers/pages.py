@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,8 @@ def run_python(block: Block, page: str, namespace: dict[str, Any]) -> None:
     """Runs a block; what it tells must come out as told."""
     printed = io.StringIO()
     source = "\n" * block.line + block.text  # so that a traceback shows the line of the page
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*the next version", DeprecationWarning)  # pages show no name that goes
         exec(compile(source, page, "exec"), namespace)
     told = told_output(block.text)
     if told:
