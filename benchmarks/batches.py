@@ -1,9 +1,9 @@
 """Many states in one call on the CPU: microseconds per state of a robot of 30 joints, and how much a second core gains.
 
 Before anything is timed, rows of a batch are compared with single calls, in bits. One core is had by taking the others away
-from the process (affinity); both ways take turns, and the fastest turn of each counts. Where other programs use the cores the
-wall clock says little of a second one; the processor time of the busier thread does: it is the time the call takes when
-nothing else runs.
+from the process (affinity); both ways take turns, and the fastest turn of each counts. Where other programs use the cores
+the wall clock says little of a second one; the processor time of the busier thread does: it is the time the call takes
+when nothing else runs.
 """
 
 from __future__ import annotations
