@@ -110,7 +110,7 @@ def unfounded(text: str, allowed: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_figures_of_speed_come_from_stored_results(page):
-    """What does not (a paper's figure, the length of a step) is named in docs/claims.toml under [[given]], with the reason."""
+    """What does not (a figure of a paper, the length of a step) is in docs/claims.toml under [[given]], with a reason."""
     allowed = [given["text"] for given in GIVEN if page in given["in"]]
     assert not unfounded(TEXTS[page], allowed), page
 

@@ -114,6 +114,12 @@ def test_contact_wrenches_are_the_sum_of_the_contacts():
                 meant[i, 3:] += force
                 meant[i, :3] += np.cross(np.array(point.point) - poses[i, :3, 3], force)
     np.testing.assert_allclose(sim.contact_wrenches(), meant, atol=1e-12)
+    rows = sim.contact_rows()
+    assert rows.ids.shape == (len(sim.contacts), 3)
+    assert rows.numbers.shape == (len(sim.contacts), 11)
+    np.testing.assert_array_equal(rows.numbers[:, :3], [point.point for point in sim.contacts])
+    with pytest.warns(DeprecationWarning, match="recorded_contacts is called contact_rows now"):
+        assert np.array_equal(sim.recorded_contacts().numbers, rows.numbers)
     np.testing.assert_allclose(meant[:, 5], 2.0 * 9.81, rtol=1e-5)  # either box is at rest
 
 

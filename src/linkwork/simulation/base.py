@@ -183,7 +183,7 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     effort = old_attribute("Simulation", "effort", "applied_effort")
 
-    def recorded_efforts(self) -> FloatArray | None:
+    def _recorded_efforts(self) -> FloatArray | None:
         """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
         return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
 
