@@ -75,6 +75,8 @@ def test_applied_effort_steps_of_runs_and_the_last_report(model):
         report = sim.run(1e-3, steps=2, progress=False)
     with pytest.warns(DeprecationWarning, match="applied_effort"):
         assert np.array_equal(sim.effort, sim.applied_effort)
+    with pytest.warns(DeprecationWarning, match=r"read sim\.efforts"):
+        assert np.array_equal(sim.recorded_efforts().sum(axis=1), sim.applied_effort)
     with pytest.warns(DeprecationWarning, match=r"report\.last\.energy"):
         assert report.energy == report.last.energy
 

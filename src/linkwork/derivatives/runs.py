@@ -241,7 +241,7 @@ def run_with_gradients(
     so are those of other integrators in which bodies meet. Steps that were made in parts are refused in the backward pass.
     The simulation is at the end of the run afterwards.
     """
-    count = whole(n, 1, "n")
+    count = whole(n, 1, "the number of steps")
     positive(memory, "memory")
     step = positive(h, "h")
     table = None
