@@ -1,8 +1,9 @@
 """Many states in one call on the CPU: microseconds per state of a robot of 30 joints, and how much a second core gains.
 
 Before anything is timed, rows of a batch are compared with single calls, in bits. One core is had by taking the others away
-from the process (affinity); both ways take turns. Where other programs use the cores, the fastest turn of each counts, and
-processor time says what a second thread costs.
+from the process (affinity); both ways take turns, and the fastest turn of each counts. Where other programs use the cores
+the wall clock says little of a second one; the processor time of the busier thread does: it is the time the call takes
+when nothing else runs.
 """
 
 from __future__ import annotations
@@ -85,15 +86,26 @@ def check(model: lw.Model, call: Callable[[lw.State], Any]) -> None:
 
 
 def timed(call: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """Least seconds and least processor seconds of a call."""
+    """Least seconds of a call, and least processor seconds of its busiest thread."""
     call()
     wall, used = [], []
     for _ in range(rounds):
-        begin, busy = time.perf_counter(), time.process_time()
+        begin, busy = time.perf_counter(), thread_times()
         call()
         wall.append(time.perf_counter() - begin)
-        used.append(time.process_time() - busy)
+        used.append(max(now - busy.get(thread, 0.0) for thread, now in thread_times().items()))
     return min(wall), min(used)
+
+
+def thread_times() -> dict[str, float]:
+    """Processor seconds of each thread of this process; of the calling one where the system does not say."""
+    try:
+        tasks = [
+            (task.name, (task / "schedstat").read_text(encoding="ascii")) for task in Path("/proc/self/task").iterdir()
+        ]
+    except OSError:
+        return {"this": time.thread_time()}
+    return {name: 1e-9 * float(text.split()[0]) for name, text in tasks}
 
 
 def two_cores(mine: list[int]) -> list[int]:
@@ -126,17 +138,17 @@ def speed_up(report: Report, model: lw.Model, states: int, rounds: int) -> None:
                 best[cores], used[cores] = min(best[cores], wall), min(used[cores], busy)
     finally:
         os.sched_setaffinity(0, mine)
-    gain = best[1] / best[2] / 2.0
+    gain, by_clock = used[1] / used[2] / 2.0, best[1] / best[2] / 2.0
     report.results.append(
-        {"case": "two cores", "one_s": best[1], "two_s": best[2], "processor_ratio": used[1] / used[2]}
+        {"case": "two cores", "one_s": best[1], "two_s": best[2], "one_busy_s": used[1], "two_busy_s": used[2]}
     )
     report.requirements.append(
         Requirement(
             f"forward dynamics, {states:,} states, two cores",
             gain,
-            "of linear speed-up",
+            "of linear speed-up, by processor time of the busier thread",
             f"≥ {SHARE:g}",
             gain >= SHARE,
-            detail=f"processor time of one thread over that of two: {used[1] / used[2]:.3f}",
+            detail=f"by the wall clock: {by_clock:.3f}",
         )
     )

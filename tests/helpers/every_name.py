@@ -85,17 +85,20 @@ def derivatives(model: lw.Model, state: lw.State) -> None:
     matrices: lw.ForwardJacobians | lw.InverseJacobians = lw.jacobians(lw.forward_dynamics, model, state)
     sim = lw.FullDynamics(model, state, integrator="semi_implicit_euler")
     linear: lw.Linearized = lw.linearize(sim, 1e-3)
-    run: lw.GradientRun | None = None
+    run: lw.GradientRun = lw.run_with_gradients(sim, 1e-3, 10, memory=1e6, progress=False)
+    print(run.backward(q=np.ones(model.nq)))
     more: lw.RunGradients | lw.SettleGradients | None = None
     some: lw.RegionGradients | None = None
-    print(matrices, linear, run, more, some, lw.run_with_gradients)
+    print(matrices, linear, more, some)
 
 
 def reaching(model: lw.Model, state: lw.State) -> None:
     reached: lw.Reached = lw.reach(model, state, {"tip": lw.Target(point=(0.2, 0.0, 0.4)), "a": lw.Pose()}, limits=True)
     miss: lw.Miss = reached.misses["tip"]
-    followed: lw.Followed | None = None
-    print(miss.way, followed, lw.follow, lw.reach_velocity)
+    line = np.linspace((0.2, 0.0, 0.4), (0.3, 0.0, 0.4), 10)
+    followed: lw.Followed = lw.follow(model, state, line, body="tip", body_follows=True)
+    speeds: Floats = lw.reach_velocity(model, state, {"tip": lw.Pose()}, gain=5.0)
+    print(miss.way, followed.q, speeds)
     slopes = lw.reach_gradients(model, reached, {"tip": (0.2, 0.0, 0.4)}, np.ones(model.nv))
     point: Floats = slopes["tip"][0]["point"]
     print(point)
@@ -132,7 +135,8 @@ def simulating(model: lw.Model, state: lw.State) -> None:
         lw.clearance(model, state),
         lw.closest(model, state, "a", "floor"),
     )
-    print(lw.in_collision(model, state), lw.Langevin)
+    warm = lw.FullDynamics(model, state, thermostat=lw.Langevin(300.0, seed=1))
+    print(lw.in_collision(model, state), warm.time)
 
 
 def running(model: lw.Model, state: lw.State) -> None:
@@ -144,10 +148,10 @@ def running(model: lw.Model, state: lw.State) -> None:
     except lw.RunInterrupted as stopped:
         print(stopped.path)
     recording: lw.Recording = lw.run_scene(lw.Scene.read("swing"), "out")
-    print(recording.times, lw.view)
-    sweep: type[lw.Sweep] = lw.Sweep
-    table: lw.SweepTable | None = None
-    print(sweep, table, lw.gpu, lw.haptics, lw.molecules)
+    forces: lw.RodForces = lw.along(recording, -1, water=lw.air())
+    lw.view(recording, browser=False)
+    table: lw.SweepTable = lw.Sweep("swing", {"model.parameters.joints": [3, 4]}, seed=1).run("sweep", workers=0)
+    print(recording.times, forces.tension, table, lw.gpu, lw.haptics, lw.molecules)
 
 
 def failing() -> None:
@@ -160,9 +164,25 @@ def failing() -> None:
 
 
 def rods() -> None:
-    print(lw.BSpline, lw.Branch, lw.Buckled, lw.Clamped, lw.Material)
-    print(lw.Modes, lw.Pinned, lw.Rod, lw.RodDamping, lw.RodForces)
-    print(lw.RodOn, lw.Section, lw.buckling, lw.continuation, lw.modes)
-    print(lw.rectangle, lw.rod, lw.rod_forces, lw.round_section, lw.along)
+    sections: list[lw.Section] = [lw.round_section(0.01, 0.008), lw.rectangle(0.003, 0.012)]
+    steel = lw.Material(E=200e9, nu=0.3, density=7800.0)
+    curve = lw.BSpline([(0, 0, 0), (1, 0, 0), (2, 0, 0.2), (3, 0, 0.2)])
+    made: lw.Rod = lw.rod(None, 20, section=sections[0], material=steel, curve=curve, damping=lw.RodDamping(time=0.1))
+    made.attach_world("start", lw.Clamped())
+    made.attach_world("end", lw.Pinned())
+    model = made.compile()
+    state = model.neutral()
+    on: lw.RodOn = model.rods[0]
+    forces: lw.RodForces = lw.rod_forces(model, state, lw.joint_reactions(model, state), on.name)
+    shapes: lw.Modes = lw.modes(model, state, 5, below=100.0)
+
+    def pushed(load: float) -> lw.Loads:
+        loads = lw.Loads(model)
+        loads.apply_wrench(on.bodies[-1], force=(-load, 0.0, 0.0))
+        return loads
+
+    lowest: lw.Buckled = lw.buckling(model, state, pushed, 0.0, 10.0)
+    branch: lw.Branch = lw.continuation(model, state, pushed, 0.0, 10.0, step=0.5)
+    print(forces.tension, shapes.frequencies, lowest.load, branch)
     sea = lw.Water(current=(0.5, 0.0, 0.0), depth=50.0, seabed=lw.Seabed(stiffness=1e4), waves=lw.Waves(1.0, 8.0))
     print(sea, lw.air(wind=(1.0, 0.0, 0.0)))

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 LONGEST = 180  # [s]: on a slow machine, kernels compiled from nothing
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ARROW = "# → "
-OLD_NAME = ".*next version"  # pages show how to call things now
 
 
 class Block(NamedTuple):
@@ -65,7 +64,7 @@ def run_python(block: Block, page: str, namespace: dict[str, Any]) -> None:
     printed = io.StringIO()
     source = "\n" * block.line + block.text  # so that a traceback shows the line of the page
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-        warnings.filterwarnings("error", message=OLD_NAME, category=DeprecationWarning)
+        warnings.filterwarnings("error", ".*the next version", DeprecationWarning)  # pages show no name that goes
         exec(compile(source, page, "exec"), namespace)
     told = told_output(block.text)
     if told:

@@ -9,7 +9,8 @@ import pytest
 from benchmarks.harness.stored import DOCS, stored_at, tables_of
 
 ROOT = DOCS.parent
-CLAIMS = tomllib.loads((DOCS / "claims.toml").read_text(encoding="utf-8"))["claim"]
+FILE = tomllib.loads((DOCS / "claims.toml").read_text(encoding="utf-8"))
+CLAIMS, GIVEN = FILE["claim"], FILE["given"]
 PAGES = sorted(set((DOCS / "benchmarks").glob("*.md")) - {DOCS / "benchmarks" / "index.md"})
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 SPEED = re.compile(r"[\d.] times faster|[\d.] [µnm]s\b")  # what a row of a table says about speed
@@ -58,6 +59,71 @@ def test_every_speed_in_the_tables_of_the_readme_is_compared():
     for row in rows:
         if SPEED.search(row):
             assert any(text in row for text in texts), row
+
+
+# --------------------------------------------------------------------------------------- every figure of speed on any page
+
+UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "times": 1.0}
+QUOTED = re.compile(r"(?<![\d.,])(\d[\d,]*(?:\.\d+)?) (?:(ns|µs|ms)\b|(times) (?:as fast|faster|slower|as many))")
+STORED = re.compile(r"(?<![\d.,])(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?) (ns|µs|ms|times)\b")
+ELSEWHERE = [ROOT / "README.md", ROOT / "paper" / "paper.md", *DOCS.rglob("*.md")]
+TEXTS = {
+    str(page.relative_to(ROOT)): re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for page in sorted(ELSEWHERE)
+    if page not in PAGES
+}
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def figures_of_results() -> dict[str, list[float]]:
+    """All times [s] and ratios in the stored results."""
+    found: dict[str, list[float]] = {"times": [], "s": []}
+    for path in (DOCS / "results").glob("*.json"):
+        for table in json.loads(path.read_text(encoding="utf-8")):
+            for row in table["rows"]:
+                for column, cell in zip(table["columns"], row, strict=False):
+                    for value, unit in STORED.findall(cell):
+                        found["times" if unit == "times" else "s"].append(UNITS[unit] * number(value))
+                    if column == "ratio" and NUMBER.fullmatch(cell):
+                        found["times"].append(number(cell))
+    return found
+
+
+RESULTS = figures_of_results()
+
+
+def unfounded(text: str, allowed: list[str]) -> list[str]:
+    """Figures of speed in a text that no stored result has, to the last digit that is quoted."""
+    faults = []
+    for match in QUOTED.finditer(text):
+        value, unit = match[1], match[2] or match[3]
+        stored = RESULTS["times" if unit == "times" else "s"]
+        close = 0.51 * last_place(value) * UNITS[unit]
+        is_result = any(abs(UNITS[unit] * number(value) - one) <= close for one in stored)
+        if not is_result and match[0] not in allowed:
+            faults.append(match[0])
+    return faults
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_figures_of_speed_come_from_stored_results(page):
+    """What does not (a figure of a paper, the length of a step) is in docs/claims.toml under [[given]], with a reason."""
+    allowed = [given["text"] for given in GIVEN if page in given["in"]]
+    assert not unfounded(TEXTS[page], allowed), page
+
+
+@pytest.mark.parametrize("given", GIVEN, ids=lambda given: given["text"])
+def test_given_figures_are_still_there(given):
+    assert given["why"]
+    for page in given["in"]:
+        assert given["text"] in TEXTS[page], page
+
+
+def test_a_figure_without_a_result_is_noticed():
+    assert unfounded("a step takes 123.4567 µs", []) == ["123.4567 µs"]
 
 
 def test_a_changed_figure_is_noticed():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import pages
+from tests.helpers.browser_pages import CHROMIUM, faults_in_browser
 
 import linkwork as lw
 from linkwork.cli.bench import benchmark_folder, benchmark_names
@@ -33,6 +34,7 @@ needs_mkdocs = pytest.mark.skipif(
     not importlib.util.find_spec("mkdocs") or not importlib.util.find_spec("mkdocstrings_handlers"),
     reason="mkdocs is not installed (extra `docs`)",
 )
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt-get install chromium)")
 
 
 class Marks(html.parser.HTMLParser):
@@ -104,6 +106,21 @@ def test_no_link_points_nowhere(site):
             if not target.exists() or (anchor and target in marks and anchor not in marks[target].ids | {"__top"}):
                 broken.append(f"{path.relative_to(folder)} → {link}")
     assert not broken
+
+
+@needs_mkdocs
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+def test_pages_fit_the_screen_and_show_their_pictures(site, width):
+    """Code and tables scroll by themselves; a page never does sideways."""
+    assert faults_in_browser(site[0], width) == []
+
+
+@needs_chromium
+def test_a_page_that_does_not_fit_is_seen(tmp_path):
+    (tmp_path / "wide.html").write_text('<!doctype html><h1>A</h1><div style="width: 700px">wide</div>')
+    (tmp_path / "bare.html").write_text('<!doctype html><h1>A</h1><img src="nowhere.png">')
+    assert faults_in_browser(tmp_path, 390) == ["bare.html lacks nowhere.png", "wide.html is 708 wide"]
 
 
 @needs_mkdocs

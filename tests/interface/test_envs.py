@@ -17,7 +17,9 @@ def test_gymnasium_finds_nothing_wrong(name):
     check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize("task", [envs.CableReach, envs.CatheterInsert], ids=lambda task: task.__name__)
+@pytest.mark.parametrize(
+    "task", [envs.SnakeCrawl, envs.CableReach, envs.CatheterInsert], ids=lambda task: task.__name__
+)
 def test_members_go_as_single_ones_do_for_any_number_of_threads(task):
     made = task()
     actions = np.random.default_rng(1).uniform(-1, 1, (12, 3, made.actions))

@@ -24,6 +24,29 @@ def test_options_by_position(model):
         lw.QuasiStatics(model, model.neutral(), 1e-3, tolerance=1e-3)
 
 
+def test_options_of_functions_by_position(model):
+    state = model.random_state(1)
+    with pytest.warns(DeprecationWarning, match="forward_dynamics: give algorithm= by name") as told:
+        qdd = lw.forward_dynamics(model, state, None, None, "dense")
+    assert told[0].filename == __file__
+    assert np.array_equal(qdd, lw.forward_dynamics(model, state, algorithm="dense"))
+    with pytest.warns(DeprecationWarning, match="body_jacobian: give frame=, at= by name"):
+        J = lw.body_jacobian(model, state, 2, "world", (0.1, 0.0, 0.0))
+    assert np.array_equal(J, lw.body_jacobian(model, state, 2, frame="world", at=(0.1, 0.0, 0.0)))
+    with pytest.warns(DeprecationWarning, match="body_twists: give frame= by name"):
+        lw.body_twists(model, state, "world")
+    with pytest.warns(DeprecationWarning, match="joint_reactions: give algorithm= by name"):
+        lw.joint_reactions(model, state, None, None, "virtual_work")
+
+
+def test_runs_with_gradients_count_steps_as_others_do(model):
+    sim = lw.FullDynamics(model, model.neutral())
+    with pytest.warns(DeprecationWarning, match="run_with_gradients: steps= is called n= now"):
+        run = lw.run_with_gradients(sim, 1e-3, steps=3, progress=False)
+    assert run.backward(q=np.ones(model.nq)) is not None
+    assert sim.steps_done == 3
+
+
 @pytest.mark.parametrize(("kind", "old"), [(lw.AdaptiveDynamics, "active_joints"), (lw.QuasiStatics, "max_joints")])
 def test_one_word_for_the_joint_budget(model, kind, old):
     with pytest.warns(DeprecationWarning, match=f"{old}= is called max_active_joints= now"):
@@ -52,6 +75,8 @@ def test_applied_effort_steps_of_runs_and_the_last_report(model):
         report = sim.run(1e-3, steps=2, progress=False)
     with pytest.warns(DeprecationWarning, match="applied_effort"):
         assert np.array_equal(sim.effort, sim.applied_effort)
+    with pytest.warns(DeprecationWarning, match=r"read sim\.efforts"):
+        assert np.array_equal(sim.recorded_efforts().sum(axis=1), sim.applied_effort)
     with pytest.warns(DeprecationWarning, match=r"report\.last\.energy"):
         assert report.energy == report.last.energy
 
@@ -91,6 +116,12 @@ def test_contact_wrenches_are_the_sum_of_the_contacts():
                 meant[i, 3:] += force
                 meant[i, :3] += np.cross(np.array(point.point) - poses[i, :3, 3], force)
     np.testing.assert_allclose(sim.contact_wrenches(), meant, atol=1e-12)
+    rows = sim.contact_rows()
+    assert rows.ids.shape == (len(sim.contacts), 3)
+    assert rows.numbers.shape == (len(sim.contacts), 11)
+    np.testing.assert_array_equal(rows.numbers[:, :3], [point.point for point in sim.contacts])
+    with pytest.warns(DeprecationWarning, match="recorded_contacts is called contact_rows now"):
+        assert np.array_equal(sim.recorded_contacts().numbers, rows.numbers)
     np.testing.assert_allclose(meant[:, 5], 2.0 * 9.81, rtol=1e-5)  # either box is at rest
 
 

@@ -1,5 +1,6 @@
 """Types: a user's program that touches every public name passes mypy --strict."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -16,6 +17,13 @@ def test_the_program_touches_every_public_name():
     used = set(re.findall(r"\blw\.(\w+)", PROGRAM.read_text(encoding="utf-8")))
     assert sorted(set(lw.__all__) - used) == []
     assert sorted(used - set(lw.__all__)) == []
+
+
+def test_the_program_calls_every_public_function():
+    called = set(re.findall(r"\blw\.(\w+)\(", PROGRAM.read_text(encoding="utf-8")))
+    functions = {name for name in lw.__all__ if inspect.isfunction(getattr(lw, name))}
+    assert len(functions) > 40
+    assert sorted(functions - called) == []
 
 
 def test_a_users_program_is_typed():

@@ -77,7 +77,7 @@ def test_dynamics(model, batch):
 def test_frames(model, batch):
     name = model.body_names[-1]
     for function, args in ((lw.frame_poses, ([name, "world"],)), (lw.frame_jacobian, (name,)),
-                           (lw.frame_bias_acceleration, (name,))):  # fmt: skip
+                           (lw.frame_bias_acceleration, (name,)), (lw.operational_inertia, (name,))):  # fmt: skip
         many = function(model, batch, *args)
         assert np.array_equal(many[4], function(model, single(batch, 4), *args))
 

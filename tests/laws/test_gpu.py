@@ -133,7 +133,7 @@ def test_poses_twists_and_energy(tree, rng, device_backend):
     assert differ(device.body_poses(samples.q), [lw.body_poses(tree, s) for s in samples.states]) <= TOLERANCE
     for frame in ("body", "world"):
         own = device.body_twists(samples.q, samples.v, frame)
-        assert differ(own, [lw.body_twists(tree, s, frame) for s in samples.states]) <= TOLERANCE
+        assert differ(own, [lw.body_twists(tree, s, frame=frame) for s in samples.states]) <= TOLERANCE
     energy = device.energy(samples.q, samples.v)
     expected = [lw.energy(tree, s) for s in samples.states]
     assert differ(energy.kinetic, [e.kinetic for e in expected]) <= TOLERANCE

@@ -232,7 +232,7 @@ def test_forces_make_the_same_accelerations_from_any_free_root(make_tree, rng, a
         qdd = lw.forward_dynamics(model, state, wrenches=wrenches, algorithm=algorithm)
         for i in bodies_to_try(model, rng, 3):
             there = lw.reroot(model, state, i, acceleration=qdd)
-            again = lw.forward_dynamics(there.model, there.state, None, wrenches[there.old_index], algorithm)
+            again = lw.forward_dynamics(there.model, there.state, None, wrenches[there.old_index], algorithm=algorithm)
             # the condition of these mass matrices, up to 1e4, multiplies rounding
             close(again, there.acceleration, scale=1e3 * np.abs(qdd).max())
 

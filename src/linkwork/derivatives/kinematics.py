@@ -176,7 +176,7 @@ def twists_vjp(
         by_q, by_v = at.back(G, W)
         return _gradients(asked, "body_twists", q=by_q, v=by_v)
 
-    return dynamics.body_twists(model, state, frame), pull
+    return dynamics.body_twists(model, state, frame=frame), pull
 
 
 def twists_jvp(model: Model, state: State, frame: str = "body", **directions: Any) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import one_of
+from linkwork.core.deprecation import once_positional
 from linkwork.derivatives.euler import EulerStep
 from linkwork.derivatives.step_gradients import Linearized, Seen, StepMap
 from linkwork.derivatives.steps import step_of
@@ -29,7 +30,8 @@ REACH = (
 )
 
 
-def linearize(sim: Any, h: float, form: str = "dense") -> Linearized:
+@once_positional("form")
+def linearize(sim: Any, h: float, *, form: str = "dense") -> Linearized:
     """Matrices A, B of one step of h [s] of a `FullDynamics` from its present state: dx⁺ = A dx + B dτ with x = (q, v).
 
     form: "dense" arrays; "sparse" ones of SciPy, with one block for each tree that moves apart from the others; "operator":

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, shown, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.core.describe import html_table, table_of_attributes
 from linkwork.core.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
@@ -217,20 +218,22 @@ def run_of(sim: Any) -> Any:
     return found
 
 
+@once_positional("memory", "progress", renamed={"steps": "n"})
 def run_with_gradients(
     sim: Any,
     h: float,
-    steps: int,
+    n: int,
     efforts: ArrayLike | None = None,
+    *,
     memory: float = MEMORY,
     progress: bool | None = None,
 ) -> GradientRun:
-    """Makes steps of a `FullDynamics` or an `AdaptiveDynamics` with gradients.
+    """Makes n steps of a `FullDynamics` or an `AdaptiveDynamics` with gradients.
 
     `run.backward(...)` gives gradients with respect to the first state, the efforts of every step and the model.
 
-    h: [s]. efforts: of the joints in every step [N·m or N], shape (steps, nv); as the simulation has them by default.
-    memory: bytes that kept states may take; √steps states are kept where that is less.
+    h: [s]. efforts: of the joints in every step [N·m or N], shape (n, nv); as the simulation has them by default.
+    memory: bytes that kept states may take; √n states are kept where that is less.
     progress: None shows a bar on a terminal and in a notebook.
     For all integrators, trees and closed linkages, with springs, dampers, motors, dry friction of drives and loads; contact
     and limits of joints of trees. What is limited, sticks, slides or is open in a step stays so: gradients are one-sided
@@ -238,7 +241,7 @@ def run_with_gradients(
     so are those of other integrators in which bodies meet. Steps that were made in parts are refused in the backward pass.
     The simulation is at the end of the run afterwards.
     """
-    count = whole(steps, 1, "steps")
+    count = whole(n, 1, "the number of steps")
     positive(memory, "memory")
     step = positive(h, "h")
     table = None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, refuse_memory, shown
+from linkwork.core.deprecation import once_positional
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
@@ -229,12 +230,14 @@ ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, Float
 }
 
 
+@once_positional("algorithm")
 @batches.takes_batches(batches.forward)
 def forward_dynamics(
     model: Model,
     state: State,
     effort: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
     algorithm: str = "aba",
 ) -> FloatArray:
     """Joint accelerations.
@@ -328,8 +331,9 @@ def body_poses(model: Model, state: State) -> FloatArray:
         return _finite_result(T, float(flat.sum()), "body_poses")
 
 
+@once_positional("frame")
 @batches.takes_batches(batches.twists)
-def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
+def body_twists(model: Model, state: State, *, frame: str = "body") -> FloatArray:
     """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6).
 
     frame: axes the components refer to, "body" or "world".
@@ -344,8 +348,9 @@ def body_twists(model: Model, state: State, frame: str = "body") -> FloatArray:
         return _finite_result(np.asarray(twists), float(np.sum(twists)), "body_twists")
 
 
+@once_positional("frame", "at")
 def body_jacobian(
-    model: Model, state: State, body: str | int, frame: str = "body", at: ArrayLike = (0.0, 0.0, 0.0)
+    model: Model, state: State, body: str | int, *, frame: str = "body", at: ArrayLike = (0.0, 0.0, 0.0)
 ) -> FloatArray:
     """The matrix that takes joint velocities to the twist of a body at one of its points, shape (6, nv).
 

@@ -36,6 +36,7 @@ def joint_reactions(
     state: State,
     effort: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
     algorithm: str = "dca",
 ) -> FloatArray:
     """The wrench each joint passes to the body it carries, constraint and effort together.

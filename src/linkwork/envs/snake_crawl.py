@@ -36,7 +36,8 @@ class SnakeCrawl(Task):
             )
         model = linkage.compile()
         super().__init__(model, np.full(joints, -BEND), np.full(joints, BEND), 11 + 2 * joints)
-        self.contact = Contact(friction=friction)
+        # The ground is a half-space, which nothing passes, and links are thicker than their way in a step.
+        self.contact = Contact(friction=friction, continuous=False)
 
     def rest(self) -> State:
         q = self.model.neutral().q.copy()

@@ -53,6 +53,7 @@ class Task:
 
     def __init__(self, model: Model, low: FloatArray, high: FloatArray, observations: int):
         self.model, self.low, self.high, self.observations = model, low, high, observations
+        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
         self.actions = len(model.actuators)
         self.options = {"integrator": "semi_implicit_euler"}  # one evaluation per step
 
@@ -80,13 +81,13 @@ class Task:
         member.sim.set_state(self.begin(member, rng))
         member.look()
         member.drives.update()
-        member.drives.control = 0.5 * (self.low + self.high)
+        member.drives.control = self._middle
         return self.observe(member)
 
     def give(self, member: Member, action: FloatArray) -> None:
         """Controls for an action within [-1, 1]."""
-        inside = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
-        member.drives.control = self.low + 0.5 * (inside + 1.0) * (self.high - self.low)
+        inside = np.minimum(np.maximum(np.asarray(action, dtype=float), -1.0), 1.0)
+        member.drives.control = self._middle + inside * self._half
 
     def move(self, member: Member) -> None:
         """The steps of an action, in compiled code."""

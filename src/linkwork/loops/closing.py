@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
@@ -56,7 +57,8 @@ def loop_gaps(model: Model, state: State) -> LoopGaps:
     return LoopGaps(system.gap, system.slip, _factors(system, q).redundant)
 
 
-def close_loops(model: Model, state: State, tolerance: float = 1e-10, max_steps: int = 100) -> State:
+@once_positional("tolerance", "max_steps")
+def close_loops(model: Model, state: State, *, tolerance: float = 1e-10, max_steps: int = 100) -> State:
     """The nearest state at which all loops are closed and stay so: coordinates by Newton steps, then velocities.
 
     From a start that is nearly closed the steps are the smallest in the metric of the masses. Rough starts (another shape,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.deprecation import once_positional
 from linkwork.dynamics import reactions
 from linkwork.dynamics.inputs import as_model
 from linkwork.loops.constrained import constrained_dynamics
@@ -14,11 +15,13 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 
 
+@once_positional("algorithm")
 def joint_reactions(
     model: Model,
     state: State,
     effort: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
     algorithm: str = "dca",
 ) -> FloatArray:
     """The wrench each joint passes to the body it carries, constraint and effort together.
@@ -31,6 +34,6 @@ def joint_reactions(
     Cost: O(n), and with p loop constraints O(p² log n + p³) more.
     """
     if not as_model(model, "joint_reactions").is_constrained:
-        return reactions.joint_reactions(model, state, effort, wrenches, algorithm)
+        return reactions.joint_reactions(model, state, effort, wrenches, algorithm=algorithm)
     solution = constrained_dynamics(model, state, effort, wrenches)
-    return reactions.joint_reactions(model.without_loops, state, effort, solution.wrenches, algorithm)
+    return reactions.joint_reactions(model.without_loops, state, effort, solution.wrenches, algorithm=algorithm)

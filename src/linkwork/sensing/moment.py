@@ -69,7 +69,7 @@ class Moment:
     @cached_property
     def contacts(self) -> ContactRows | None:
         """Of the step; None where the simulation has no contact."""
-        known = getattr(self.sim, "recorded_contacts", None)
+        known = getattr(self.sim, "contact_rows", None)
         return None if known is None else known()
 
     @cached_property

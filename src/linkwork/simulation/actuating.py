@@ -58,11 +58,10 @@ class Actuators(Uncopied):
         self._is = {x: np.array([a.control == x for a in self.actuators]) for x in ("effort", "velocity", "position")}
         self._strength = np.where(self._is["effort"], strength, np.inf)
         self._has_lag, self._has_efforts = bool((self._lag > 0.0).any()), bool(self._is["effort"].any())
-        columns = (
-            (M_POSITION, np.flatnonzero(self._is["position"])),
-            (M_VELOCITY, np.flatnonzero(self._is["velocity"])),
-        )
-        self._followed = [(column, which) for column, which in columns if which.size]
+        columns = ((M_POSITION, self._is["position"]), (M_VELOCITY, self._is["velocity"]))
+        self._followed = [
+            (column, which, self._row[which], self._gear[which]) for column, which in columns if which.any()
+        ]
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
         self._begin()
 
@@ -113,7 +112,7 @@ class Actuators(Uncopied):
         if given.shape not in ((), (len(self),)) or not np.isfinite(given).all():
             raise StateError(f"control is {shown(value)}; give {len(self)} finite numbers, or one for all.")
         self._catch_up()
-        self._control = np.clip(np.broadcast_to(given, (len(self),)), self._low, self._high)
+        self._control = np.minimum(np.maximum(given, self._low), self._high)
         self._act()
 
     def __setitem__(self, name: str, value: float) -> None:
@@ -184,8 +183,8 @@ class Actuators(Uncopied):
                 np.add.at(joints.effort, self._row, effort - self._given)
                 self._given = effort
                 joints.changed(np.unique(self._body))
-        for column, which in self._followed:
-            joints.set_targets(self._row[which], column, acting[which] / self._gear[which])
+        for column, which, rows, gear in self._followed:
+            joints.set_targets(rows, column, acting[which] / gear)
 
     def __repr__(self) -> str:
         return f"Actuators({quoted(self.names, len(self), 4)})"

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag
-from linkwork.core.deprecation import old_attribute
+from linkwork.core.deprecation import old_attribute, warn_of_old
 from linkwork.core.describe import html_table
 from linkwork.core.turns import TakesTurns
 from linkwork.core.units import unit, units_of
@@ -184,6 +184,11 @@ class LinkageSimulation(Loaded, TakesTurns):
     effort = old_attribute("Simulation", "effort", "applied_effort")
 
     def recorded_efforts(self) -> FloatArray | None:
+        """Old name of what recordings keep; `efforts` has the same numbers."""
+        warn_of_old("Simulation.recorded_efforts: read sim.efforts instead; the old name goes with the next version.")
+        return self._recorded_efforts()
+
+    def _recorded_efforts(self) -> FloatArray | None:
         """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
         return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
 

@@ -12,6 +12,7 @@ from linkwork.contact.points import add_contact_wrenches
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
+from linkwork.core.deprecation import old_attribute
 from linkwork.core.units import told_in
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
@@ -141,7 +142,7 @@ class Dynamics(LinkageSimulation):
         [N], in the axes of the world. Zeros without `contact`. Cost: O(n) and the contacts.
         """
         total = np.zeros((self.model.n_bodies, 6))
-        rows = self.recorded_contacts()
+        rows = self.contact_rows()
         if rows is not None and rows.ids.shape[0]:
             tree, body, screws, *_ = self.model.arrays
             add_contact_wrenches(rows, world_poses(tree, body, screws, self.state.q), total)
@@ -163,9 +164,15 @@ class Dynamics(LinkageSimulation):
         """What contact and limits did in the last call of `step`; None where neither acts."""
         return self._contact_state.report() if self._contact_state is not None else None
 
-    def recorded_contacts(self) -> ContactRows | None:
-        """What a recording keeps of `contacts`; None without `contact`."""
+    def contact_rows(self) -> ContactRows | None:
+        """`contacts` as arrays, one row each, as recordings keep them; None without `contact`.
+
+        ids: (c, 3) numbers of the body and of the other one (obstacles behind the bodies, the world last), and the state.
+        numbers: (c, 11) point [m], normal, gap [m], impulse [N·s], and the step that it acted in [s].
+        """
         return None if self._contact_state is None or self.contact is None else self._contact_state.rows()
+
+    recorded_contacts = old_attribute("Simulation", "recorded_contacts", "contact_rows")
 
     def _explain_contact(self, status: int) -> StateError | None:
         """Why a step failed, where contact or limits were the cause."""

@@ -150,8 +150,8 @@ def _begin(
 
 def _acting(sim: Simulation) -> dict[str, Any]:
     """Efforts on joints by source, and contacts, of simulations that have them."""
-    known = {name: getattr(sim, f"recorded_{name}", None) for name in ("efforts", "contacts")}
-    return {name: found() for name, found in known.items() if found is not None}
+    known = {"efforts": "_recorded_efforts", "contacts": "contact_rows"}
+    return {name: getattr(sim, found)() for name, found in known.items() if hasattr(sim, found)}
 
 
 def resume_run(

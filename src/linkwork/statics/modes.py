@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
+from linkwork.core.deprecation import once_positional
 from linkwork.core.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
@@ -57,15 +58,16 @@ class Modes(NamedTuple):
     sweeps: int  # eliminations
 
 
+@once_positional("below", "effort", "wrenches", "loads")
 def modes(
     model: Model,
     state: State,
     count: int = 10,
+    *,
     below: float | None = None,
     effort: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
     loads: Loaded | None = None,
-    *,
     field: Field | None = None,
     water: Water | None = None,
 ) -> Modes:

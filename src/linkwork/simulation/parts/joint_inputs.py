@@ -89,8 +89,8 @@ class JointInputs:
 
     def joints_of(self, rows: IntArray) -> IntArray:
         """Bodies that joints with these degrees of freedom carry, ascending."""
-        starts = self.model.arrays.tree[:, V]
-        return np.unique(np.searchsorted(starts, rows, side="right") - 1)
+        found = np.searchsorted(self.model.arrays.tree[:, V], rows, side="right") - 1
+        return found if (found[1:] > found[:-1]).all() else np.unique(found)
 
     def acting(self) -> IntArray:
         """Bodies on joints with an effort or a motor, ascending."""
