@@ -166,7 +166,7 @@ def hits_and_misses(env) -> tuple[int, int]:
 
 
 def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
-    """`order_depth_first` is compiled in linkwork/model/order.py, which imports core/jit.py and nothing of spatial/."""
+    """`order_depth_first` is compiled in linkwork/model/order.py, which draws on core/jit.py, not on spatial/."""
     copy = tmp_path / "source" / "linkwork"
     shutil.copytree(package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
     env = environment(tmp_path / "cache", copy.parent)
@@ -183,7 +183,7 @@ def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
     think_in("spatial/vectors.py")
     (copy / "model" / "newcomer.py").write_text("")
     assert hits_and_misses(env) == (1, 0)  # edits elsewhere leave the compiled code as it is
-    for name in ("model/order.py", "core/compiling.py"):  # its own file, and one that only a file it imports imports
+    for name in ("model/order.py", "core/compiling.py"):  # its own file, and one that it draws on
         think_in(name)
         assert hits_and_misses(env) == (0, 1), name
         assert hits_and_misses(env) == (1, 0), name
