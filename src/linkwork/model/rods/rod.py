@@ -228,7 +228,7 @@ class _Builder:
             tuple(bodies),
             self.numbers.length,
             self.numbers.s,
-            np.full(n, ell),
+            ell * np.array([segments_covered(k, n) if self.joints == "hinges" else 1.0 for k in range(n)]),
             curvature,
             RodEnd(first, Pose(), float(self.numbers.mass[0]), float(lengths[0])),
             RodEnd(last, Pose.raw(end_turn, far[1]), float(self.numbers.mass[n]), float(lengths[n])),
@@ -248,7 +248,8 @@ class _Builder:
                 self._joints[key] = Spherical(stiffness=stiff, damping=tuple(lag * x for x in stiff) if lag else None)
             return self._joints[key]
         about_z = self.joints == "hinges" and k % 2 == 1
-        stiffness = (EIz if about_z else EIy) / (2.0 * ell if self.joints == "hinges" else ell)
+        covered = segments_covered(k, self.numbers.s.size) if self.joints == "hinges" else 1.0
+        stiffness = (EIz if about_z else EIy) / (covered * ell)
         key = (about_z, stiffness)
         if key not in self._joints:
             axis = (0.0, 0.0, 1.0) if about_z else (0.0, 1.0, 0.0)
@@ -304,6 +305,11 @@ class _Builder:
             pose = Pose.raw(tuple(C.ravel().tolist()), (0.5 * key[0], 0.5 * key[1], 0.5 * key[2]))
             self._shapes[key] = (Capsule(self.numbers.radius, size, placement=pose),)
         return self._shapes[key]
+
+
+def segments_covered(k: int, n: int) -> float:
+    """How many segments hinge k of n bends for, where every second one turns its way: as far as halfway to the next."""
+    return (k + 1.5 if k + 2 < n else n) - (k - 0.5 if k >= 2 else 0.0)
 
 
 def _towards(direction: FloatArray) -> FloatArray:
