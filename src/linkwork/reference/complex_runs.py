@@ -165,7 +165,7 @@ def _turn(w: Complex) -> Complex:
 def _turn_between(before: Complex, far: FloatArray, after: Complex) -> Complex:
     """log of (1 - before^) exp(far^) (1 + after^), which is far at the real point."""
     R = (np.eye(3) - _hat(before)) @ _turn(far.astype(complex)) @ (np.eye(3) + _hat(after))
-    axis = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]], dtype=np.complex128) / 2.0
     sine = np.sqrt(axis @ axis)
     if abs(sine) < 1e-8:
         return axis
