@@ -129,6 +129,14 @@ def test_steps_made_in_parts_are_refused_on_the_way_back():
         run.backward(q=np.ones(20))
 
 
+def test_short_steps_from_rest_are_not_taken_for_steps_in_parts(chain):
+    """They move coordinates of order one by 1e-11: of such displacements five digits are left."""
+    sims = [lw.FullDynamics(chain, chain.state([3.0, -2.5, 2.8, -3.1]), **options) for options in ({}, EULER)]
+    assert sims[0].integrator == "variational"
+    found, plain = (sim.run(1e-6, 3, gradients=True).backward(v=np.ones(4)) for sim in sims)
+    assert found.v == pytest.approx(plain.v, rel=3e-5)  # both to second order in damping, (1e-3)² a step
+
+
 def test_run_with_gradients_by_the_keyword(chain, tmp_path):
     sims = [lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER) for _ in range(2)]
     efforts = np.full((5, 4), 0.1)

@@ -63,7 +63,7 @@ def variational_step(model: Model, q: FloatArray, x: Variables, h: float) -> tup
         if np.abs(change).max() <= SOLVED * np.abs(u).max():
             break
     along = _first(model, q, x, end, zero, h).imag
-    dq = -1j * np.linalg.solve(_slopes(model, q, plain, end, h), along)
+    dq = np.asarray(-1j * np.linalg.solve(_slopes(model, q, plain, end, h), along), dtype=np.complex128)
     v = _second(model, q, x, end, dq, h)
     return end, x._replace(q=dq, v=v)
 
@@ -73,7 +73,8 @@ def variational_step(model: Model, q: FloatArray, x: Variables, h: float) -> tup
 
 def _slopes(model: Model, q: FloatArray, x: Variables, end: FloatArray, h: float) -> FloatArray:
     """Of the first equation along all directions at the end."""
-    return np.column_stack([_first(model, q, x, end, 1j * STEP * way, h).imag / STEP for way in np.eye(model.nv)])
+    ways = np.eye(model.nv, dtype=np.complex128) * (1j * STEP)
+    return np.column_stack([_first(model, q, x, end, way, h).imag / STEP for way in ways])
 
 
 def _first(model: Model, q: FloatArray, x: Variables, end: FloatArray, dq: Complex, h: float) -> Complex:
@@ -164,8 +165,9 @@ def _turn(w: Complex) -> Complex:
 def _turn_between(before: Complex, far: FloatArray, after: Complex) -> Complex:
     """log of (1 - before^) exp(far^) (1 + after^), which is far at the real point."""
     R = (np.eye(3) - _hat(before)) @ _turn(far.astype(complex)) @ (np.eye(3) + _hat(after))
-    axis = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]], dtype=np.complex128) / 2.0
     sine = np.sqrt(axis @ axis)
     if abs(sine) < 1e-8:
         return axis
-    return np.asarray(np.arctan(sine / (0.5 * (np.trace(R) - 1.0))) / sine * axis)  # less than a quarter of a turn
+    turn: Complex = np.arctan(sine / (0.5 * (np.trace(R) - 1.0))) / sine * axis
+    return turn  # less than a quarter of a turn

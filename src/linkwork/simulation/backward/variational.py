@@ -48,6 +48,9 @@ FloatArray = NDArray[np.float64]
 # Part of the velocities by which a step may miss the equations: they are solved to 1e-12 of the displacements and a
 # billionth of their cubes. A step that was made in parts misses them by the error of a step, some 1e-3 of their change.
 MISSED = 1e-6
+ROUNDED = (
+    16.0 * np.finfo(float).eps
+)  # of the coordinates, in displacements: some bits, of which steps from rest have few
 
 
 class VariationalStep(StepMap):
@@ -163,7 +166,8 @@ class VariationalStep(StepMap):
         scale = float(found @ after.v) / square if square > 0.0 else 1.0
         if abs(scale - 1.0) < MISSED:
             scale = 1.0
-        if not np.abs(scale * found - after.v).max() <= MISSED * size:
+        far = max(1.0, np.abs(after.q).max())
+        if not np.abs(scale * found - after.v).max() <= MISSED * size + ROUNDED * far / self.h:
             raise StateError(
                 f"a step of {self.h:g} s by 'variational' was made in parts, since its energy jumped; such steps have no "
                 "gradients. Take shorter steps."
