@@ -55,8 +55,11 @@ def measure_rest(report: Report, molecules: list[Any], judged: str) -> None:
         )
 
 
-def by_differences(model: Any, field: Any, state: lw.State, h: float = 3e-4) -> np.ndarray:
-    """∂²E/∂q² by differences of fourth order of the forces, shape (nv, nv)."""
+def by_differences(model: Any, field: Any, state: lw.State, h: float = 7e-5) -> np.ndarray:
+    """∂²E/∂q² by differences of fourth order of the forces, shape (nv, nv).
+
+    h [rad]: in ubiquitin the error falls as h⁴ down to here (7e-8 at 3e-4, 3e-10 at 7e-5), then rounding shows.
+    """
     columns = []
     for x in np.eye(model.nv):
         at = [-field.generalized_forces(lw.State(model.integrate(state.q, x, s * h), state.v)) for s in (-2, -1, 1, 2)]

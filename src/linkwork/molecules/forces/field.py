@@ -336,8 +336,9 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
 
 def with_longer_pairs(tables: SolventTables, listed: int) -> SolventTables:
     """The same tables with room for a longer list of neighbours."""
-    pair = {name: aligned(BLOCK * listed) for name in ("pair_inverse", "pair_g")}
-    return tables._replace(work=tables.work._replace(near_first=np.zeros(listed, dtype=np.int64), **pair))
+    inverse, g = (aligned(BLOCK * listed) for _ in range(2))
+    first = np.zeros(listed, dtype=np.int64)
+    return tables._replace(work=tables.work._replace(near_first=first, pair_inverse=inverse, pair_g=g))
 
 
 def with_longer_inside(tables: SolventTables) -> SolventTables:

@@ -214,8 +214,8 @@ def protonate(
         for first in rings.first_of_rings(topology):  # OpenMM takes it for the end of a chain
             asked[first.index] = rings.hydrogens_inside(first.name, ph)
         at_metals = metals.residues_at_metals(topology, positions)
-        for index, (variant, _) in at_metals.items():
-            asked[index] = metals.OF_OPENMM.get(variant, variant)
+        for index, (form, _) in at_metals.items():
+            asked[index] = metals.OF_OPENMM.get(form, form)
         try:
             variants = modeller.addHydrogens(loaded, pH=ph, variants=asked, platform=platform)
         except Exception as error:  # OpenMM raises of many kinds, its own among them
@@ -223,7 +223,9 @@ def protonate(
     made = list(modeller.topology.residues())
     for residue, with_hydrogens, chosen in zip(residues, made, variants, strict=True):
         variant = chosen if isinstance(chosen, str) else charged_otherwise(with_hydrogens)
-        variant, why = at_metals.get(residue.index, (variant, "disulfide" if variant == "CYX" else f"pH {ph:g}"))
+        why = "disulfide" if variant == "CYX" else f"pH {ph:g}"
+        if residue.index in at_metals:
+            variant, why = at_metals[residue.index]
         if variant is not None:
             where = f"{residue.chain.id}:{residue.id}{residue.insertionCode.strip()}"
             report.note("protonation", where, f"{residue.name} as {variant} ({why})")

@@ -59,14 +59,14 @@ def add_bonds(topology: Any, positions: FloatArray, special: Mapping[str, Any]) 
             topology.addBond(first, second)
 
     for chain in topology.chains():
-        before = None
+        before: Any = None
         for residue in chain.residues():
             atoms = {atom.name: atom for atom in residue.atoms()}
             template = special.get(residue.name)
             if template is not None:
                 for a, b in template.bonds:
                     join(atoms.get(template.atoms[a].name), atoms.get(template.atoms[b].name))
-                end = None if before is None else next((atom for atom in before.atoms() if atom.name == "C"), None)
+                end: Any = None if before is None else {atom.name: atom for atom in before.atoms()}.get("C")
                 start = atoms.get("N")
                 if end is not None and start is not None:
                     gap = np.linalg.norm(positions[end.index] - positions[start.index])
