@@ -147,9 +147,9 @@ def forward(
     bad = (status != OK) | ~np.isfinite(qdd).all(axis=1)
     for k in np.flatnonzero(bad).tolist():  # single calls say what is wrong, or warn
         own = None if effort is None else tau[k]
-        qdd[k] = _of_row(
-            k, function, model, State(rows.q[k], rows.v[k]), own, None if wrenches is None else external[k], algorithm
-        )
+        push = None if wrenches is None else external[k]
+        at = State(rows.q[k], rows.v[k])
+        qdd[k] = _of_row(k, function, model, at, own, push, algorithm=algorithm)
     return qdd
 
 
