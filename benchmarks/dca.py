@@ -25,8 +25,8 @@ from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver, available_threads
 from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_WRENCHES
-from linkwork.dynamics.path_data import solver_paths
-from linkwork.dynamics.path_queries import respond
+from linkwork.dynamics.paths.path_data import solver_paths
+from linkwork.dynamics.paths.path_queries import respond
 
 from .harness import Report, Requirement, Timing, progress, resident_bytes, take_turns
 

@@ -27,16 +27,16 @@ ELIMINATIONS = (
     ),  # also of `variational_energy.velocities`, `stopping`, `discrete_inertia`
     ("dynamics/tree_factor.py", "factor_leaf_to_root"),
     ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, statics, reaching, variational steps, loops
-    ("statics/sweeps.py", "eliminate_leaf_to_root"),
-    ("statics/stream_sweeps.py", "eliminate_in_stream"),
-    ("statics/many_sides.py", "solve_many"),  # several right sides per sweep, for modes
+    ("statics/elimination/sweeps.py", "eliminate_leaf_to_root"),
+    ("statics/elimination/stream_sweeps.py", "eliminate_in_stream"),
+    ("statics/elimination/many_sides.py", "solve_many"),  # several right sides per sweep, for modes
     ("reaching/sweeps.py", "eliminate_leaf_to_root"),
-    ("simulation/integrators/discrete_newton.py", "eliminate_body"),
+    ("simulation/integrators/variational/discrete_newton.py", "eliminate_body"),
     ("simulation/touching/answers.py", "answer"),
 )
 LOOP_FORCES = (
     ("loops/forces.py", "solve_loops"),  # of constrained_dynamics, quasi-statics, haptics; statics shares its factors
-    ("simulation/loop_forces.py", "force_loops"),
+    ("simulation/constrained/loop_forces.py", "force_loops"),
     ("simulation/touching/problem.py", "pose_problem"),
 )
 KERNELS = {  # modules of the kernels that a step calls, before and after they moved

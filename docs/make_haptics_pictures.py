@@ -15,7 +15,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 import linkwork as lw
-from linkwork.cli.bench import benchmark_folder, load_benchmark
+from linkwork.cli.commands.bench import benchmark_folder, load_benchmark
 from linkwork.haptics.clock import now_ns
 from linkwork.haptics.tick.coupling import couple_once
 

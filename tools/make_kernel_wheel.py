@@ -21,7 +21,7 @@ import zipfile
 from pathlib import Path
 
 from linkwork import __version__
-from linkwork.cli.warm import PROGRAMS
+from linkwork.cli.commands.warm import PROGRAMS
 from linkwork.core.kernel_cache import kernel_digest
 from linkwork.core.shipped_kernels import LEVELS, MANIFEST, PACKAGE, SWITCH, made_of
 

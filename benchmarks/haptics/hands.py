@@ -10,9 +10,9 @@ import numpy as np
 import linkwork as lw
 from linkwork.core.bundles import describe
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_data import solver_paths
-from linkwork.dynamics.path_queries import response_matrix
-from linkwork.dynamics.path_union import respond_together
+from linkwork.dynamics.paths.path_data import solver_paths
+from linkwork.dynamics.paths.path_queries import response_matrix
+from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, leave_reading, leave_snapshot, new_memory

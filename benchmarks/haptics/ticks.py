@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_data import solver_paths
+from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, new_memory
 from linkwork.haptics.snapshot.held import Held

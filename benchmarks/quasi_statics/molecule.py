@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.model.neighbours import nearest_bodies
+from linkwork.model.compile.neighbours import nearest_bodies
 
 from ..harness import Requirement, duration, progress, take_turns
 from .problem import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
-from linkwork.derivatives.steps import refuse
+from linkwork.derivatives.stepping.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError
 from linkwork.model.model import Model
 

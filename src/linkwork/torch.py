@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
-from linkwork.derivatives.steps import refuse
+from linkwork.derivatives.stepping.steps import refuse
 from linkwork.errors import LinkworkWarning, MissingExtraError, StateError
 from linkwork.model.model import Model
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.everything import count_needed
+from linkwork.adaptive.dynamics.region.everything import count_needed
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
-from linkwork.dynamics.path_union import respond_together
+from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.haptics.sharing import layout as at

@@ -6,7 +6,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
 
 def wrenches_of(sim: LinkageSimulation) -> np.ndarray:

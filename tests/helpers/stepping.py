@@ -14,10 +14,10 @@ from linkwork.core.jit import kernel
 from linkwork.errors import LinkworkError
 from linkwork.model.layout import DOF, V
 from linkwork.simulation import moving as mv
-from linkwork.simulation.failures import explain_step
 from linkwork.simulation.integrators import chart, dormand_prince
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.reporting.failures import explain_step
 from linkwork.simulation.stepping.choice import go_on_of
 from linkwork.simulation.stepping.driver import BEGIN
 

@@ -8,7 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.cli import main
-from linkwork.cli.bench import benchmark_folder, benchmark_names, load_benchmark
+from linkwork.cli.commands.bench import benchmark_folder, benchmark_names, load_benchmark
 from linkwork.cli.exit_codes import DONE, WRONG_USAGE
 
 PICTURES = {

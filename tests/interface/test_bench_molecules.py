@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import proteins
 
 import linkwork as lw
-from linkwork.cli.bench import benchmark_folder, load_benchmark
+from linkwork.cli.commands.bench import benchmark_folder, load_benchmark
 
 proteins.need_packages()
 

@@ -7,7 +7,7 @@ from benchmarks.harness import Report, Requirement, fill_in_judged
 from benchmarks.harness.stored import stored_at
 
 import linkwork as lw
-from linkwork.cli.bench import _option_parser, benchmark_folder, benchmark_names, load_benchmark
+from linkwork.cli.commands.bench import _option_parser, benchmark_folder, benchmark_names, load_benchmark
 
 
 def report(reached: float, **more) -> Report:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from linkwork.cli import main
-from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.cli.commands.bench import benchmark_folder, benchmark_names
 from linkwork.cli.exit_codes import DONE, WRONG_USAGE
 
 PICTURES = {

@@ -16,7 +16,7 @@ from tests.helpers.compiled_elsewhere import assert_same_results, environment, r
 import linkwork as lw
 from linkwork.core.jit import kernel
 from linkwork.core.kernel_cache import source_stamp
-from linkwork.core.notice import TEXT
+from linkwork.core.messages.notice import TEXT
 from linkwork.spatial.simd import prefetch, splat, vload, vstore
 
 
@@ -146,7 +146,7 @@ def test_vectors_refuse_other_arrays_when_they_compile(stray, array):
 
 COMPILE_ONE = """
 import linkwork as lw
-from linkwork.model.order import order_depth_first
+from linkwork.model.compile.order import order_depth_first
 linkage = lw.Linkage("one")
 linkage.add_body("rock", joint=lw.Revolute((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
 linkage.compile()
@@ -166,14 +166,14 @@ def hits_and_misses(env) -> tuple[int, int]:
 
 
 def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
-    """`order_depth_first` is compiled in linkwork/model/order.py, which draws on core/jit.py, not on spatial/."""
+    """`order_depth_first` is compiled in linkwork/model/compile/order.py, which draws on core/jit.py, not on spatial/."""
     copy = tmp_path / "source" / "linkwork"
     shutil.copytree(package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
     env = environment(tmp_path / "cache", copy.parent)
     assert hits_and_misses(env) == (0, 1)
     assert hits_and_misses(env) == (1, 0)
-    drawn_on = {name for name, _, _ in source_stamp("linkwork.model.order")}
-    assert {"model/order.py", "core/jit.py", "core/kernel_cache.py"} <= drawn_on
+    drawn_on = {name for name, _, _ in source_stamp("linkwork.model.compile.order")}
+    assert {"model/compile/order.py", "core/jit.py", "core/kernel_cache.py"} <= drawn_on
     assert "spatial/vectors.py" not in drawn_on
 
     def think_in(name):
@@ -183,7 +183,7 @@ def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
     think_in("spatial/vectors.py")
     (copy / "model" / "newcomer.py").write_text("")
     assert hits_and_misses(env) == (1, 0)  # edits elsewhere leave the compiled code as it is
-    for name in ("model/order.py", "core/compiling.py"):  # its own file, and one that it draws on
+    for name in ("model/compile/order.py", "core/compiling.py"):  # its own file, and one that it draws on
         think_in(name)
         assert hits_and_misses(env) == (0, 1), name
         assert hits_and_misses(env) == (1, 0), name
@@ -195,9 +195,9 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
     assert {
         "simulation/stepping/driver.py",
         "simulation/integrators/euler.py",
-        "simulation/accelerate.py",
+        "simulation/loading/accelerate.py",
         "dynamics/aba.py",
-        "model/joint_kernels.py",
+        "model/kernels/joint_kernels.py",
         "spatial/vectors.py",
         "spatial/rotations.py",
         "core/jit.py",
@@ -229,7 +229,7 @@ def test_long_compilation_is_reported_once(seconds, times):
 
 
 def test_long_compilation_is_reported_once_and_a_short_one_is_not(monkeypatch, capsys):
-    from linkwork.core import notice
+    from linkwork.core.messages import notice
 
     assert notice.PATIENCE == 2.0  # [s] as promised in the docs
     monkeypatch.setattr(notice, "_reported", threading.Event())

@@ -8,7 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.cli import main, program
-from linkwork.cli.bench import benchmark_file, benchmark_folder, benchmark_names
+from linkwork.cli.commands.bench import benchmark_file, benchmark_folder, benchmark_names
 from linkwork.cli.demo_parts import PARTS
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, MISSED, REFUSED, WRONG_USAGE
 from linkwork.cli.mechanism import library_models
@@ -212,7 +212,7 @@ def test_strict_bench_reports_a_miss(monkeypatch, run):
             screen.print("a table")
 
     benchmark = type("benchmark", (), {"run": staticmethod(lambda options: Missed()), "__doc__": "A benchmark."})
-    monkeypatch.setattr("linkwork.cli.bench.load_benchmark", lambda folder, name: benchmark)
+    monkeypatch.setattr("linkwork.cli.commands.bench.load_benchmark", lambda folder, name: benchmark)
     assert run("bench", "dynamics")[0] == DONE
     assert run("bench", "dynamics", "--strict")[0] == MISSED
 

@@ -120,7 +120,7 @@ def test_the_dense_solution_is_that_of_any_other_library():
     """Sizes around the number of rows that are taken together."""
     from tests.helpers.rounding import rounding
 
-    from linkwork.dynamics.cholesky import solve_positive_definite
+    from linkwork.dynamics.linear.cholesky import solve_positive_definite
 
     rng = np.random.default_rng(0)
     for n in (0, 1, 3, 4, 5, 8, 17, 60):

@@ -15,7 +15,7 @@ from tests.helpers import pages
 from tests.helpers.browser_pages import CHROMIUM, faults_in_browser
 
 import linkwork as lw
-from linkwork.cli.bench import benchmark_folder, benchmark_names
+from linkwork.cli.commands.bench import benchmark_folder, benchmark_names
 from linkwork.simulation.moving import Moving
 
 ROOT = Path(__file__).parents[2]

@@ -1,10 +1,10 @@
-"""Names that users mistype, and array types: linkwork.core.names and linkwork.core.arrays."""
+"""Names that users mistype, and array types: linkwork.core.messages.names and linkwork.core.arrays."""
 
 import numpy as np
 import pytest
 
 from linkwork.core.arrays import frozen
-from linkwork.core.names import close_names, did_you_mean, did_you_mean_or_list, matching
+from linkwork.core.messages.names import close_names, did_you_mean, did_you_mean_or_list, matching
 
 NAMES = ["hip", "knee", "ankle", "knee_left", "knee[1]"]
 

@@ -117,7 +117,7 @@ def test_large_recordings_are_exported_state_by_state(run, monkeypatch, kind):
     state = Recording.state
     monkeypatch.setattr(Recording, "state", lambda self, k: asked.append(k) or state(self, k))
     monkeypatch.setattr(Recording, "coordinates", None)
-    monkeypatch.setattr("linkwork.cli.export.AT_ONCE", 0)
+    monkeypatch.setattr("linkwork.cli.commands.export.AT_ONCE", 0)
     assert run(*words, "--out", "slow")[0] == DONE
     assert asked == [0, 3, 6, 9]
     if kind == "csv":
@@ -133,7 +133,7 @@ def test_large_recordings_are_exported_state_by_state(run, monkeypatch, kind):
 def test_the_limit_of_arrays_counts_what_is_chosen(run, monkeypatch):
     """11 frames of 16 numbers: all of them are too many for 600 bytes, every third frame of them is not."""
     run("run", "small.toml", "--quiet")
-    monkeypatch.setattr("linkwork.cli.export.NPZ_BYTES", 600)
+    monkeypatch.setattr("linkwork.cli.commands.export.NPZ_BYTES", 600)
     code, _, err = run("export", "out/small", "--npz")
     assert code == REFUSED
     assert "fewer frames with --every" in err
@@ -149,7 +149,7 @@ def test_an_export_that_fails_leaves_the_old_file(run, monkeypatch, tmp_path):
     def fail(*_):
         raise OSError(28, "No space left on device", "a.v1.csv")
 
-    monkeypatch.setattr("linkwork.cli.export._rows", fail)
+    monkeypatch.setattr("linkwork.cli.commands.export._rows", fail)
     code, _, err = run("export", "out/a.v1", "--csv", "--force")
     assert code == REFUSED
     assert "No space left" in err

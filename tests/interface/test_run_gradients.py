@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.derivatives.steps import STEPS
+from linkwork.derivatives.stepping.steps import STEPS
 
 EULER = {"integrator": "semi_implicit_euler"}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.scene_files import GOOD
 
-from linkwork.scene.lines import key_lines
+from linkwork.scene.reading.lines import key_lines
 
 NASTY = '''\
 # a comment with = and [brackets]

@@ -7,7 +7,7 @@ from tests.helpers.scene_files import write_scene
 
 from linkwork.errors import LinkworkError
 from linkwork.scene import Scene, run_scene
-from linkwork.scene.settings import parse_setting
+from linkwork.scene.reading.settings import parse_setting
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from tests.helpers.rounding import rounding
 from tests.helpers.scene_files import GOOD, faults_of, write_scene
 
 import linkwork as lw
-from linkwork.model.neighbours import nearest_bodies
+from linkwork.model.compile.neighbours import nearest_bodies
 from linkwork.scene import Scene
 from linkwork.scene.methods import METHODS
-from linkwork.scene.schema import BODY, LISTS, METHOD, TABLES, TOP
+from linkwork.scene.reading.schema import BODY, LISTS, METHOD, TABLES, TOP
 from linkwork.scene.signals import make_signal
 
 

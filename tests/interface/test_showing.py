@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.proteins import need_packages
 
 import linkwork as lw
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.gpu import host
 
 ROOMS = {"lw": lw, "lw.haptics": lw.haptics, "lw.molecules": lw.molecules, "lw.gpu": lw.gpu}

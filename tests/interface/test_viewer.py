@@ -388,7 +388,7 @@ def test_mp4_is_written(recording, tmp_path):
 
 
 def test_the_view_command_finds_what_is_meant(recording):
-    from linkwork.cli.view import find_subject
+    from linkwork.cli.commands.view import find_subject
 
     assert isinstance(find_subject("chain", ["joints=5"])[0], lw.Linkage)
     assert isinstance(find_subject("hanging_cable", [])[0], lw.Scene)

@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.helpers.compiled_elsewhere import environment
 
-from linkwork.cli import warm
+from linkwork.cli.commands import warm
 from linkwork.cli.exit_codes import DONE, REFUSED
 from linkwork.cli.program import main
 

@@ -11,7 +11,7 @@ from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.simulation.integrators.names import INTEGRATORS
-from linkwork.simulation.load_columns import LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.simulation.moving import OK
 from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.derivatives.rest_positions import rest_gradient
+from linkwork.derivatives.stepping.rest_positions import rest_gradient
 from linkwork.reference import complex_steps
 from linkwork.statics.balance import Balance
-from linkwork.statics.workspace import nothing_acting
+from linkwork.statics.elimination.workspace import nothing_acting
 
 STEP = 1e-5  # of central differences: errors of 1e-10 of the third derivative, rounding of 1e-11
 
@@ -93,7 +93,7 @@ def test_a_reversed_ball_keeps_its_spring_where_it_is_slack_in_the_zero_frame():
     chain = lw.library.chain(3, joint=lw.Spherical(stiffness=(1.0, 2.0, 3.0))).compile()
     assert chain.joints[0].stiffness == (1.0, 2.0, 3.0)
     turned = lw.Spherical(stiffness=(1.0, 2.0, 3.0), rest=(0.8, 0.6, 0.0, 0.0))
-    from linkwork.model.reversal import reversal_faults
+    from linkwork.model.rerooting.reversal import reversal_faults
 
     assert reversal_faults(chain.joints[0], lw.Pose()) == []
     assert "placement" in reversal_faults(turned, lw.Pose())[0]

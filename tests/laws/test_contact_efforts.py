@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
+from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 
 
 def pressed_arm():

@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork.contact import contact_list as cl
 from linkwork.simulation.touching import arrays as ta
-from linkwork.simulation.touching.changes import grow_older, see_all
+from linkwork.simulation.touching.search.changes import grow_older, see_all
 
 from ..helpers.contact_setups import chain
 

@@ -10,9 +10,9 @@ import linkwork as lw
 from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.path_data import solver_paths
-from linkwork.dynamics.path_queries import actual_acceleration, response_matrix
-from linkwork.dynamics.path_segments import (
+from linkwork.dynamics.paths.path_data import solver_paths
+from linkwork.dynamics.paths.path_queries import actual_acceleration, response_matrix
+from linkwork.dynamics.paths.path_segments import (
     AT_D,
     IN_U,
     STATION_STATE,
@@ -22,7 +22,7 @@ from linkwork.dynamics.path_segments import (
     segments,
     write_network,
 )
-from linkwork.dynamics.path_union import accelerate_together, path_union, respond_in_turn
+from linkwork.dynamics.paths.path_union import accelerate_together, path_union, respond_in_turn
 
 MODELS = {
     "chain": lambda: lw.library.chain(joints=200),

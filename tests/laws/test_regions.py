@@ -10,7 +10,7 @@ from tests.helpers.loads import efforts_of, wrenches_of
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.reduced import PIECES
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
 from linkwork.assembly.node_table import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM

@@ -16,11 +16,11 @@ from tests.helpers.robots import MJCFS, NEEDED, PACKAGED, URDFS, packaged_robots
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.dynamics.reroot import NOTHING_LOST
+from linkwork.dynamics.quantities.reroot import NOTHING_LOST
 from linkwork.model import layout
-from linkwork.model.path_motion import path_motion
-from linkwork.model.reroot import chain_of_inversion
-from linkwork.model.root_joint import nearest_coordinates
+from linkwork.model.rerooting.path_motion import path_motion
+from linkwork.model.rerooting.reroot import chain_of_inversion
+from linkwork.model.rerooting.root_joint import nearest_coordinates
 from linkwork.reference.joint_calculus import joint_pose
 
 # Rounding of some dozens of rotations and sums of numbers of order one to ten, along paths of up to a hundred joints; a

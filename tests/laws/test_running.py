@@ -15,8 +15,8 @@ import pytest
 import linkwork as lw
 from linkwork.model.layout import DOF
 from linkwork.record import Recording
-from linkwork.simulation.extremes import fastest
 from linkwork.simulation.protocol import Report, RunReport
+from linkwork.simulation.reporting.extremes import fastest
 from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, Runnable, resume_run, run_simulation
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
@@ -176,7 +176,7 @@ class Notebook:
 
 def test_a_notebook_shows_the_bar(monkeypatch, capfd):
     notebook = Notebook(monkeypatch)
-    monkeypatch.setattr("linkwork.core.progress.REFRESH", 0.0)
+    monkeypatch.setattr("linkwork.core.messages.progress.REFRESH", 0.0)
     run_simulation(Counter(3, lambda k: Work(7)), 1e-3, 400, every=100, label="pull")
     assert [line.split()[2] for line in notebook.shown] == [
         "0/400",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.turns import HAS_TURN
+from linkwork.adaptive.dynamics.region.turns import HAS_TURN
 from linkwork.adaptive.workspace import ACTIVE_COUNT, CURSOR, IN_TURN, TURN
 
 H = 5e-3  # [s]

@@ -12,7 +12,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.reference.plain_variational import plain_variational_step
-from linkwork.simulation.integrators.past import ahead
+from linkwork.simulation.integrators.variational.past import ahead
 from linkwork.simulation.moving import END_LINKAGE, LINKAGE
 
 EPS = np.finfo(float).eps

@@ -15,7 +15,7 @@ import linkwork as lw
 from linkwork.dynamics.front import virtual_work_solver
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
-from linkwork.model.split import split_links
+from linkwork.model.compile.split import split_links
 from linkwork.reference.joint_calculus import joint_subspace
 from linkwork.reference.plain_virtual_work import plain_virtual_work
 

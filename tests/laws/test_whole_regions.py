@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.everything import FIRST_WAIT
+from linkwork.adaptive.dynamics.region.everything import FIRST_WAIT
 from linkwork.adaptive.workspace import UNTIL_ASKED
 
 H = 1e-3

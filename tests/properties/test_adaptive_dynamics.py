@@ -13,7 +13,7 @@ from linkwork.adaptive.metric.factor import IN_MOTION
 from linkwork.adaptive.workspace import ACTIVE_COUNT, LOAD_COUNT, OPEN, STALE
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.views import ENTRIES, ROWS
-from linkwork.simulation.load_columns import LOAD_STIFFNESS
+from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.simulation.moving import LOADS, OK
 from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 

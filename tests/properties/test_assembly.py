@@ -28,7 +28,7 @@ from linkwork.assembly.node_table import (
 )
 from linkwork.assembly.plan import assemble
 from linkwork.assembly.runs import cut_into_runs, stack_slots
-from linkwork.model.order import depth_first_order
+from linkwork.model.compile.order import depth_first_order
 
 BOUNDED = settings(max_examples=150, deadline=None, derandomize=True)  # the same cases every time
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.errors import LinkworkError, StateError
-from linkwork.scene.expression import DEEPEST, FUNCTIONS, LONGEST, Expression, ExpressionError
+from linkwork.scene.reading.expression import DEEPEST, FUNCTIONS, LONGEST, Expression, ExpressionError
 
 # Names as Python knows them; the scene's own spelling stands beside.
 PYTHON = {

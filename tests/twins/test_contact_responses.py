@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.reduced import VELOCITIES
+from linkwork.adaptive.dynamics.reduced.reduced import VELOCITIES
 from linkwork.contact.contact_list import COUNT
 from linkwork.model.library.random_trees import JOINT_KINDS
 from linkwork.simulation.touching import arrays as ta

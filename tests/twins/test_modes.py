@@ -7,8 +7,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.statics.balance import Balance
+from linkwork.statics.elimination.many_sides import PACKED_COLUMNS
 from linkwork.statics.loads import gather
-from linkwork.statics.many_sides import PACKED_COLUMNS
 from linkwork.statics.standing import Standing
 
 EPS = np.finfo(float).eps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics import region
+from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.workspace import OPEN_COUNT, REBUILD
 from linkwork.assembly.node_table import BODY, HANG, JOIN, NODE_KIND, ROLE, TOP
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_BETA, PHI22

@@ -8,13 +8,13 @@ import pytest
 import linkwork as lw
 from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
 from linkwork.reference.plain_statics import PlainStatics
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.spatial.matrices import rigid_matrix
 from linkwork.statics.balance import Balance
-from linkwork.statics.energy import potential_energy
-from linkwork.statics.forces import place_bodies
-from linkwork.statics.sweeps import eliminate_leaf_to_root, solve_right_side
-from linkwork.statics.workspace import make_place, nothing_acting
+from linkwork.statics.elimination.energy import potential_energy
+from linkwork.statics.elimination.forces import place_bodies
+from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root, solve_right_side
+from linkwork.statics.elimination.workspace import make_place, nothing_acting
 
 EPS = np.finfo(float).eps
 SHAPES = {

@@ -15,8 +15,8 @@ from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-from linkwork.simulation.acting import JointForces, present_efforts
-from linkwork.simulation.loads import LoadTable
+from linkwork.simulation.loading.acting import JointForces, present_efforts
+from linkwork.simulation.loading.loads import LoadTable
 from linkwork.simulation.moving import EFFORT_PARTS
 from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.parts.part import Entry, Saved

@@ -25,7 +25,7 @@ from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_COLUMNS
+from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
 from linkwork.simulation.moving import untouched
 
 FloatArray = NDArray[np.float64]

@@ -20,10 +20,10 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
-from linkwork.model.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
+from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
-from linkwork.simulation.motor_law import motor_law
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.spatial.inertia import add10, rigid_to_parent
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9, store10
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import linkwork as lw
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import LinkworkError
 from linkwork.molecules.structure.reading import SUFFIXES
 from linkwork.scene.model import JOINTS
-from linkwork.scene.settings import parse_setting
+from linkwork.scene.reading.settings import parse_setting
 
 Builder = Callable[..., lw.Linkage]
 

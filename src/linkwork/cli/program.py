@@ -8,7 +8,21 @@ import sys
 from collections.abc import Callable, Sequence
 
 import linkwork
-from linkwork.cli import bench, demo, examples, export, haptics, info, mocap, plot, run, sweep, view, walk, warm
+from linkwork.cli.commands import (
+    bench,
+    demo,
+    examples,
+    export,
+    haptics,
+    info,
+    mocap,
+    plot,
+    run,
+    sweep,
+    view,
+    walk,
+    warm,
+)
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.errors import LinkworkError
 

@@ -27,14 +27,14 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
-from linkwork.core.deprecation import warn_of_old
-from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.deprecation import warn_of_old
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_model, as_state, check_orientations
 from linkwork.errors import ModelError, StateError
-from linkwork.model.joint_kernels import body_pose
+from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.model.layout import PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State

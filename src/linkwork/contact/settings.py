@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import StateError
 from linkwork.model.friction import Friction
 

@@ -14,8 +14,8 @@ from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
 from linkwork.core.bundles import Float2, Int1, Int2
-from linkwork.core.describe import quoted
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.describe import quoted
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import ModelError
 from linkwork.model.friction import Friction
 from linkwork.model.model import Model

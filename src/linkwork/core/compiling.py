@@ -10,7 +10,7 @@ from numba.core import types
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
-from linkwork.core.notice import notice_of_compiling
+from linkwork.core.messages.notice import notice_of_compiling
 from linkwork.core.numba_patches import patched_pipelines
 
 

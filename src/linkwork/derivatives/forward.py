@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
-from linkwork.derivatives.adjoint import forward_adjoint
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
-from linkwork.derivatives.tangent import forward_tangent
-from linkwork.derivatives.workspace import Workspace, borrow, spare
+from linkwork.derivatives.sweeps.adjoint import forward_adjoint
+from linkwork.derivatives.sweeps.tangent import forward_tangent
+from linkwork.derivatives.sweeps.workspace import Workspace, borrow, spare
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.aba import LOSS, aba
 from linkwork.dynamics.digits import warn_poor

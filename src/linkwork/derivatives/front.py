@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from linkwork.core.checks import shown
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.names import did_you_mean
 from linkwork.derivatives import forward, inverse, kinematics
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.rules import load_rules

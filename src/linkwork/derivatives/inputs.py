@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model import layout
-from linkwork.model.manifold import all_finite
+from linkwork.model.kernels.manifold import all_finite
 from linkwork.model.model import Model
 
 FloatArray = NDArray[np.float64]

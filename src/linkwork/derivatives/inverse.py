@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
-from linkwork.derivatives.adjoint import inverse_adjoint
 from linkwork.derivatives.forward import along
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
-from linkwork.derivatives.tangent import inverse_tangent
-from linkwork.derivatives.workspace import Workspace, borrow, spare
+from linkwork.derivatives.sweeps.adjoint import inverse_adjoint
+from linkwork.derivatives.sweeps.tangent import inverse_tangent
+from linkwork.derivatives.sweeps.workspace import Workspace, borrow, spare
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches, explain_failure
 from linkwork.dynamics.rnea import rnea

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import refuse_memory, shown
-from linkwork.core.describe import table_of_attributes
 from linkwork.core.jit import kernel
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.arrays import dense_of, primal_of
 from linkwork.derivatives.inputs import finite_gradients
-from linkwork.derivatives.many_sides import fill_lifts, solve_sides
-from linkwork.derivatives.path_jacobians import fill_pairs, fill_world
-from linkwork.derivatives.workspace import Workspace, spare
+from linkwork.derivatives.sweeps.arrays import dense_of, primal_of
+from linkwork.derivatives.sweeps.many_sides import fill_lifts, solve_sides
+from linkwork.derivatives.sweeps.path_jacobians import fill_pairs, fill_world
+from linkwork.derivatives.sweeps.workspace import Workspace, spare
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
 from linkwork.dynamics.aba import aba

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.checks import choice, shown
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
-from linkwork.derivatives.kinematic_sweeps import kinematic_adjoint, kinematic_tangent, spring_pulls, stretches
+from linkwork.derivatives.sweeps.kinematic_sweeps import kinematic_adjoint, kinematic_tangent, spring_pulls, stretches
 from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.inputs import as_finite, as_state
 from linkwork.dynamics.kinematics import local_twists

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import one_of
-from linkwork.core.deprecation import once_positional
-from linkwork.derivatives.euler import EulerStep
-from linkwork.derivatives.step_gradients import Linearized, Seen, StepMap
-from linkwork.derivatives.steps import step_of
+from linkwork.core.messages.deprecation import once_positional
+from linkwork.derivatives.stepping.euler import EulerStep
+from linkwork.derivatives.stepping.step_gradients import Linearized, Seen, StepMap
+from linkwork.derivatives.stepping.steps import step_of
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State

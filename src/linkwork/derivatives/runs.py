@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, shown, whole
-from linkwork.core.deprecation import once_positional
-from linkwork.core.describe import html_table, table_of_attributes
-from linkwork.core.progress import progress_bar
+from linkwork.core.messages.deprecation import once_positional
+from linkwork.core.messages.describe import html_table, table_of_attributes
+from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.rules import load_rules
-from linkwork.derivatives.steps import step_of
+from linkwork.derivatives.stepping.steps import step_of
 from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
 from linkwork.model.model import Model

@@ -14,8 +14,8 @@ and A - A D⁻¹ A with it, and is written so, since the rounding of the differe
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.dynamics.small import invert_small
-from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
+from linkwork.dynamics.linear.small import invert_small
+from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import (
     ARMATURE,
     DAMPING,

@@ -21,7 +21,7 @@ from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model import layout
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.model.model import Model
 from linkwork.spatial.memory import load6, load10

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, refuse_memory, shown
-from linkwork.core.deprecation import once_positional
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.deprecation import once_positional
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
-from linkwork.dynamics.cholesky import solve_positive_definite
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effort, warn_fallback, warn_poor
 from linkwork.dynamics.inputs import (
@@ -29,6 +28,7 @@ from linkwork.dynamics.inputs import (
     explain_failure,
     refuse_loops,
 )
+from linkwork.dynamics.linear.cholesky import solve_positive_definite
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
 from linkwork.dynamics.mass_matrix import composite_rigid_bodies, composite_sizes
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK

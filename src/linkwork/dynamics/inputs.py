@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import numbers, shown
 from linkwork.errors import ModelError, StateError
+from linkwork.model.kernels.manifold import all_finite
 from linkwork.model.linkage import Linkage
-from linkwork.model.manifold import all_finite
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linkwork.core.jit import kernel
-from linkwork.model.joint_kernels import body_pose, joint_motion, joint_spring_energy
+from linkwork.model.kernels.joint_kernels import body_pose, joint_motion, joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, PARENT, V
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9

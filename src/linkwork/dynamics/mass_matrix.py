@@ -5,7 +5,7 @@ each joint     F = I S,  M_jj = SᵀF,  then up the path: F ← Xᵀ F,  M_kj = 
 """
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.model.joint_kernels import body_pose, joint_motion
+from linkwork.model.kernels.joint_kernels import body_pose, joint_motion
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, PARENT, V
 from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store9, store10

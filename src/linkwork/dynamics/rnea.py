@@ -5,7 +5,7 @@ leaf to root   τ = Sᵀ f + armature q̈ - springs and dampers,  f_λ += Xᵀ f
 """
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.model.joint_kernels import body_motion, helical_twist, joint_passive_effort
+from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9

@@ -21,7 +21,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, positive, whole
 from linkwork.errors import LinkworkError
-from linkwork.scene.settings import WORD
+from linkwork.scene.reading.settings import WORD
 
 RANGE = re.compile(r"[^:,\[\]{}\"']+(?::[^:,\[\]{}\"']+){1,3}")
 WHOLE = re.compile(r"[+-]?\d+")

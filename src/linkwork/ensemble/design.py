@@ -20,7 +20,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, shown
 from linkwork.core.files import checked_file
-from linkwork.core.names import did_you_mean_or_list
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
 from linkwork.errors import FormatError, LinkworkError, MissingExtraError
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwork.core.names import did_you_mean_or_list
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.errors import LinkworkError
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from linkwork.errors import LinkworkError
-from linkwork.scene.schema import LISTS, MODEL
+from linkwork.scene.reading.schema import LISTS, MODEL
 
 INDEX = re.compile(r"\[(\d+)\]")
 

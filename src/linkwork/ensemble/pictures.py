@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.ensemble.table import SweepTable
 from linkwork.errors import LinkworkError, MissingExtraError
 

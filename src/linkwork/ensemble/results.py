@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model

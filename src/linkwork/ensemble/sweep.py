@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import as_path, shown, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
-from linkwork.core.progress import progress_bar
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.progress import progress_bar
 from linkwork.ensemble import engine
 from linkwork.ensemble.design import Vary, make_points, run_seed
 from linkwork.ensemble.functions import function_needed, function_subject
@@ -21,8 +21,8 @@ from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work
 from linkwork.errors import LinkworkError
 from linkwork.record.store.lock import WriterLock
+from linkwork.scene.reading.settings import Settings, as_settings, override
 from linkwork.scene.scene import Scene
-from linkwork.scene.settings import Settings, as_settings, override
 
 MOST_WARMED = 16  # kinds of runs whose kernels are compiled before the workers start
 

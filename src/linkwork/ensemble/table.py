@@ -18,8 +18,8 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.names import did_you_mean_or_list
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
 from linkwork.ensemble.journal import read_journal
 from linkwork.ensemble.plan import PLAN, Plan, read_plan

@@ -25,9 +25,9 @@ from linkwork.ensemble.results import Collector, frames_of, point_ends, reduce_f
 from linkwork.errors import LinkworkError
 from linkwork.record.recording import Recording
 from linkwork.record.store.lock import refuse_writer
+from linkwork.scene.reading.settings import as_settings, override
 from linkwork.scene.run import run_scene
 from linkwork.scene.scene import Scene
-from linkwork.scene.settings import as_settings, override
 from linkwork.simulation.run import run_simulation
 
 DONE, FAILED = "done", "failed"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import float_or_nan, number, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
 

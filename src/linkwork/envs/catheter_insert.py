@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.frames import frame_poses
+from linkwork.dynamics.quantities.frames import frame_poses
 from linkwork.envs.task import Member, Task, Verdict, joint_readings
 from linkwork.model.actuators import Actuator
 from linkwork.model.inertia import Inertia

@@ -11,7 +11,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.full.simulation import FullDynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.actuating import Actuators
+from linkwork.simulation.loading.actuating import Actuators
 
 
 class Verdict(NamedTuple):

@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives import inverse
-from linkwork.derivatives.explicit_steps import moved_back
-from linkwork.derivatives.kinematic_sweeps import spring_pulls, stretches
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.seeds import accelerations_of, seeded
-from linkwork.derivatives.world_loads import (
+from linkwork.derivatives.stepping.explicit_steps import moved_back
+from linkwork.derivatives.stepping.world_loads import (
     LOAD_AT,
     LOAD_FORCE,
     LOAD_STIFFNESS,
@@ -31,6 +29,8 @@ from linkwork.derivatives.world_loads import (
     LOAD_TORQUE,
     WorldLoads,
 )
+from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls, stretches
+from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
-from linkwork.model.joint_kernels import body_motion
+from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
 from linkwork.simulation.integrators import euler
@@ -22,9 +22,9 @@ from linkwork.simulation.view import View
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6
 from linkwork.spatial.vectors import ZERO6, add6, cross_motion, scale6, sub6, twist_to_child
-from linkwork.statics.forces import move_coordinates, place_bodies, unbalanced_efforts
-from linkwork.statics.sweeps import eliminate_leaf_to_root, solve_right_side
-from linkwork.statics.workspace import Acting, make_place, make_work
+from linkwork.statics.elimination.forces import move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root, solve_right_side
+from linkwork.statics.elimination.workspace import Acting, make_place, make_work
 
 FloatArray = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives import inverse
-from linkwork.derivatives.explicit_steps import moved_back
-from linkwork.derivatives.joint_laws import JointLaws
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
-from linkwork.derivatives.steps import STEPS
-from linkwork.derivatives.world_loads import WorldLoads
+from linkwork.derivatives.stepping.explicit_steps import moved_back
+from linkwork.derivatives.stepping.joint_laws import JointLaws
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.stepping.steps import STEPS
+from linkwork.derivatives.stepping.world_loads import WorldLoads
 from linkwork.errors import StateError
 from linkwork.full.curvature import Curvature
 from linkwork.full.implicit_euler import ImplicitEuler

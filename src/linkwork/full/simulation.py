@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
-from linkwork.core.deprecation import once_positional
+from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import told_in, unit
 from linkwork.dynamics.front import ALGORITHMS, Energy
 from linkwork.dynamics.inputs import as_model
@@ -22,15 +22,15 @@ from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
-from linkwork.simulation.acting import JointForces, motor_laws, present_efforts
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
-from linkwork.simulation.extremes import fastest
-from linkwork.simulation.failures import explain_step
-from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
+from linkwork.simulation.loading.acting import JointForces, motor_laws, present_efforts
+from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.parts.in_fluid import InFluid
 from linkwork.simulation.parts.moving_linkage import Stepping
-from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.reporting.extremes import fastest
+from linkwork.simulation.reporting.failures import explain_step
+from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
 from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python

@@ -7,11 +7,11 @@ import numpy as np
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
-from linkwork.simulation.accelerate import all_efforts, all_wrenches, place_bodies
-from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import INTEGRATORS
-from linkwork.simulation.loads import LoadTable
-from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.loading.accelerate import all_efforts, all_wrenches, place_bodies
+from linkwork.simulation.loading.fields import Field
+from linkwork.simulation.loading.loads import LoadTable
+from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
 from linkwork.simulation.parts.python_forces import PythonForces

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.core.turns import TakesTurns
 from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.inputs import refuse_loops

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive, shown
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.sharing import layout as at
@@ -17,7 +17,7 @@ from linkwork.haptics.sharing.memory import Output
 
 if TYPE_CHECKING:
     from linkwork.haptics.session import Session
-    from linkwork.simulation.loads import Load
+    from linkwork.simulation.loading.loads import Load
 
 FloatArray = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, shown
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.haptics import virtual

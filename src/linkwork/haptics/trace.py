@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 
 if TYPE_CHECKING:
     from linkwork.haptics.grasp import Grasp

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.core.checks import shown
-from linkwork.core.describe import quoted
+from linkwork.core.messages.describe import quoted
 from linkwork.errors import FormatError
 from linkwork.model.inertia import Inertia
 from linkwork.model.linkage import Body, Linkage

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, whole
-from linkwork.core.deprecation import once_positional
+from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import not_negative
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
-from linkwork.model.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
+from linkwork.model.kernels.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
 from linkwork.model.layout import AXIS, DOF, HELICAL, KIND, SLIDE, Q, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import (

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.accelerations import SOLVERS
 from linkwork.derivatives.front import RULES, Rule
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
 from linkwork.derivatives.kinematics import Moving, cross_force
-from linkwork.derivatives.seeds import accelerations_of, seeded
+from linkwork.derivatives.stepping.accelerations import SOLVERS
+from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
 from linkwork.dynamics.front import body_jacobian, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, refuse_couplings
 from linkwork.errors import StateError

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
-from linkwork.dynamics import path_queries as paths
-from linkwork.dynamics.path_data import Answers, solver_paths
+from linkwork.dynamics.paths import path_queries as paths
+from linkwork.dynamics.paths.path_data import Answers, solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.loops.rows import constraint_rows
 from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
-from linkwork.model.joint_kernels import joint_motion
+from linkwork.model.kernels.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, INERTIA, PARENT, V
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model

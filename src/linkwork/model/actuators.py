@@ -3,7 +3,7 @@
     force = u  ("effort"),  k (u - g q) - d g q̇  ("position"),  d (u - g q̇)  ("velocity");   effort on the joint = g force
 
 with the gear g, after u has passed a first-order lag with a time constant. How they act in a simulation is worked out in
-`linkwork.simulation.actuating`.
+`linkwork.simulation.loading.actuating`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 
 CONTROLS = ("effort", "velocity", "position")
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import shown
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Pose
 

@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.model.kernels.random_coordinates import uniform_within
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
-from linkwork.model.random_coordinates import uniform_within
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
 FloatArray = NDArray[np.float64]

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import flag, float_or_nan, shown
-from linkwork.core.describe import html_table, quoted, table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling, as_pairs
@@ -419,7 +419,7 @@ class Linkage:
         merge_fixed: weld bodies on Fixed joints into their parents (default), or keep them as joints without freedom,
         whose reactions can then be asked for.
         """
-        from linkwork.model.compile import compile_linkage
+        from linkwork.model.compile.compile import compile_linkage
 
         return compile_linkage(self, merge_fixed=flag(merge_fixed, "merge_fixed"))
 

@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import choice, finite, numbers, shown, whole
-from linkwork.core.describe import html_table, quoted, table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling
 from linkwork.model.joints import Joint
+from linkwork.model.kernels.manifold import (
+    all_finite,
+    coordinates_difference,
+    coordinates_integrate,
+    normalize_coordinates,
+)
+from linkwork.model.kernels.random_coordinates import random_coordinates
 from linkwork.model.loops import LoopClosure
-from linkwork.model.manifold import all_finite, coordinates_difference, coordinates_integrate, normalize_coordinates
-from linkwork.model.random_coordinates import random_coordinates
 from linkwork.model.rods.ends import RodOn
 from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Shape

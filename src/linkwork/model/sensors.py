@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Vector3
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.checks import choice, dimensions, numbers, shown, whole
-from linkwork.core.progress import progress_bar
+from linkwork.core.messages.progress import progress_bar
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import checks, extras
@@ -32,7 +32,7 @@ from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.sampling import Replicas, Sampled, hmc, replica_exchange
 from linkwork.molecules.structure.report import Change, PreparationReport
 from linkwork.molecules.structure.strain import Clash, Geometry, Strain, note_geometry
-from linkwork.simulation.fields import Field
+from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.thermal.fixman import FixmanPotential
 from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
 

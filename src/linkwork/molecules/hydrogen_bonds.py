@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError
 from linkwork.model.state import State

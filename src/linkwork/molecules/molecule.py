@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import finite, one_of, positive, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage

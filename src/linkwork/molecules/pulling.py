@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics

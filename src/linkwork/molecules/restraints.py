@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import finite, numbers, positive, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules.forces.restraint_forces import RestraintTables
 

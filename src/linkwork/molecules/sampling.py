@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import flag, positive, shown, whole
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.progress import progress_bar
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.progress import progress_bar
 from linkwork.dynamics.front import energy
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import StateError

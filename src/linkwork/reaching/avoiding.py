@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, shown
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model

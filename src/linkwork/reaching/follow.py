@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import flag, positive, shown, whole
-from linkwork.core.describe import table_of_attributes
 from linkwork.core.jit import kernel, routine
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops

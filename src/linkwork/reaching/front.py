@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import flag, numbers, positive, shown, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
 from linkwork.model.model import Model

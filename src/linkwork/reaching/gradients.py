@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.derivatives.inputs import as_weights
-from linkwork.derivatives.turning import hat
+from linkwork.derivatives.stepping.turning import hat
 from linkwork.dynamics.front import body_jacobian, body_poses
 from linkwork.dynamics.inputs import refuse_loops
 from linkwork.errors import StateError

@@ -14,7 +14,7 @@ has no column; what it is moved by goes on as a twist that is given.
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.joint_solve import move_freedom, push_freedom
-from linkwork.model.joint_kernels import (
+from linkwork.model.kernels.joint_kernels import (
     body_pose,
     helical_pose,
     helical_twist,

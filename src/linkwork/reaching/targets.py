@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Frame, Model
 from linkwork.reaching import arrays as at

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.efforts import IN_JOINTS
+from linkwork.dynamics.quantities.efforts import IN_JOINTS
 from linkwork.record import layout
 from linkwork.record.store.container import GrowingArray, create_array
 

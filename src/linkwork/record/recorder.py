@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, flag, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model

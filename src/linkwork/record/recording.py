@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, shown, whole
-from linkwork.core.describe import html_table
+from linkwork.core.messages.describe import html_table
 from linkwork.core.units import units_of
-from linkwork.dynamics.efforts import IN_JOINTS, Efforts, as_efforts
 from linkwork.dynamics.front import body_poses
-from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
+from linkwork.dynamics.quantities.efforts import IN_JOINTS, Efforts, as_efforts
+from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State

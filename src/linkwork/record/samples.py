@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.names import did_you_mean_or_list
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.errors import StateError
 from linkwork.record import layout
 from linkwork.record.store.container import GrowingArray, create_array

@@ -1,9 +1,9 @@
 """What hands feel, by the two passes of the paper with the hands' wrenches in place: compared with what snapshots give."""
 
 from linkwork.core.jit import kernel
-from linkwork.dynamics.path_data import path_data_of
-from linkwork.dynamics.path_queries import acceleration_at, climb, descend, given_wrench, times_block
-from linkwork.dynamics.path_union import respond_together
+from linkwork.dynamics.paths.path_data import path_data_of
+from linkwork.dynamics.paths.path_queries import acceleration_at, climb, descend, given_wrench, times_block
+from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.haptics.snapshot.ports import ports_of, to_body, to_point
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist

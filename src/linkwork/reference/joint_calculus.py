@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.jit import kernel
 from linkwork.errors import StateError
-from linkwork.model import joint_kernels
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Joint
+from linkwork.model.kernels import joint_kernels
+from linkwork.model.kernels.manifold import coordinates_difference, coordinates_integrate
 from linkwork.model.linkage import Linkage
-from linkwork.model.manifold import coordinates_difference, coordinates_integrate
 from linkwork.model.model import Model
 from linkwork.spatial.pose import Pose
 

@@ -11,7 +11,7 @@ from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches
 from linkwork.model import layout
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reference import node_equations as eq

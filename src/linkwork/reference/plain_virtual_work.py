@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches
+from linkwork.model.compile.split import split_links
 from linkwork.model.model import Model
-from linkwork.model.split import split_links
 from linkwork.model.state import State
 from linkwork.reference.plain_dca import body_inertia, joint_data
 

@@ -19,11 +19,11 @@ from linkwork.errors import StateError
 from linkwork.model.joints import Free, Spherical
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.faults import Faults
-from linkwork.scene.lines import KeyPath
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.lines import KeyPath
 from linkwork.scene.signals import Signal, constant, make_signal
 from linkwork.scene.targets import find_bodies, find_joints
-from linkwork.simulation.loads import Load
+from linkwork.simulation.loading.loads import Load
 from linkwork.simulation.protocol import LoadedSimulation, Motorized
 
 NOTHING = constant((0.0, 0.0, 0.0))

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from linkwork.core.checks import shown
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import FormatError
 
 FOLDER = Path(__file__).parent / "ready"

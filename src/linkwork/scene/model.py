@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.errors import FaultListError, LinkworkError
 from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spherical, Universal
 from linkwork.model.library import MODELS
 from linkwork.model.linkage import WORLD, Linkage
 from linkwork.model.model import Model
-from linkwork.scene.faults import Faults
-from linkwork.scene.lines import KeyPath
 from linkwork.scene.obstacles import add_obstacles
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.lines import KeyPath
 from linkwork.spatial.pose import Pose
 
 OPTIONS = ("stiffness", "damping", "rest", "armature")

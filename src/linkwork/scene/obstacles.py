@@ -11,9 +11,9 @@ from linkwork.errors import LinkworkError
 from linkwork.model.friction import Friction
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
-from linkwork.scene import checks as must_be
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Key, Keys
+from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Key, Keys
 from linkwork.spatial.pose import Pose
 
 MOST_COPIES = 1_000_000  # of an obstacle: more take minutes to place

@@ -10,11 +10,11 @@ from linkwork.errors import LinkworkError
 from linkwork.record.recorder import Recorder
 from linkwork.record.recording import Recording
 from linkwork.scene.builtin_scenes import find_scene
-from linkwork.scene.faults import Faults
-from linkwork.scene.plain import plain
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.plain import plain
+from linkwork.scene.reading.schema import RUN, check_length
+from linkwork.scene.reading.settings import Settings, as_settings
 from linkwork.scene.scene import Scene, read_text, scene_steps
-from linkwork.scene.schema import RUN, check_length
-from linkwork.scene.settings import Settings, as_settings
 from linkwork.simulation.protocol import Callback
 from linkwork.simulation.run import CHECKPOINT_EVERY, resume_run, run_simulation
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.core.checks import as_path, shown
-from linkwork.core.describe import table_of_attributes
 from linkwork.core.files import checked_file
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import FormatError, StateError
@@ -19,14 +19,14 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import find_actions
 from linkwork.scene.builtin_scenes import find_scene
-from linkwork.scene.faults import Faults
-from linkwork.scene.lines import KeyPath, Lines, key_lines
 from linkwork.scene.methods import METHODS, Found
 from linkwork.scene.model import build_model
-from linkwork.scene.plain import plain
-from linkwork.scene.schema import MOST_STEPS, check_scene, units_of_scene
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.lines import KeyPath, Lines, key_lines
+from linkwork.scene.reading.plain import plain
+from linkwork.scene.reading.schema import MOST_STEPS, check_scene, units_of_scene
+from linkwork.scene.reading.settings import Settings, as_settings, override
 from linkwork.scene.sensors import find_sensors
-from linkwork.scene.settings import Settings, as_settings, override
 from linkwork.scene.state import build_state
 from linkwork.scene.targets import find_bodies, find_joints
 from linkwork.sensing.front import Sensors

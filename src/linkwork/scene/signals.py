@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.scene.expression import Expression, vector_form
+from linkwork.scene.reading.expression import Expression, vector_form
 
 
 class Signal:

@@ -20,8 +20,8 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import Action, Motor, Values
 from linkwork.scene.signals import values_of
-from linkwork.simulation.loads import Load
-from linkwork.simulation.motor_law import M_POSITION, M_VELOCITY
+from linkwork.simulation.loading.loads import Load
+from linkwork.simulation.loading.motor_law import M_POSITION, M_VELOCITY
 from linkwork.simulation.protocol import LoadedSimulation, Report, Setting
 from linkwork.simulation.run import Runnable
 

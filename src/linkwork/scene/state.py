@@ -10,15 +10,15 @@ from zipfile import BadZipFile
 import numpy as np
 
 from linkwork.core.files import checked_zip
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.errors import LinkworkError
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene.checks import is_number, shown
-from linkwork.scene.expression import Expression, ExpressionError
-from linkwork.scene.faults import Faults, dotted
-from linkwork.scene.lines import KeyPath
+from linkwork.scene.reading.checks import is_number, shown
+from linkwork.scene.reading.expression import Expression, ExpressionError
+from linkwork.scene.reading.faults import Faults, dotted
+from linkwork.scene.reading.lines import KeyPath
 from linkwork.scene.waters import water_of
 from linkwork.statics.settle import settle
 

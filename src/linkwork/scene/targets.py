@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
+from linkwork.model.compile.neighbours import nearest_bodies
 from linkwork.model.model import Model
-from linkwork.model.neighbours import nearest_bodies
-from linkwork.scene.faults import Faults
-from linkwork.scene.lines import KeyPath
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.lines import KeyPath
 
 
 def find_bodies(model: Model, table: Mapping[str, Any], path: KeyPath, faults: Faults) -> list[str]:

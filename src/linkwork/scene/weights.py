@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.names import did_you_mean_or_list, matching
+from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.model.model import Model
-from linkwork.scene.faults import Faults
-from linkwork.scene.lines import KeyPath
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.lines import KeyPath
 
 WEIGHTS = ("weights", "velocity_weights")  # keys of [method] that hold them
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown, whole
-from linkwork.core.describe import html_table
-from linkwork.core.names import did_you_mean
+from linkwork.core.messages.describe import html_table
+from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.model.sensors import Encoder, Orientation, Sensor, refuse_faulty

@@ -22,7 +22,7 @@ from linkwork.dynamics.digits import joint_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Frame, Model
 from linkwork.model.state import State
-from linkwork.simulation.load_wrenches import load_wrenches
+from linkwork.simulation.loading.load_wrenches import load_wrenches
 
 
 class Placed:

@@ -14,17 +14,17 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag
-from linkwork.core.deprecation import old_attribute, warn_of_old
-from linkwork.core.describe import html_table
+from linkwork.core.messages.deprecation import old_attribute, warn_of_old
+from linkwork.core.messages.describe import html_table
 from linkwork.core.turns import TakesTurns
 from linkwork.core.units import unit, units_of
-from linkwork.dynamics.efforts import Efforts, as_efforts
 from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.quantities.efforts import Efforts, as_efforts
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import copying
-from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.loading.loaded import Loaded
 from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part, check, refuse_other_kind
 from linkwork.simulation.protocol import Setting

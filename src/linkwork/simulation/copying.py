@@ -15,7 +15,7 @@ from linkwork.errors import StateError
 
 if TYPE_CHECKING:
     from linkwork.simulation.base import LinkageSimulation
-    from linkwork.simulation.loads import Load
+    from linkwork.simulation.loading.loads import Load
 
 
 def refuse_to_share(sim: LinkageSimulation) -> NoReturn:

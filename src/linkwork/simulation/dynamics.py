@@ -12,27 +12,27 @@ from linkwork.contact.points import add_contact_wrenches
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
-from linkwork.core.deprecation import old_attribute
+from linkwork.core.messages.deprecation import old_attribute
 from linkwork.core.units import told_in
 from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.rod_forces import RodForces
-from linkwork.dynamics.wrench_efforts import efforts_of_wrenches
+from linkwork.dynamics.quantities.rod_forces import RodForces
+from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.along import along_now
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.energy import kinetic_and_potential
-from linkwork.simulation.energy_watch import EnergyWatch
-from linkwork.simulation.extremes import Moment
-from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import AUTO, suitable_integrator
-from linkwork.simulation.momentum import total_momentum
+from linkwork.simulation.loading.fields import Field
+from linkwork.simulation.momentum.momentum import total_momentum
 from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.parts.python_forces import PythonForces
+from linkwork.simulation.reporting.along import along_now
+from linkwork.simulation.reporting.energy_watch import EnergyWatch
+from linkwork.simulation.reporting.extremes import Moment
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.view import View
 

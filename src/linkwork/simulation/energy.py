@@ -1,9 +1,9 @@
 """Energy of a moving linkage: kinetic, and potential of gravity and joint springs."""
 
 from linkwork.core.jit import kernel, routine
-from linkwork.model.joint_kernels import joint_spring_energy
+from linkwork.model.kernels.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
-from linkwork.simulation.accelerate import place_and_move
+from linkwork.simulation.loading.accelerate import place_and_move
 from linkwork.simulation.moving import POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import load3, load9, load10

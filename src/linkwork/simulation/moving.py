@@ -16,8 +16,8 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
 from linkwork.environment.wet_columns import WATER_NUMBERS, WET_COLUMNS
 from linkwork.model.layout import DOF_COLUMNS
-from linkwork.simulation.load_columns import LOAD_COLUMNS
-from linkwork.simulation.motor_law import MOTOR_COLUMNS
+from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
+from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.deprecation import warn_of_old
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.deprecation import warn_of_old
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.units import unit
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 if TYPE_CHECKING:
     from linkwork.record.recorder import Recorder
-    from linkwork.simulation.loads import Load
+    from linkwork.simulation.loading.loads import Load
 
 Setting = bool | int | float | str | None  # what a recording keeps of how a simulation was made
 Vector = Sequence[float] | ArrayLike

@@ -18,13 +18,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from linkwork.core.checks import flag, function, not_negative, positive, shown, whole
-from linkwork.core.deprecation import once_positional
-from linkwork.core.progress import progress_bar
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.deprecation import once_positional
+from linkwork.core.messages.progress import progress_bar
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
-from linkwork.simulation.extremes import Extremes
 from linkwork.simulation.protocol import Callback, Report, RunReport, Sensing, Simulation
+from linkwork.simulation.reporting.extremes import Extremes
 
 if TYPE_CHECKING:
     from linkwork.derivatives.runs import GradientRun

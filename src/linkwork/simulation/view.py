@@ -11,8 +11,8 @@ from linkwork.simulation.moving import NEVER_WHIPS
 
 if TYPE_CHECKING:
     from linkwork.core.arrays import IntArray
-    from linkwork.simulation.constraints import Constraints
-    from linkwork.simulation.loads import LoadTable
+    from linkwork.simulation.constrained.constraints import Constraints
+    from linkwork.simulation.loading.loads import LoadTable
     from linkwork.simulation.moving import Moving
     from linkwork.simulation.parts.joint_inputs import JointInputs
     from linkwork.simulation.parts.part import Part

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError
 
 Vector3 = tuple[float, float, float]

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from linkwork.core.jit import kernel
 from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_STIFFNESS
+from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
-from linkwork.statics.energy import energy_change, potential_energy
-from linkwork.statics.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
-from linkwork.statics.many_sides import pack_factors, solve_many
-from linkwork.statics.products import mass_times
-from linkwork.statics.sweeps import (
+from linkwork.statics.elimination.energy import energy_change, potential_energy
+from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.elimination.many_sides import pack_factors, solve_many
+from linkwork.statics.elimination.products import mass_times
+from linkwork.statics.elimination.sweeps import (
     eliminate_leaf_to_root,
     follow_negative_pivot,
     solve_pushes,
     solve_right_side,
 )
-from linkwork.statics.workspace import (
+from linkwork.statics.elimination.workspace import (
     P_,
     TWIST,
     Acting,

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import finite, function, positive, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing

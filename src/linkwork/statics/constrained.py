@@ -20,7 +20,8 @@ from linkwork.dynamics import kinematics
 from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics.balance import Balance
-from linkwork.statics.forces import cut_forces
+from linkwork.statics.elimination.forces import cut_forces
+from linkwork.statics.elimination.workspace import R_WORLD
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
@@ -36,7 +37,6 @@ from linkwork.statics.newton import (
     not_settled,
     stiffer,
 )
-from linkwork.statics.workspace import R_WORLD
 
 FloatArray = NDArray[np.float64]
 

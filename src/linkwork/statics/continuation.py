@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import finite, function, positive, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.errors import StateError
-from linkwork.model.manifold import coordinates_difference, coordinates_integrate
+from linkwork.model.kernels.manifold import coordinates_difference, coordinates_integrate
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.krylov import solve_by_products
-from linkwork.derivatives.rest_positions import rest_gradient
-from linkwork.derivatives.world_loads import LoadGradients, WorldLoads
+from linkwork.derivatives.stepping.rest_positions import rest_gradient
+from linkwork.derivatives.stepping.world_loads import LoadGradients, WorldLoads
 from linkwork.errors import StateError
 from linkwork.loops.gradients import reaction_turns, reaction_wrenches
 from linkwork.loops.system import LoopSystem, loop_plan
@@ -26,7 +26,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance
-from linkwork.statics.workspace import Acting
+from linkwork.statics.elimination.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 

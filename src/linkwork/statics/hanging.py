@@ -9,10 +9,10 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.joints import Spherical
 from linkwork.model.layout import STIFFNESS
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.statics.balance import Balance
+from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.newton import settle_tree
-from linkwork.statics.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 

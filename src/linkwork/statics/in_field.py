@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.fields import own_field
+from linkwork.simulation.loading.fields import own_field
 
 FloatArray = NDArray[np.float64]
 

@@ -7,15 +7,15 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_COLUMNS, LOAD_TORQUE
-from linkwork.simulation.loaded import Loaded
-from linkwork.simulation.motor_view import Motors
-from linkwork.statics.workspace import Acting
+from linkwork.simulation.loading.load_columns import LOAD_COLUMNS, LOAD_TORQUE
+from linkwork.simulation.loading.loaded import Loaded
+from linkwork.simulation.loading.motor_view import Motors
+from linkwork.statics.elimination.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

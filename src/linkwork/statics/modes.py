@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import positive, whole
-from linkwork.core.deprecation import once_positional
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.deprecation import once_positional
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.model.layout import STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.fields import Field
-from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.loading.fields import Field
+from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.in_field import modes_in_field
 from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather

@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import flag, positive, whole
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
-from linkwork.dynamics.rod_forces import RodForces, rod_forces
+from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.fields import Field
-from linkwork.simulation.loaded import Loaded
+from linkwork.simulation.loading.fields import Field
+from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
+from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.hanging import hang
 from linkwork.statics.in_field import FieldRest, settle_in_field
@@ -30,7 +31,6 @@ from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
 from linkwork.statics.water import approach, settle_in_water
-from linkwork.statics.workspace import WRENCH, Acting
 
 FloatArray = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, Saddle
-from linkwork.statics.many_sides import PACKED_COLUMNS
-from linkwork.statics.workspace import Acting
+from linkwork.statics.elimination.many_sides import PACKED_COLUMNS
+from linkwork.statics.elimination.workspace import Acting
 
 FloatArray = NDArray[np.float64]
 

@@ -21,12 +21,12 @@ from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
-from linkwork.simulation.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
+from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
+from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, Acting
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
-from linkwork.statics.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
-from linkwork.statics.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, Acting
 
 FloatArray = NDArray[np.float64]
 

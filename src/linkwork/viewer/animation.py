@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
-from linkwork.core.progress import progress_bar
+from linkwork.core.messages.progress import progress_bar
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, MissingExtraError, StateError
 from linkwork.model.shapes import Plane

@@ -12,8 +12,8 @@ from linkwork.dynamics.front import center_of_mass
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.load_columns import LOAD_STIFFNESS, LOAD_TARGET
-from linkwork.simulation.loads import Load
+from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS, LOAD_TARGET
+from linkwork.simulation.loading.loads import Load
 from linkwork.viewer.shapes.colors import as_light
 from linkwork.viewer.shapes.molecules import atoms_of, residue_labels
 

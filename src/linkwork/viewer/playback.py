@@ -15,7 +15,7 @@ from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.rods import recorded_water
-from linkwork.simulation.along import along
+from linkwork.simulation.reporting.along import along
 from linkwork.viewer.controls.plots import LINES
 from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 from linkwork.viewer.shapes.colors import SECOND, by_depth

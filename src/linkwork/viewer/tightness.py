@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.dynamics.rod_forces import RodForces
+from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
 from linkwork.viewer.legend import STYLE, swatch

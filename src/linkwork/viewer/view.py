@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import positive, shown
-from linkwork.core.progress import in_notebook
+from linkwork.core.messages.progress import in_notebook
 from linkwork.core.uncopied import Uncopied
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import LinkworkError, StateError

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.dynamics.locked import Locked
-from linkwork.adaptive.dynamics.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.progress import progress_bar
+from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.runs import RUNS, GradientRun, RunGradients
-from linkwork.derivatives.step_gradients import StepMap
-from linkwork.derivatives.steps import STEPS, refuse_acting
+from linkwork.derivatives.stepping.step_gradients import StepMap
+from linkwork.derivatives.stepping.steps import STEPS, refuse_acting
 from linkwork.errors import StateError
 from linkwork.model.layout import DOF, Q, V
 from linkwork.model.model import Model

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.lumped import Lumps
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.accelerations import Total
 from linkwork.derivatives.runs import RunGradients
-from linkwork.derivatives.step_gradients import StepGradients, StepMap
-from linkwork.derivatives.steps import STEPS
+from linkwork.derivatives.stepping.accelerations import Total
+from linkwork.derivatives.stepping.step_gradients import StepGradients, StepMap
+from linkwork.derivatives.stepping.steps import STEPS
 from linkwork.model import layout
-from linkwork.model.floating_trees import floating_trees
+from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
 

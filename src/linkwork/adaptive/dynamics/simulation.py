@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
-from linkwork.adaptive.dynamics import region
-from linkwork.adaptive.dynamics.active_region import JOINT_MARKS, MARKS, ActiveRegion
-from linkwork.adaptive.dynamics.choice import SETTINGS
-from linkwork.adaptive.dynamics.everything import EVALUATIONS, advice, count_needed, stays_whole
-from linkwork.adaptive.dynamics.floor import bound_of_update, form_floor, is_wanted
-from linkwork.adaptive.dynamics.piece_fluid import PieceFluid
-from linkwork.adaptive.dynamics.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced import PIECES, VELOCITIES
-from linkwork.adaptive.dynamics.region_memory import (
+from linkwork.adaptive.dynamics.reduced.piece_fluid import PieceFluid
+from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES, VELOCITIES
+from linkwork.adaptive.dynamics.region import region
+from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
+from linkwork.adaptive.dynamics.region.choice import SETTINGS
+from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice, count_needed, stays_whole
+from linkwork.adaptive.dynamics.region.floor import bound_of_update, form_floor, is_wanted
+from linkwork.adaptive.dynamics.region.region_memory import (
     allocate_reduced,
     count_optional_joints,
     make_bundles,
@@ -31,7 +31,7 @@ from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT,
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
-from linkwork.core.deprecation import old_attribute, once_positional
+from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import told_in, unit
 from linkwork.dynamics.front import Energy
 from linkwork.dynamics.inputs import as_model
@@ -42,14 +42,14 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
-from linkwork.simulation.extremes import fastest
-from linkwork.simulation.failures import explain_step
-from linkwork.simulation.fields import Field
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
+from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.parts.in_fluid import InFluid
 from linkwork.simulation.parts.moving_linkage import Stepping
 from linkwork.simulation.parts.part import Part
-from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.reporting.extremes import fastest
+from linkwork.simulation.reporting.failures import explain_step
+from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits
 

@@ -4,11 +4,11 @@ The search has volumes on the same assembly tree as the region. Active nodes are
 volumes and places that stay as they were when it became so.
 """
 
-from linkwork.adaptive.dynamics.choice import MANY
-from linkwork.adaptive.dynamics.choice import PATIENCE as CHOSEN_PATIENCE
-from linkwork.adaptive.dynamics.gather import body_in_piece
-from linkwork.adaptive.dynamics.reduced import PIECES, joint_pose, reduced_of
-from linkwork.adaptive.dynamics.region import FREEZE, PREPARE, REFRESH, RENEW_REGION, UPDATE, perform_task
+from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.region.choice import MANY
+from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
+from linkwork.adaptive.dynamics.region.region import FREEZE, PREPARE, REFRESH, RENEW_REGION, UPDATE, perform_task
 from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
@@ -34,7 +34,7 @@ from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
-from linkwork.simulation.accelerate import place_and_move
+from linkwork.simulation.loading.accelerate import place_and_move
 from linkwork.simulation.moving import COMPOSITES_READY, OK, moving_of
 from linkwork.simulation.touching.arrays import (
     CHANGED,
@@ -46,7 +46,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
     volumes_of,
 )
-from linkwork.simulation.touching.fronts import measure_travel
+from linkwork.simulation.touching.search.fronts import measure_travel
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join

@@ -33,7 +33,7 @@ from linkwork.dynamics.aba import (
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.model.state import State
-from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.moving import untouched
 from linkwork.spatial.memory import load6, store6
 from linkwork.spatial.vectors import ZERO6

@@ -62,9 +62,9 @@ from linkwork.dynamics.aba import (
     inertias_leaf_to_root,
 )
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
-from linkwork.model.joint_kernels import joint_integrate
+from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
-from linkwork.simulation.accelerate import load_wrench
+from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.moving import untouched
 from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.spatial.inertia import rigid_as_articulated

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dynamics.reroot import reroot
+from linkwork.dynamics.quantities.reroot import reroot
 from linkwork.errors import StateError
 from linkwork.model.joints import Free, Joint
-from linkwork.model.reroot import chain_of_inversion
+from linkwork.model.rerooting.reroot import chain_of_inversion
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
 

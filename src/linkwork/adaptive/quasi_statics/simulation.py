@@ -46,8 +46,8 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
-from linkwork.core.deprecation import old_attribute, once_positional
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.deprecation import old_attribute, once_positional
+from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import StateError
 from linkwork.model.joints import Joint
@@ -57,7 +57,7 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.protocol import ADAPTIVE_COST
-from linkwork.simulation.snapshot import read_only_state
+from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.view import View
 from linkwork.spatial.pose import Pose
 from linkwork.statics.settle import SettleReport, settle

@@ -41,7 +41,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS
-from linkwork.model.joint_kernels import joint_integrate
+from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, SPHERICAL, Q, V
 from linkwork.spatial.rotations import ZERO3
 from linkwork.spatial.simd import vload

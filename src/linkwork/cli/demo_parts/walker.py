@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from linkwork.cli.commands.walk import summary_lines
 from linkwork.cli.demo_parts.setup import Panel, Setup
 from linkwork.cli.screen import working
-from linkwork.cli.walk import summary_lines
 from linkwork.scenarios.walker.gait import Walker, first_step, walk
 from linkwork.scenarios.walker.limit_cycle import find_gait
 from linkwork.scenarios.walker.pictures import draw_phase_portrait, draw_strip

@@ -19,7 +19,7 @@ from linkwork.dynamics.dca.nodes import (
     store_branch,
     store_cluster,
 )
-from linkwork.dynamics.small import invert_small
+from linkwork.dynamics.linear.small import invert_small
 from linkwork.model.layout import ARMATURE, DOF, FREE, KIND, V
 from linkwork.spatial.ldl import forward
 from linkwork.spatial.memory import load6

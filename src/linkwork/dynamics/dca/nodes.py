@@ -16,7 +16,7 @@ import math
 
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V
 from linkwork.spatial.ldl import backward, forward, ldl6
 from linkwork.spatial.memory import load3, load6, load9, load10

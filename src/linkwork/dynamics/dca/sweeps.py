@@ -29,7 +29,7 @@ from linkwork.dynamics.dca.nodes import (
     rigid_lower,
 )
 from linkwork.dynamics.dca.solid import hang_solid, is_solid, join_solid, motion_in_stretch
-from linkwork.model.joint_kernels import body_motion, joint_passive_effort
+from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.spatial.inertia import gyroscopic_wrench
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9

@@ -9,7 +9,7 @@ the rest: a joint of any kind, with rotors or without, is one 6x6 block, and a c
 import math
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, CENTER, COMPOUND, DOF, FREE, HELICAL, KIND, SPHERICAL, V
 from linkwork.spatial.memory import load3, store6
 from linkwork.spatial.vectors import dot6, scale6

@@ -11,8 +11,8 @@ from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.virtual_work import sweeps as vw
 from linkwork.errors import LinkworkError, ModelError, StateError
 from linkwork.model import layout
+from linkwork.model.compile.split import split_links
 from linkwork.model.model import Model
-from linkwork.model.split import split_links
 
 FloatArray = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import numbers, shown, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 
 FloatArray = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import function, not_negative, positive
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.haptics.devices.device import Reading, place
 
 FloatArray = NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
 

@@ -10,7 +10,7 @@ written last (integer), words 1 and 2 the sequence numbers of the two buffers (i
 
 from __future__ import annotations
 
-from linkwork.dynamics.path_segments import network_words
+from linkwork.dynamics.paths.path_segments import network_words
 
 MAGIC = 0x4C_57_48_41_50_54_49_43  # "LWHAPTIC"
 LAYOUT = 2  # changes whenever a word moves

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import refuse_couplings
-from linkwork.dynamics.path_union import path_union, respond_in_turn
+from linkwork.dynamics.paths.path_union import path_union, respond_in_turn
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.snapshot.held import Held
 from linkwork.haptics.snapshot.sources import Source

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
-from linkwork.dynamics.path_data import PathData
-from linkwork.dynamics.path_segments import segments
-from linkwork.dynamics.path_union import path_union
+from linkwork.dynamics.paths.path_data import PathData
+from linkwork.dynamics.paths.path_segments import segments
+from linkwork.dynamics.paths.path_union import path_union
 from linkwork.haptics.snapshot.ports import make_ports
 
 FloatArray = NDArray[np.float64]

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
-from linkwork.dynamics.path_data import path_data_of
-from linkwork.dynamics.path_queries import unit6
-from linkwork.dynamics.path_segments import STATION_STATE, own_answers, segments_of, write_network
-from linkwork.dynamics.path_union import accelerate_together
+from linkwork.dynamics.paths.path_data import path_data_of
+from linkwork.dynamics.paths.path_queries import unit6
+from linkwork.dynamics.paths.path_segments import STATION_STATE, own_answers, segments_of, write_network
+from linkwork.dynamics.paths.path_union import accelerate_together
 from linkwork.haptics.sharing.layout import (
     HANDS,
     MOST_ROWS,

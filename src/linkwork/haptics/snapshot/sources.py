@@ -15,8 +15,8 @@ from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.path_data import PathData, path_data, solver_paths
-from linkwork.dynamics.path_queries import actual_acceleration
+from linkwork.dynamics.paths.path_data import PathData, path_data, solver_paths
+from linkwork.dynamics.paths.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.haptics.snapshot.touching_rows import write_subspace
@@ -24,8 +24,8 @@ from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.accelerate import all_efforts, all_wrenches
 from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.loading.accelerate import all_efforts, all_wrenches
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import kernel
-from linkwork.model.joint_kernels import joint_motion
+from linkwork.model.kernels.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, PARENT, V
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constrai
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network, put6, six, times
+from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network, put6, six, times
 from linkwork.haptics.sharing.layout import (
     R_INTO,
     R_STATION,

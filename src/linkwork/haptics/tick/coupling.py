@@ -16,7 +16,7 @@ import math
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.path_segments import put6, six, times
+from linkwork.dynamics.paths.path_segments import put6, six, times
 from linkwork.haptics.clock import clock_ns
 from linkwork.haptics.sharing.atomics import load_integer, store_integer
 from linkwork.haptics.sharing.layout import (

@@ -3,7 +3,7 @@
 import math
 
 from linkwork.core.jit import inlined
-from linkwork.dynamics.path_segments import STATION_STATE
+from linkwork.dynamics.paths.path_segments import STATION_STATE
 from linkwork.haptics.sharing.layout import (
     HANDS,
     MOST_ROWS,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.model.rods.curve import Measured
 from linkwork.model.rods.refinement import segments_for

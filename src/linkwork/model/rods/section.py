@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.describe import table_of_attributes
+from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError
 
 LARGEST = 1e50  # [m] of a section: its fourth power is a number

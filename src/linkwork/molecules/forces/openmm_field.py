@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
 from linkwork.molecules.checks import poses_for_kernel, wrenches_for_kernel

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.warning import warn_user
 from linkwork.molecules.structure.report import PreparationReport
 
 FloatArray = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, center_of_mass, inverse_dynamics
-from linkwork.dynamics.reroot import reroot
+from linkwork.dynamics.quantities.reroot import reroot
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.sharing import shares_of_feet, split_wrench
 from linkwork.scenarios.motion.smoothing import Trajectory, smooth_curve

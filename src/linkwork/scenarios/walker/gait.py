@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_poses, energy, forward_dynamics
-from linkwork.dynamics.reroot import ImpactLoss, reroot
+from linkwork.dynamics.quantities.reroot import ImpactLoss, reroot
 from linkwork.errors import StateError
 from linkwork.model.library.compass_biped import HINGE, compass_biped
 from linkwork.model.model import Model

@@ -8,9 +8,6 @@ from typing import Any
 from linkwork.adaptive.measures import MEASURES
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene import checks as must_be
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     IMPLICIT_JOINTS,
     KEEP_MOMENTUM,
@@ -22,6 +19,9 @@ from linkwork.scene.methods.method import (
     with_actions,
 )
 from linkwork.scene.obstacles import contact_of
+from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Key
 from linkwork.scene.targets import find_joints
 from linkwork.scene.waters import water_of
 from linkwork.scene.weights import with_weights

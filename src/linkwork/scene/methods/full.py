@@ -9,9 +9,6 @@ from linkwork.dynamics.front import ALGORITHMS
 from linkwork.full.simulation import FULL_INTEGRATORS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene import checks as must_be
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     IMPLICIT_JOINTS,
     KEEP_MOMENTUM,
@@ -24,6 +21,9 @@ from linkwork.scene.methods.method import (
     with_actions,
 )
 from linkwork.scene.obstacles import contact_of
+from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Key
 from linkwork.scene.waters import water_of
 from linkwork.simulation.integrators.names import AUTO
 from linkwork.simulation.protocol import Simulation

@@ -10,9 +10,9 @@ from typing import Any
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.actions import Action
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Keys
 from linkwork.scene.model import build_model
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Keys
 from linkwork.scene.simulation import SceneSimulation
 from linkwork.simulation.protocol import LoadedSimulation, Simulation
 

@@ -8,9 +8,6 @@ from typing import Any
 from linkwork.adaptive.measures import MEASURES
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene import checks as must_be
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import (
     NO_CONTACT,
     NO_WATER,
@@ -21,6 +18,9 @@ from linkwork.scene.methods.method import (
     plain_options,
     with_actions,
 )
+from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Key
 from linkwork.scene.weights import with_weights
 from linkwork.simulation.protocol import Simulation
 

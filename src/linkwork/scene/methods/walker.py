@@ -8,11 +8,11 @@ from typing import Any
 
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scene import checks as must_be
-from linkwork.scene.faults import Faults
-from linkwork.scene.keys import Key
 from linkwork.scene.methods.method import Found, Method, Options
 from linkwork.scene.model import build_model
+from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.faults import Faults
+from linkwork.scene.reading.keys import Key
 from linkwork.simulation.protocol import Simulation
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.units import unit as told_unit
-from linkwork.dynamics.rod_forces import RodForces
+from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.environment.water import Water
 from linkwork.record.recording import Recording
-from linkwork.scene.faults import Faults
 from linkwork.scene.plots.panel import COLORS, Panel, finish, fitting_unit, scene_of
+from linkwork.scene.reading.faults import Faults
 from linkwork.scene.waters import water_of
-from linkwork.simulation.along import along
+from linkwork.simulation.reporting.along import along
 
 TIMES, MOST_RODS, MOST_JOINTS = 4, 2, 5000  # lines of a panel; rods with panels; joints of a rod that is looked at
 

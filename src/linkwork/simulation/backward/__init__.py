@@ -1,7 +1,7 @@
 """Steps of simulations, backwards: those that are solutions of equations of their own, with contact, and with loops."""
 
-from linkwork.derivatives.explicit_steps import KickDriftKickStep, RungeKuttaStep
-from linkwork.derivatives.steps import STEPS
+from linkwork.derivatives.stepping.explicit_steps import KickDriftKickStep, RungeKuttaStep
+from linkwork.derivatives.stepping.steps import STEPS
 from linkwork.simulation.backward.closing import closable
 from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
 from linkwork.simulation.backward.implicit_midpoint import MidpointStep

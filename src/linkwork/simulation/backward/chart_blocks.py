@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.derivatives.charts import Charts
-from linkwork.derivatives.turning import hat
+from linkwork.derivatives.stepping.charts import Charts
+from linkwork.derivatives.stepping.turning import hat
 
 FloatArray = NDArray[np.float64]
 

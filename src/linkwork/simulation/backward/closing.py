@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives import forward
-from linkwork.derivatives.explicit_steps import moved_back
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.stepping.explicit_steps import moved_back
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
 from linkwork.errors import StateError

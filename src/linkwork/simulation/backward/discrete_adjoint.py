@@ -19,9 +19,9 @@ from typing import NamedTuple
 from linkwork.core.bundles import Float1, Float2, Int2, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.model.joint_kernels import body_motion, helical_twist
+from linkwork.model.kernels.joint_kernels import body_motion, helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
-from linkwork.simulation.integrators.discrete_body import (
+from linkwork.simulation.integrators.variational.discrete_body import (
     cayley_vector,
     center_and_inertia,
     change_of_momentum,
@@ -30,7 +30,7 @@ from linkwork.simulation.integrators.discrete_body import (
     times_k,
     turn_matrix_less_one,
 )
-from linkwork.simulation.integrators.discrete_newton import (
+from linkwork.simulation.integrators.variational.discrete_newton import (
     COLUMN_D,
     D_D,
     K_A,

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.derivatives.accelerations import Accelerations, Total
-from linkwork.derivatives.charts import Charts
-from linkwork.derivatives.explicit_steps import RungeKutta, Stage
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.stepping.accelerations import Accelerations, Total
+from linkwork.derivatives.stepping.charts import Charts
+from linkwork.derivatives.stepping.explicit_steps import RungeKutta, Stage
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.state import State

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.accelerations import Accelerated, Accelerations, Total
-from linkwork.derivatives.explicit_steps import SOLVED, moved_back
 from linkwork.derivatives.kinematics import Moving, energy_vjp
 from linkwork.derivatives.krylov import solve_by_products
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.stepping.accelerations import Accelerated, Accelerations, Total
+from linkwork.derivatives.stepping.explicit_steps import SOLVED, moved_back
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.state import State

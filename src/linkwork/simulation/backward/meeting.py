@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.derivatives.floating import FloatingTrees
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
-from linkwork.model.floating_trees import floating_trees
+from linkwork.derivatives.stepping.floating import FloatingTrees
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.state import State
 from linkwork.simulation.backward.touching import Found, TouchingStep
 

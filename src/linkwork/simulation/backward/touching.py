@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
-from linkwork.derivatives.euler import EulerStep, Touched
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.step_gradients import Seen
+from linkwork.derivatives.stepping.euler import EulerStep, Touched
+from linkwork.derivatives.stepping.step_gradients import Seen
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from linkwork.core.bundles import describe
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.accelerations import solve
-from linkwork.derivatives.charts import Charts
-from linkwork.derivatives.euler import springs_of
-from linkwork.derivatives.joint_laws import JointLaws
-from linkwork.derivatives.kinematic_sweeps import spring_pulls
-from linkwork.derivatives.step_gradients import UNSEEN, Seen, StepGradients, StepMap
-from linkwork.derivatives.world_loads import WorldLoads
+from linkwork.derivatives.stepping.accelerations import solve
+from linkwork.derivatives.stepping.charts import Charts
+from linkwork.derivatives.stepping.euler import springs_of
+from linkwork.derivatives.stepping.joint_laws import JointLaws
+from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
+from linkwork.derivatives.stepping.world_loads import WorldLoads
+from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model

@@ -8,7 +8,7 @@ order two. The series ends there because ad has no eigenvalues but 0 and ± iθ,
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.model.joint_kernels import joint_integrate
+from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, SPHERICAL, Q, V
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.vectors import add6, cross_motion, scale6

@@ -5,13 +5,13 @@ evaluations and what its equations take.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.accelerate import AT_END
-from linkwork.simulation.acting import note_joints
-from linkwork.simulation.integrators import discrete_equations, variational
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.integrators.straight import go_straight, speed_up
+from linkwork.simulation.integrators.variational import discrete_equations, variational
 from linkwork.simulation.integrators.whipping import whips
-from linkwork.simulation.momentum import (
+from linkwork.simulation.loading.accelerate import AT_END
+from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.momentum.momentum import (
     add_efforts_of_bases,
     add_impulses,
     aim_centres,

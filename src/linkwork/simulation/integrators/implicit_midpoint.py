@@ -16,11 +16,11 @@ import numpy as np
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, Q, V
-from linkwork.simulation.accelerate import AT_MIDPOINT, load_wrench
-from linkwork.simulation.acting import note_joints
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
-from linkwork.simulation.motor_law import motor_law
+from linkwork.simulation.loading.accelerate import AT_MIDPOINT, load_wrench
+from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import (
     ALLOWED,
     BALANCED,

@@ -9,7 +9,7 @@ Then a body that spins does so at any speed in the same way. Theory: docs/integr
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.model.joint_kernels import quaternion_at
+from linkwork.model.kernels.joint_kernels import quaternion_at
 from linkwork.model.layout import FREE, KIND, Q, V
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.spatial.rotations import cross3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3

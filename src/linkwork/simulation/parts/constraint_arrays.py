@@ -12,7 +12,7 @@ from linkwork.loops.system import largest_coefficient, loop_plan
 from linkwork.model.layout import BODY_COLUMNS, DOF_COLUMNS, SCREW_COLUMNS, TREE_COLUMNS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.constraints import Constraints
+from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import untouched
 
 IntArray = NDArray[np.int64]

@@ -8,7 +8,7 @@ from linkwork.environment.water import Water
 from linkwork.environment.wet_columns import TIME, WET_MIDDLE
 from linkwork.environment.wetted import wetted
 from linkwork.model.model import Model
-from linkwork.simulation.accelerate import place_bodies
+from linkwork.simulation.loading.accelerate import place_bodies
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
 
 

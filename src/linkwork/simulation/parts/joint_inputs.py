@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.layout import V
 from linkwork.model.model import Model
-from linkwork.simulation.motor_law import M_DAMPING, M_FRICTION, MOTOR_COLUMNS
+from linkwork.simulation.loading.motor_law import M_DAMPING, M_FRICTION, MOTOR_COLUMNS
 from linkwork.simulation.parts.part import Entry, Saved, write
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES, ROWS
-from linkwork.model.floating_trees import floating_trees
+from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.names import INTEGRATORS
-from linkwork.simulation.momentum import read_momentum
+from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of

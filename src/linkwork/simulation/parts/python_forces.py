@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.model.model import Model
-from linkwork.simulation.fields import Field, own_field
+from linkwork.simulation.loading.fields import Field, own_field
 from linkwork.simulation.parts.part import Entry, Saved, entry_of
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.thermal.thermostat import Thermostat

@@ -14,7 +14,7 @@ from typing import Any
 from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
-from linkwork.simulation.momentum import correct_bases
+from linkwork.simulation.momentum.momentum import correct_bases
 from linkwork.simulation.moving import COMPOSITES_READY, KEEPS_MOMENTUM, OK, OVERFLOW, SUBSTEPS, moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.stepping.saving import is_finite, save_start, take_back_state

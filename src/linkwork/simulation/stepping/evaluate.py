@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.accelerate import AT_END, judge_motors
+from linkwork.simulation.loading.accelerate import AT_END, judge_motors
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 
 MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two

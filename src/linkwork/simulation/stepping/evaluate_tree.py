@@ -1,7 +1,7 @@
 """Evaluations of trees."""
 
 from linkwork.core.jit import kernel
-from linkwork.simulation.accelerate import EXPLICIT, accelerate
+from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate
 from linkwork.simulation.stepping.evaluate import make_evaluate
 
 evaluate_tree = make_evaluate(accelerate)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.core.jit import inlined
-from linkwork.simulation.accelerate import EXPLICIT
-from linkwork.simulation.acting import note_efforts_at_end
+from linkwork.simulation.loading.accelerate import EXPLICIT
+from linkwork.simulation.loading.acting import note_efforts_at_end
 
 
 @inlined

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
-from linkwork.core.describe import line_of_attributes, table_of_attributes
 from linkwork.core.jit import kernel, routine
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.aba import (
     BODY_WORK,
     D_D,
@@ -38,7 +38,7 @@ from linkwork.dynamics.aba import (
 )
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import ModelError, StateError
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive, shown, whole
-from linkwork.core.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.front import energy, forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import StateError

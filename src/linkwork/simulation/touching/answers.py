@@ -6,12 +6,12 @@ an impulse may act on a joint coordinate: u = τ - Sᵀp.
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, P_, R_, S_D, U_, U_D
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
-from linkwork.simulation.constraints import constraints_of
-from linkwork.simulation.coupling_forces import project_couplings
+from linkwork.simulation.constrained.constraints import constraints_of
+from linkwork.simulation.constrained.coupling_forces import project_couplings
+from linkwork.simulation.constrained.responses import mark_paths, pull_down
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.responses import mark_paths, pull_down
 from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3

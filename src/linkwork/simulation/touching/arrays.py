@@ -22,7 +22,7 @@ from linkwork.contact.volumes import Volumes
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
 from linkwork.dynamics.tree_factor import TreeFactor
-from linkwork.simulation.constraints import Constraints
+from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving, untouched
 from linkwork.simulation.touching.sweeps.memory import Sweeps
 

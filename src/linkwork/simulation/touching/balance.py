@@ -19,13 +19,13 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
-from linkwork.model.joint_kernels import joint_spring_energy
+from linkwork.model.kernels.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
-from linkwork.simulation.accelerate import load_wrench
-from linkwork.simulation.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.euler import note_efforts
-from linkwork.simulation.momentum import correct_bases, keep_present_momentum
+from linkwork.simulation.loading.accelerate import load_wrench
+from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import (
     CONTACT_GAINS,
     LOADS,

@@ -19,7 +19,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import Q, V
 from linkwork.simulation.integrators.euler import BY_EULER
-from linkwork.simulation.momentum import keep_present_momentum
+from linkwork.simulation.momentum.momentum import keep_present_momentum
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
     CONTACTS_CHANGED,
@@ -45,8 +45,9 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.balance import open_balance
-from linkwork.simulation.touching.changes import end_watch, note_pressing
 from linkwork.simulation.touching.problem import near_limits
+from linkwork.simulation.touching.search.changes import end_watch, note_pressing
+from linkwork.simulation.touching.search.way import remember_totals, shorter_part
 from linkwork.simulation.touching.shortening import (
     begin_part_of,
     begin_parts,
@@ -62,7 +63,6 @@ from linkwork.simulation.touching.step import (
     note_limits,
     sum_impulses,
 )
-from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 

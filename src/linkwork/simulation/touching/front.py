@@ -18,14 +18,14 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.core.describe import table_of_attributes
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
-from linkwork.simulation.energy_watch import LARGEST_GAIN
 from linkwork.simulation.parts.part import Entry, Saved
+from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
 from linkwork.simulation.touching.neighbours import without_neighbours

@@ -19,7 +19,7 @@ from linkwork.contact.solver.pivots import is_semidefinite
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
 from linkwork.contact.solver.rows import row_velocity
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import CONTACT_UNSOLVED, OK, moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (

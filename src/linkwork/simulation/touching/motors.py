@@ -12,11 +12,17 @@ Newton's method towards it. `judge_along_way` goes along it no further than the 
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
-from linkwork.simulation.accelerate import AT_END, accelerate, acts_otherwise, efforts_as_judged, judge_along_way
-from linkwork.simulation.constraints import constraints_of, is_constrained
-from linkwork.simulation.loop_forces import accelerate_closed
+from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
+from linkwork.simulation.constrained.loop_forces import accelerate_closed
+from linkwork.simulation.loading.accelerate import (
+    AT_END,
+    accelerate,
+    acts_otherwise,
+    efforts_as_judged,
+    judge_along_way,
+)
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.simulation.touching.answers import to_body
 from linkwork.simulation.touching.arrays import SLOTS, problem_of, touch_of

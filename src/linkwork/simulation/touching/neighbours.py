@@ -17,7 +17,7 @@ from linkwork.contact.broad_phase import find_all_contacts, make_finder
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.core.warning import warn_user
+from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.front import body_poses
 from linkwork.model.model import Model
 

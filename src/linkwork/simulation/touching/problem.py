@@ -23,10 +23,10 @@ from linkwork.contact.solver.rows import aim_friction
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
-from linkwork.simulation.accelerate import place_and_move
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.integrators.straight import go_straight, speed_up
-from linkwork.simulation.momentum import add_efforts_of_bases, aim_centres
+from linkwork.simulation.loading.accelerate import place_and_move
+from linkwork.simulation.momentum.momentum import add_efforts_of_bases, aim_centres
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
 from linkwork.simulation.touching.answers import answer, answer_matrix, to_world, unmark_paths
 from linkwork.simulation.touching.arrays import (

@@ -9,15 +9,15 @@ from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.volumes import refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.simulation.accelerate import AT_END
-from linkwork.simulation.acting import BY_LIMIT
 from linkwork.simulation.integrators import euler
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
-from linkwork.simulation.integrators.variational import begin as begin_variational
-from linkwork.simulation.integrators.variational import resume as resume_variational
+from linkwork.simulation.integrators.variational.variational import begin as begin_variational
+from linkwork.simulation.integrators.variational.variational import resume as resume_variational
 from linkwork.simulation.integrators.whipping import whips
-from linkwork.simulation.momentum import add_impulses
+from linkwork.simulation.loading.accelerate import AT_END
+from linkwork.simulation.loading.acting import BY_LIMIT
+from linkwork.simulation.momentum.momentum import add_impulses
 from linkwork.simulation.moving import (
     CONTACT_ENDLESS,
     CONTACTS_CHANGED,
@@ -47,12 +47,8 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.balance import open_balance
-from linkwork.simulation.touching.changes import end_watch, note_pressing
-from linkwork.simulation.touching.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.judging import note_worst
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
-from linkwork.simulation.touching.patches import spread_patches
-from linkwork.simulation.touching.placing import find_carriers, place_open_nodes
 from linkwork.simulation.touching.problem import (
     find_impulses,
     free_motion,
@@ -60,6 +56,11 @@ from linkwork.simulation.touching.problem import (
     near_limits,
     pose_problem,
 )
+from linkwork.simulation.touching.search.changes import end_watch, note_pressing
+from linkwork.simulation.touching.search.fronts import look_at_fronts, measure_travel
+from linkwork.simulation.touching.search.patches import spread_patches
+from linkwork.simulation.touching.search.placing import find_carriers, place_open_nodes
+from linkwork.simulation.touching.search.way import remember_totals, shorter_part
 from linkwork.simulation.touching.shortening import (
     begin_part_of,
     begin_parts,
@@ -67,7 +68,6 @@ from linkwork.simulation.touching.shortening import (
     take_back_part,
 )
 from linkwork.simulation.touching.turning import turn_half_way
-from linkwork.simulation.touching.way import remember_totals, shorter_part
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.core.units import unit
 from linkwork.dynamics.front import body_poses
 from linkwork.errors import LinkworkError, StateError
-from linkwork.simulation.loads import Load
+from linkwork.simulation.loading.loads import Load
 from linkwork.viewer.controls.hand import hand_stiffness
 
 if TYPE_CHECKING:

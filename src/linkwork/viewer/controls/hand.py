@@ -16,7 +16,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.haptics import Grasp, Pointer, grasp
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.simulation.loads import Load
+from linkwork.simulation.loading.loads import Load
 from linkwork.viewer.layers import FORCE
 from linkwork.viewer.shapes.colors import as_light
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.dynamics.rod_forces import RodForces
+from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.model.model import Model
 
 Colors = NDArray[np.uint8]

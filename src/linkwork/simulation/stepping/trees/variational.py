@@ -1,7 +1,7 @@
 """Steps of trees by the variational integrator."""
 
 from linkwork.core.jit import kernel
-from linkwork.simulation.integrators.variational_tree import VARIATIONAL_TREE
+from linkwork.simulation.integrators.variational.variational_tree import VARIATIONAL_TREE
 from linkwork.simulation.stepping.driver import make_advance
 
 _advance = make_advance(VARIATIONAL_TREE)

@@ -8,7 +8,7 @@ from linkwork.simulation.integrators.dormand_prince import DORMAND_PRINCE as BY_
 from linkwork.simulation.integrators.implicit_midpoint import IMPLICIT_MIDPOINT as BY_IMPLICIT_MIDPOINT
 from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK as BY_KICK_DRIFT_KICK
 from linkwork.simulation.integrators.runge_kutta import RUNGE_KUTTA as BY_RUNGE_KUTTA
-from linkwork.simulation.integrators.variational import VARIATIONAL as BY_VARIATIONAL
+from linkwork.simulation.integrators.variational.variational import VARIATIONAL as BY_VARIATIONAL
 from linkwork.simulation.moving import (
     DORMAND_PRINCE,
     IMPLICIT_MIDPOINT,

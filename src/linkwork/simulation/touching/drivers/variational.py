@@ -1,7 +1,7 @@
 """Steps with contact, or with limits of joints alone, by the variational integrator, of trees."""
 
 from linkwork.core.jit import kernel, routine
-from linkwork.simulation.integrators.variational_tree import VARIATIONAL_TREE
+from linkwork.simulation.integrators.variational.variational_tree import VARIATIONAL_TREE
 from linkwork.simulation.moving import OK
 from linkwork.simulation.stepping.driver import make_step
 from linkwork.simulation.touching.by_integrator import make_advance_touching

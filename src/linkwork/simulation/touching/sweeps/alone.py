@@ -12,7 +12,7 @@ from linkwork.contact.solver.problem import Problem, System
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
 from linkwork.dynamics.tree_factor import TreeFactor
-from linkwork.simulation.constraints import Constraints
+from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.sweeps.memory import make_sweeps

@@ -11,7 +11,7 @@ contacts that act (G ≠ 0) are unknowns.
 from linkwork.contact.solver.linear_systems import solve_dense
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, PARENT, V
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, system_of, touch_of
 from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LANES, LOOP_ROWS, PATH

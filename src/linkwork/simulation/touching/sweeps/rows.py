@@ -6,9 +6,9 @@ from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
-from linkwork.model.joint_kernels import helical_twist
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
-from linkwork.simulation.constraints import constraints_of
+from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (

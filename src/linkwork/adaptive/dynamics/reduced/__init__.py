@@ -1,0 +1,1 @@
+"""The linkage that moves between two updates: gathered from active joints and the rigid pieces between them."""

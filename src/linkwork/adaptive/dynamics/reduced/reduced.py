@@ -1,0 +1,240 @@
+"""The linkage that moves between two updates of the region: active joints, and the rigid bodies between them.
+
+Cut a linkage at its active joints: what remains are rigid pieces. Each piece but those welded to the world hangs from one
+active joint, so the pieces are the bodies of a small linkage: the joint of a piece is that active joint, its frame that of
+the first body behind the joint, its inertia that of all bodies in it. `gather` writes that linkage into compact arrays
+(`simulation.moving`), and it is stepped like any other. Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from linkwork.adaptive.frontier import heap_sort
+from linkwork.adaptive.nodes import carries_joint
+from linkwork.adaptive.workspace import (
+    ACTIVE_COUNT,
+    Coefficients,
+    Mechanism,
+    Plan,
+    Run,
+)
+from linkwork.assembly.node_table import INDEX
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.dca.nodes import H_P, H_R
+from linkwork.model.layout import (
+    BODY_COLUMNS,
+    DOF,
+    DOF_COLUMNS,
+    FREE,
+    INERTIA,
+    KIND,
+    SCREW,
+    SPHERICAL,
+    Q,
+    V,
+)
+from linkwork.simulation.constrained.constraints import Constraints
+from linkwork.simulation.moving import Moving, moving_of
+from linkwork.spatial.memory import load3, load9, store3, store9
+
+WORLD = -1  # in the place of a piece
+
+BODY_ROWS = tuple(place_of(Moving, x) for x in ("tree", "body", "work", "world", "tree_of", "composite"))
+VELOCITY_ROWS = tuple(
+    place_of(Moving, x)
+    for x in (
+        "dof",
+        "effort",
+        "motor",
+        "strength",
+        "top_speed",
+        "v",
+        "qdd",
+        "judged",
+        "drive",
+        "acted",
+        "resistance",
+        "dof_work",
+        "start_v",
+        "u",
+    )
+)
+COORDINATE_ROWS = tuple(place_of(Moving, x) for x in ("rest", "q", "start_q"))
+ROWS_OF_WRENCH = place_of(Moving, "wrench")
+ROWS_OF_TOUCHED = place_of(Constraints, "touched", Moving)
+SCRATCH_BODY_ROWS = tuple(place_of(Constraints, x, Moving) for x in ("mark", "members", "bias_up", "answer"))
+SCRATCH_VELOCITY_ROWS = tuple(place_of(Constraints, x, Moving) for x in ("change", "effort"))
+
+
+class Reduced(NamedTuple):
+    """How the moving linkage is made of the whole one."""
+
+    joint: Int1  # (n,) joint of each piece, by the body it carries; the first `counts[PIECES]` are in use, ascending
+    joint_before: Int1  # (n,) the same before the linkage was gathered last
+    number: Int1  # (n,) piece that hangs from a joint; read for active joints only
+    piece: Int1  # (N,) piece a node's frame stands in: of active nodes and the rigid ones right below
+    pose: Float2  # (N, 12) and where in the piece's frame
+    last: (
+        Int1  # (N,) joint of the piece that the last body of an active cluster stands in; WORLD: that of its first body
+    )
+    last_pose: Float2  # (N, 12) and where: in the piece's frame, or in that of the first body
+    base: Int1  # (t,) bodies on the free joints of floating trees
+    loop_ends: Int2  # (k, 2) bodies at the ends of loops
+    loop_frames: Float2  # (k, 24) and the loops' frames in them
+    coupled_body: Int1  # (e,) bodies on the joints of couplings
+    coupled_freedom: Int1  # (e,) places of these joints in v
+    coupled_place: Int1  # (e,) and in q
+    coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
+    offset: Float1  # (c,) what the sums of coordinates are to be
+    stops: Int1  # (n,) of `simulation.stopping`
+    at_rest: Float1  # (3,) zeros
+    counts: Int1
+
+
+reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
+
+PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES = range(4)
+COUNTS = 8
+
+
+@inlined
+def moves(mechanism, run, i):
+    """Whether an active joint is a joint of the moving linkage: one that can move, is not frozen and does not wait."""
+    return mechanism.tree[i, DOF] > 0 and run.waits[i] == 0
+
+
+@inlined
+def has_piece(reduced, i):
+    """Whether joint i was one of the linkage that moves when that was gathered."""
+    r = reduced.number[i]
+    return r < reduced.counts[PIECES] and reduced.joint[r] == i
+
+
+@inlined
+def load_pose(a, k):
+    return load9(a, k, 0), load3(a, k, 9)
+
+
+@inlined
+def store_pose(a, k, R, p):
+    store9(a, k, 0, R)
+    store3(a, k, 9, p)
+
+
+@inlined
+def joint_pose(c, i):
+    """Pose of body i in its parent."""
+    return load9(c.joint_data, i, H_R), load3(c.joint_data, i, H_P)
+
+
+# --------------------------------------------------------------------------------------------------------- joints and state
+
+
+@routine
+def list_joints(plan, mechanism, run, reduced):
+    """Lists the active joints, ascending: bodies are numbered parents first, and so are the pieces.
+
+    Returns whether they are others than before.
+    """
+    before = reduced.counts[PIECES]
+    for k in range(before):
+        reduced.joint_before[k] = reduced.joint[k]
+    count = 0
+    for k in range(run.counts[ACTIVE_COUNT]):
+        node = run.active[k]
+        if carries_joint(plan, node) and moves(mechanism, run, plan.nodes[node, INDEX]):
+            reduced.joint[count] = plan.nodes[node, INDEX]
+            count += 1
+    heap_sort(reduced.joint, 0, count)
+    reduced.counts[PIECES] = count
+    differs = count != before
+    for k in range(count):
+        differs = differs or reduced.joint[k] != reduced.joint_before[k]
+    return differs
+
+
+@routine
+def size_arrays(table, bodies, velocities, coordinates, has_wrenches):
+    """Gives the arrays of the moving linkage as many rows as it has bodies, velocities and coordinates."""
+    for k in range(len(BODY_ROWS)):
+        set_rows(table, BODY_ROWS[k], bodies)
+    for k in range(len(VELOCITY_ROWS)):
+        set_rows(table, VELOCITY_ROWS[k], velocities)
+    for k in range(len(COORDINATE_ROWS)):
+        set_rows(table, COORDINATE_ROWS[k], coordinates)
+    for k in range(len(SCRATCH_BODY_ROWS)):
+        set_rows(table, SCRATCH_BODY_ROWS[k], bodies)
+    for k in range(len(SCRATCH_VELOCITY_ROWS)):
+        set_rows(table, SCRATCH_VELOCITY_ROWS[k], velocities)
+    set_rows(table, ROWS_OF_WRENCH, bodies if has_wrenches else 0)
+
+
+@inlined
+def coordinate_count(tree, i):
+    quaternion = tree[i, KIND] == SPHERICAL or tree[i, KIND] == FREE
+    return tree[i, DOF] + (1 if quaternion else 0)
+
+
+@routine
+def copy_joints(table, mechanism, run, reduced):
+    """Joints, efforts, motors, coordinates and velocities of all pieces; their inertias and wrenches begin at zero."""
+    tree = mechanism.tree
+    pieces = reduced.counts[PIECES]
+    nq = 0
+    nv = 0
+    for r in range(pieces):
+        i = reduced.joint[r]
+        reduced.number[i] = r
+        nv += tree[i, DOF]
+        nq += coordinate_count(tree, i)
+    reduced.counts[VELOCITIES] = nv
+    reduced.counts[COORDINATES] = nq
+    size_arrays(table, pieces, nv, nq, reduced.counts[HAS_WRENCHES] != 0)
+    s = moving_of(table)
+    k = 0
+    j = 0
+    for r in range(pieces):
+        i = reduced.joint[r]
+        s.tree[r, KIND] = tree[i, KIND]
+        s.tree[r, DOF] = tree[i, DOF]
+        s.tree[r, SCREW] = tree[i, SCREW]
+        s.tree[r, Q] = k
+        s.tree[r, V] = j
+        for e in range(BODY_COLUMNS):
+            s.body[r, e] = mechanism.body[i, e]
+        for e in range(INERTIA, INERTIA + 10):
+            s.body[r, e] = 0.0
+        if reduced.counts[HAS_WRENCHES] != 0:
+            for e in range(6):
+                s.wrench[r, e] = 0.0
+        for e in range(coordinate_count(tree, i)):
+            s.q[k + e] = run.q[tree[i, Q] + e]
+            s.rest[k + e] = mechanism.rest[tree[i, Q] + e]
+        for d in range(tree[i, DOF]):
+            source = tree[i, V] + d
+            s.v[j + d] = run.v[source]
+            s.qdd[j + d] = run.qdd[source]
+            s.effort[j + d] = run.effort[source]
+            s.strength[j + d] = mechanism.strength[source]
+            s.top_speed[j + d] = mechanism.top_speed[source]
+            for e in range(DOF_COLUMNS):
+                s.dof[j + d, e] = mechanism.dof[source, e]
+                s.motor[j + d, e] = run.motor[source, e]
+        k += coordinate_count(tree, i)
+        j += tree[i, DOF]
+
+
+@routine
+def write_back(table, mechanism, run, reduced):
+    """Coordinates, velocities and accelerations of the moving linkage → those of the whole one."""
+    s = moving_of(table)
+    tree = mechanism.tree
+    for r in range(reduced.counts[PIECES]):
+        i = reduced.joint[r]
+        for e in range(coordinate_count(tree, i)):
+            run.q[tree[i, Q] + e] = s.q[s.tree[r, Q] + e]
+        for d in range(tree[i, DOF]):
+            run.v[tree[i, V] + d] = s.v[s.tree[r, V] + d]
+            run.qdd[tree[i, V] + d] = s.qdd[s.tree[r, V] + d]

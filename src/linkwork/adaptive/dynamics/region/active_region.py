@@ -1,0 +1,340 @@
+"""The active region of an adaptive simulation: which joints move, the linkage gathered from them, pins, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.adaptive import workspace as ws
+from linkwork.adaptive.adaptive_tree import AdaptiveTree
+from linkwork.adaptive.dynamics.reduced import gather
+from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
+from linkwork.adaptive.dynamics.reduced.reduced import HAS_WRENCHES, PIECES, Reduced
+from linkwork.adaptive.dynamics.region import choice, region
+from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
+from linkwork.adaptive.dynamics.region.turns import HAS_TURN
+from linkwork.adaptive.nodes import touch_joints
+from linkwork.assembly.node_table import UP
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.errors import StateError
+from linkwork.loops.system import constrained_bodies
+from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
+from linkwork.model.model import Model
+from linkwork.simulation import moving as mv
+from linkwork.simulation.loading.loads import LoadTable
+from linkwork.simulation.parts.joint_inputs import JointInputs
+from linkwork.simulation.parts.moving_linkage import MovingLinkage
+from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
+
+NO_NODES = np.zeros(0, dtype=np.int64)
+NO_FLAGS = np.zeros(0, dtype=np.uint8)
+MARKS = ws.STALE | ws.RENEW | ws.DIRTY  # of nodes in which something changed
+JOINT_MARKS = ws.STALE | ws.DIRTY  # in which only efforts changed
+OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench")  # arrays that a checkpoint keeps
+
+
+class ActiveRegion:
+    """The active nodes of an assembly tree and the linkage that moves, gathered from them.
+
+    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. updates: how often it was chosen so far.
+    fail(status, body): raises the error that says why a region could not be formed.
+    Whoever has one says when the region is chosen and when steps are made.
+    """
+
+    fault = "the checkpoint is damaged: its nodes, pins and counts do not fit the model or each other."
+
+    def __init__(
+        self,
+        tree: AdaptiveTree,
+        reduced: Reduced,
+        moving: MovingLinkage,
+        forces: PieceForces,
+        loads: LoadTable,
+        joints: JointInputs,
+        fail: Callable[[int, int], None],
+    ):
+        self.model: Model = moving.model
+        self.tree, self.reduced, self.moving = tree, reduced, moving
+        self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
+        self.pins: dict[int, int] = {}
+        self.updates = 0
+        self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
+        self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
+        self._has_contact = moving.contact is not None and moving.contact.contact is not None
+        if moving.contact is not None:
+            from linkwork.adaptive.dynamics import touching
+
+            self._in_contact = touching
+
+    # ---------------------------------------------------------------------------------------------- forming and renewing
+
+    def perform(
+        self,
+        task: int,
+        joint: int = -1,
+        opened: IntArray = NO_NODES,
+        flags: NDArray[np.uint8] = NO_FLAGS,
+        settings: FloatArray | None = None,
+    ) -> None:
+        """A task of `region.perform`, and what follows from it for forces from Python and contact."""
+        if task != region.RENEW_REGION and task != region.REFRESH:
+            self.moving.has_noted = False  # other joints may move from now on
+        self._changes_are_few = False
+        self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._forces.field is not None
+        given = np.zeros(choice.SETTINGS) if settings is None else settings
+        tables = self.tree.table, self.moving.table
+        if self._has_contact:
+            first = constrained_bodies(self.model).size  # row of contact forces, behind those of loops and couplings
+            status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, first)
+        else:
+            status = region.perform(*tables, task, joint, opened, flags, given)
+        if status != mv.OK:
+            self._fail(status, status)
+        if task == region.PREPARE:
+            return
+        self._forces.follow_pieces()
+        if self.moving.contact is None or self._has_contact or task in (region.RENEW_REGION, region.REFRESH):
+            return
+        if not self.tree.run.counts[ws.KEPT]:
+            self._in_contact.follow_limits(*tables)
+
+    def begin(self) -> None:
+        """The first region: all joints that move, and the bases of floating trees."""
+        self.prepare()
+        self.tree.hold_loops_open()
+        region.open_moving(self.tree.table)
+        self._want_what_moves_others()
+        self.perform(region.BEGIN)
+        self.keep_present_momentum()
+
+    def prepare(self) -> None:
+        run = self.tree.run
+        if self.model.n_bodies:
+            root = self.tree.plan.nodes.shape[0] - 1
+            run.held_open[root] = max(1, run.held_open[root])  # the root is always open
+        run.metric_sums[ws.UNIT] = 1.0
+        self.perform(region.PREPARE)
+
+    def _want_what_moves_others(self) -> None:
+        """Bodies on free joints to the world carry whole trees: they are always active. So are coupled joints, for one that
+        is held holds all others of its coupling."""
+        tree = self.model.arrays.tree
+        bases = np.flatnonzero((tree[:, KIND] == FREE) & (tree[:, PARENT] < 0))
+        for i in np.union1d(bases, self.reduced.coupled_body).tolist():
+            region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
+
+    def renew(self, whole: bool = False) -> None:
+        """What acts on the linkage that moves, if it is other than at the last step.
+
+        What changed inside rigid parts waits for the next update, unless the `whole` is asked for.
+        """
+        if not self.tree.run.counts.item(ws.TOUCHED):
+            return
+        if self._changes_are_few and not whole and not self._forces.act:
+            gather.renew_acting(self.tree.table, self.moving.table)
+        else:
+            self.perform(region.RENEW_REGION)
+
+    def bring_up_to_date(self) -> None:
+        """Coefficients of the fully articulated linkage at the present state on all open paths. O(open joints).
+
+        With a field O(n): its wrenches act on all bodies.
+        """
+        self.renew()
+        self._forces.load_present()
+        self.perform(region.REFRESH)
+
+    def collect(self) -> None:
+        """State and accelerations of the linkage that moves are written to those of the model."""
+        region.collect(self.tree.table, self.moving.table)
+
+    def keep_present_momentum(self) -> None:
+        """Takes the present momentum of floating trees as what is to be kept from now on."""
+        self.renew()
+        self.moving.read_momentum()
+
+    def efforts(self) -> FloatArray:
+        """What acts on all joints, and on those that move what acted in the last step, shape (nv, 5)."""
+        self.collect()
+        found = self.tree.present_efforts()
+        if self.moving.has_noted:
+            moving, pieces = self.moving.arrays, int(self.reduced.counts[PIECES])
+            tree, model_tree = moving.tree[:pieces], self.tree.mechanism.tree[self.reduced.joint[:pieces]]
+            rows = np.repeat(model_tree[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
+            found[rows] = moving.acted[: rows.size]
+        return found
+
+    # ---------------------------------------------------------------------------------------------------------------- pins
+
+    def pin(self, joint: str, active: bool) -> None:
+        """Keeps a joint active from the next update on, or stops it at once."""
+        i = self.model.joint(joint)
+        if i in self.pins:
+            raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
+        self.pins[i] = 1 if active else -1
+        if active:
+            region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
+        else:
+            self.perform(region.FREEZE, joint=i)
+            self._rebuild(i)
+
+    def unpin(self, joint: str) -> None:
+        i = self.model.joint(joint)
+        pin = self.pins.pop(i, 0)
+        if pin == 0:
+            raise StateError(f"joint '{joint}' is not pinned.")
+        if pin > 0:
+            region.want_path(self.tree.table, self.tree.plan.joint[i], -1)
+            return
+        self._freeze(i, False)
+        self._rebuild(i)
+
+    def _rebuild(self, i: int) -> None:
+        """A joint moves otherwise than before: the matrices of all nodes that it is part of are others."""
+        touch_joints(self.tree.table, np.array([i], dtype=np.int64), ws.STALE | ws.RENEW | ws.REBUILD)
+        self._changes_are_few = False
+        self.keep_present_momentum()
+
+    def _freeze(self, joint: int, frozen: bool) -> None:
+        """Marks a joint as held inactive, or not."""
+        self.tree.run.frozen[joint] = frozen
+        model_tree, tree = self.tree.mechanism.whole_tree[joint], self.tree.mechanism.tree
+        tree[joint, KIND], tree[joint, DOF] = (FIXED, 0) if frozen else (model_tree[KIND], model_tree[DOF])
+
+    def _release(self) -> None:
+        """No joint is pinned, and none is wanted."""
+        for joint, pin in self.pins.items():
+            if pin < 0:
+                self._freeze(joint, False)
+        self.pins = {}
+        self.tree.run.wanted[...] = 0
+
+    # ------------------------------------------------------------------------------------------------------- what changes
+
+    def load_table_grew(self) -> None:
+        self.tree.follow_load_table()
+        rows = self._loads.table.shape
+        self.moving.replace(load=np.zeros(rows), load_body=np.zeros(rows[0], dtype=np.int64))
+        self.moving.describe_again()
+
+    def loads_changed(self, bodies: IntArray, world: int) -> None:
+        """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
+        if self._loads.has_fixed:
+            self._changes_are_few = False
+        else:
+            self._note_few_changes()
+        self._forces.load_bodies(bodies)
+        self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
+
+    def joints_changed(self, joints: IntArray) -> None:
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
+        self._note_few_changes()
+        self.tree.joints_changed(joints)
+
+    def _note_few_changes(self) -> None:
+        """What changes now needs no new gathering; if that is so of all that changed before, neither does the whole."""
+        self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.TOUCHED]
+
+    # --------------------------------------------------------------------------------------------------------- checkpoints
+
+    def _saved_arrays(self) -> dict[str, NDArray[Any]]:
+        run = self.tree.run
+        forces = {"force_bodies": run.loop_body, "forces": run.loop_wrench} if self._has_contact else {}
+        return {**{name: getattr(run, name) for name in OF_RUN}, "floor": self.floor, **forces}
+
+    def schema(self) -> tuple[Entry, ...]:
+        ranges = dict.fromkeys(("counts", "metric_sums", "floor"), (0, np.inf))
+        ranges["force_bodies"] = (-1, self.model.n_bodies - 1)
+        arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
+        return (
+            *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
+            *self.tree.schema_of_nodes(),
+            Entry("pins", ("pins", 2), "i"),
+        )
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """All that depends on history; the linkage that moves was renewed and collected before."""
+        run = self.tree.run
+        return {
+            **copies(self._saved_arrays()),
+            **self.tree.saved_nodes(np.sort(run.opened[: run.counts[ws.OPEN_COUNT]])),
+            "pins": np.array(sorted(self.pins.items()), dtype=np.int64).reshape(-1, 2),
+        }
+
+    def fits(self, saved: Saved) -> bool:
+        nodes, bodies = self.tree.plan.nodes.shape[0], self.model.n_bodies
+        opened, counts, pins = saved["opened"], saved["counts"], saved["pins"]
+        most = [ws.SORTED_COUNT, ws.HEAP_COUNT, ws.JOINT_COUNT, ws.ACTIVE_COUNT]
+        return (
+            bool((np.diff(opened) > 0).all())
+            and opened.size == counts[ws.OPEN_COUNT]
+            and bool((counts[most] <= nodes).all())
+            and counts[ws.CURSOR] < max(1, bodies)
+            and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
+            and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
+        )
+
+    def restore(self, saved: Saved) -> None:
+        """After loads, joints, the linkage that moves and forces from Python; before contact."""
+        run = self.tree.run
+        write(self._saved_arrays(), saved)
+        self._release()
+        self._want_what_moves_others()
+        for joint, pin in saved["pins"].tolist():
+            self.pins[joint] = pin
+            if pin > 0:
+                region.want_path(self.tree.table, self.tree.plan.joint[joint], 1)
+            else:
+                self._freeze(joint, True)
+        self.prepare()
+        run.waits[...] = saved["waits"]
+        self._count_turns(saved["turns"])
+        self.tree.holds_again(saved)
+        run.counts[...] = saved["counts"]
+        counts = self.moving.arrays.counts
+        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
+        self._open_volumes()
+        self.perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
+        write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
+        self.moving.restore(saved)
+        self._forces.restore(saved)
+        run.counts[ws.TOUCHED] = 0
+
+    def show_all_forces(self) -> None:
+        """The forces of contacts are those of a checkpoint until they are found anew."""
+        if self._has_contact:
+            self._in_contact.show_all_forces(self.tree.table, self.tree.run.loop_body.shape[0])
+
+    def _open_volumes(self) -> None:
+        """The next change of the region forms the volumes of all rigid nodes anew."""
+        if self._has_contact:
+            self._in_contact.open_all(self.tree.table, self.moving.table)
+
+    def _count_turns(self, turns: FloatArray) -> None:
+        """How many joints below each node have a turn."""
+        called, plan = self.tree.run.called, self.tree.plan
+        called[...] = 0
+        for i in np.flatnonzero(turns[:, ws.TURN] == HAS_TURN).tolist():
+            node = plan.joint[i]
+            while node >= 0:
+                called[node] += 1
+                node = plan.nodes[node, UP]
+
+    def reset(self) -> None:
+        """All that depends on history is forgotten, pins too, so that a region can begin anew."""
+        run = self.tree.run
+        self._release()
+        self.floor[:] = 0.0
+        run.loop_body[constrained_bodies(self.model).size :] = -1
+        for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
+            array[...] = 0
+        for table in (run.waits, run.turns, run.called):
+            table[...] = 0
+        self._forces.leave_metric()
+        self._open_volumes()

@@ -1,0 +1,139 @@
+"""The acceleration metric of the fully articulated linkage at the present velocities, best first.
+
+Rigid nodes answer through their velocity columns and factors, however deep the descent goes; nodes that move, that carry
+world loads or that something was changed in are assembled anew first. Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+from linkwork.adaptive.best_first import make_best_first
+from linkwork.adaptive.dynamics.region.biases import renew_bias, set_bias
+from linkwork.adaptive.dynamics.region.motion import twists_root_to_leaf
+from linkwork.adaptive.frontier import sort_open
+from linkwork.adaptive.metric.factor import total_acceleration_in_motion
+from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
+from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, place_in_world
+from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
+from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, IN_1, IN_2, INPUT_COLUMNS, JOIN_L, L_BETA, PHI11, PHI22
+from linkwork.dynamics.dca.sweeps import assemble_node
+from linkwork.model.layout import INERTIA
+from linkwork.spatial.inertia import gyroscopic_wrench
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
+from linkwork.spatial.simd import lane_vector, vload, vstore
+from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child
+
+
+@inlined
+def evaluate_bias(plan, c, run, node):
+    """Spatial biases of a rigid, unopened node at its velocity, where its parent's assembly reads them."""
+    kind = plan.nodes[node, NODE_KIND]
+    at = plan.columns_at[node]
+    slot = plan.slot[node]
+    twist = load6(run.twist, node, 0)
+    if kind == BODY or kind == JOIN:
+        set_bias(c.handed_up, slot + PHI11, first_bias(c.columns, at, twist))
+        if kind == JOIN and plan.nodes[node, ROLE] != TOP:
+            R = load9(c.composite, node, P_R)
+            p = load3(c.composite, node, P_P)
+            set_bias(c.handed_up, slot + PHI22, last_bias(c.columns, at, twist, R, p))
+    else:
+        set_bias(c.handed_up, slot, branch_bias(c.columns, at, twist, c.handed_up, slot))
+
+
+@routine
+def assemble_opened(plan, mechanism, c, run, what):
+    """Coefficients of all opened nodes at the present state; returns a body that failed, or -1.
+
+    what: flags of the nodes whose matrices are assembled; of the others only biases are renewed. Joints move in ACTIVE
+    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD).
+    """
+    nodes = plan.nodes
+    run.counts[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
+    sort_open(run.opened, run.heap, run.counts)
+    count = run.counts[OPEN_COUNT]
+    twists_root_to_leaf(plan, c, run, run.opened, count)
+    for k in range(count):
+        node = run.opened[k]
+        for side in (LEFT, RIGHT):
+            child = nodes[node, side]
+            if child >= 0 and run.flag[child] & OPEN == 0:
+                evaluate_bias(plan, c, run, child)
+        if nodes[node, NODE_KIND] == BODY:
+            i = nodes[node, INDEX]
+            gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
+            store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
+    if run.counts[LOAD_COUNT] > 0:  # the paths of loads are open, down to the bodies they act on
+        place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
+        for k in range(run.counts[LOAD_COUNT]):
+            add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
+    add_loop_wrenches(c, run)
+    for k in range(count):
+        node = run.opened[k]
+        if run.flag[node] & what == 0:
+            renew_bias(plan, mechanism, c, node, run.metric_qdd)
+            continue
+        ok = assemble_node(
+            nodes, plan.block, plan.slot, node, mechanism.tree, mechanism.body, mechanism.dof, c.joint_data, c.S,
+            c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,
+        )  # fmt: skip
+        if not ok:
+            return nodes[node, INDEX]
+    return -1
+
+
+@inlined
+def hidden_in_motion(plan, c, run, child):
+    """A(C) of a rigid node at its velocity, for the inputs its parent handed it; those of a branch made classical."""
+    at = child * INPUT_COLUMNS
+    F1 = vload(run.inputs, at + IN_1)
+    F2 = vload(run.inputs, at + IN_2)
+    twist = load6(run.twist, child, 0)
+    kind = plan.nodes[child, NODE_KIND]
+    if kind != BODY and kind != JOIN:
+        F1 = F1 + lane_vector(classical_part(twist), 0.0)
+        F2 = lane_vector(ZERO6, 0.0)
+    w = (twist[0], twist[1], twist[2])
+    return total_acceleration_in_motion(plan, c, child, F1, F2, w, run.metric_sums[UNIT])
+
+
+@routine
+def enter_rigid(plan, c, run, node):
+    """Gives a rigid node what its back-substitution reads: its children's velocities and the gap at its joint."""
+    nodes = plan.nodes
+    kind = nodes[node, NODE_KIND]
+    left = nodes[node, LEFT]
+    right = nodes[node, RIGHT]
+    twist = load6(run.twist, node, 0)
+    if kind == JOIN or kind == HANG:
+        i = nodes[node, INDEX]
+        R = load9(c.joint_data, i, H_R)
+        p = load3(c.joint_data, i, H_P)
+        upper = twist
+        beta = ZERO6
+        lower = left
+        if kind == JOIN:
+            lower = right
+            store6(run.twist, left, 0, twist)
+            Ra = load9(c.composite, left, P_R)
+            pa = load3(c.composite, left, P_P)
+            upper = twist_to_child(Ra, pa, twist)
+            if nodes[left, NODE_KIND] == BODY:
+                b = first_bias(c.columns, plan.columns_at[left], twist)
+            else:
+                b = last_bias(c.columns, plan.columns_at[left], twist, Ra, pa)
+            beta = twist_to_child(R, p, b)
+        below = twist_to_child(R, p, upper)
+        store6(run.twist, lower, 0, below)
+        beta = sub6(beta, first_bias(c.columns, plan.columns_at[lower], below))
+        o = plan.block[node] + (JOIN_L if kind == JOIN else HANG_L)
+        vstore(c.kept, o + L_BETA, lane_vector(beta, 0.0))
+    else:
+        if kind == BODY:
+            set_bias(c.kept, plan.block[node], first_bias(c.columns, plan.columns_at[node], twist))
+        if left >= 0:
+            store6(run.twist, left, 0, twist)
+        if right >= 0:
+            store6(run.twist, right, 0, twist)
+
+
+solve_opened, expand_metric = make_best_first(hidden_in_motion, enter_rigid)

@@ -1,0 +1,396 @@
+"""Which joints are to move until the next update: what the metrics of accelerations and velocities ask for.
+
+The acceleration metric of the fully articulated linkage tells which joints would begin to move (the transient region); the
+velocity metric, after a horizon, which go on moving. Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+import math
+
+from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened, expand_metric, solve_opened
+from linkwork.adaptive.dynamics.region.turns import (
+    HAS_TURN,
+    NONE,
+    end_turn,
+    forget_turns,
+    has_settled,
+    is_counted,
+    judge_motion,
+)
+from linkwork.adaptive.frontier import pop, push, sort_open
+from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
+from linkwork.adaptive.nodes import carries_joint, is_active
+from linkwork.adaptive.workspace import (
+    ACTIVE,
+    CHOSEN,
+    HEAP_COUNT,
+    JOINED,
+    JOINT_COUNT,
+    MAX_JOINT,
+    MAX_QUEUE,
+    OPEN,
+    OPEN_COUNT,
+    OVERFLOW,
+    REBUILD,
+    SETTLED,
+    SORTED_COUNT,
+    SUM_JOINT,
+    SUM_QUEUE,
+    TURN,
+    UNIT,
+)
+from linkwork.assembly.node_table import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
+from linkwork.model.layout import DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
+from linkwork.simulation.loading.motor_law import motor_law
+
+# With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
+# joined it last time, as many as it takes to reach any joint, but at most this part of the number. That part where contacts
+# have begun or broken since.
+NEWCOMERS = 0.25
+LEAST_NEWCOMERS = 4
+MANY = 1 << 30  # in the place of how many joined
+NOTHING = 0  # flags of no node
+ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
+
+
+# Entries of `settings`, by which an update chooses, in this order.
+# PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
+# STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
+# nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
+# EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
+SETTINGS = 10
+
+
+@inlined
+def levels(plan):
+    """Nodes from the root of the assembly tree to a joint, about."""
+    found = 0
+    while (1 << found) < plan.joint.shape[0]:
+        found += 1
+    return found
+
+
+@routine
+def count_opened(plan, mechanism, run):
+    count = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        if is_counted(plan, mechanism, run.opened[k]):
+            count += 1
+    return count
+
+
+@inlined
+def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
+    """Velocity of a coordinate after `horizon` seconds, were all joints free (4).
+
+    Springs, dampers and motors of a joint of one freedom act as they will then, as they do in steps; without that a light
+    joint with a damper seems to reach a speed at which the damper would long hold it.
+    """
+    j = mechanism.tree[i, V] + d
+    v = run.v[j]
+    acceleration = run.metric_qdd[j]
+    if mechanism.tree[i, KIND] == HELICAL:
+        q = run.q[mechanism.tree[i, Q]]
+        _, stiffness, damping = motor_law(run.motor, mechanism.strength, mechanism.top_speed, j, q, v, 0.0, v)
+        stiffness += mechanism.dof[j, STIFFNESS]
+        damping += mechanism.dof[j, DAMPING]
+        o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
+        n = c.kept[o + L_N]
+        resistance = n * horizon * (damping + horizon * stiffness)
+        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + resistance)
+    return v + horizon * acceleration
+
+
+@routine
+def find_speeds(plan, mechanism, c, run, horizon):
+    """Own parts of the velocity metric of open nodes: after `horizon` seconds, were all joints free."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        speed = 0.0
+        if carries_joint(plan, node):
+            i = plan.nodes[node, INDEX]
+            j = mechanism.tree[i, V]
+            for d in range(mechanism.tree[i, DOF]):
+                x = velocity_ahead(plan, mechanism, c, run, node, i, d, horizon)
+                speed += mechanism.velocity_weight[j + d] * x * x
+        run.speed[node] = speed
+
+
+@routine
+def sum_over_subtrees(plan, run):
+    """Own parts of both metrics → sums over subtrees."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0:
+                run.value[node] += run.value[child]
+                if run.flag[child] & OPEN:
+                    run.speed[node] += run.speed[child]
+
+
+@inlined
+def hidden_limit(run, measure, tolerance):
+    """What a rigid node may hide of the acceleration metric, squared."""
+    limit = squared_limit(measure, run, tolerance)
+    if is_summed(measure):  # every open node may close: their sum, and what the frontier hides, must stay within
+        limit = max(0.0, limit - run.metric_sums[SUM_QUEUE]) / (1 + run.counts[OPEN_COUNT])
+    return limit
+
+
+@inlined
+def matters(run, node, speed, limit, horizon):
+    """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
+    if is_active(run, node):
+        limit *= CLOSE_FRACTION * CLOSE_FRACTION
+    step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
+    return run.value[node] > limit or speed > limit * step * step
+
+
+@routine
+def choose_by_tolerance(plan, run, limit, horizon):
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        up = plan.nodes[node, UP]
+        if up >= 0 and run.flag[up] & CHOSEN == 0:
+            continue
+        if run.wanted[node] > 0 or matters(run, node, run.speed[node], limit, horizon):
+            run.flag[node] |= CHOSEN
+
+
+@routine
+def choose_wanted(plan, mechanism, run, most):
+    """What comes before all: what the user wants active, then joints that have a turn; what may follow goes on the heap.
+
+    Joints on the way to a turn wait, unless there is room for them later. Returns how many were chosen.
+    """
+    handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
+    run.counts[HEAP_COUNT] = 0
+    chosen = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.wanted[node] > 0 and is_counted(plan, mechanism, node):
+            chosen += 1
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        up = plan.nodes[node, UP]
+        if not is_active(run, node):
+            run.speed[node] *= handicap
+        counted = is_counted(plan, mechanism, node)
+        if counted:
+            i = plan.nodes[node, INDEX]
+            run.waits[i] = 0
+            if run.turns[i, TURN] == HAS_TURN and run.wanted[node] == 0:
+                if chosen < most:
+                    chosen += 1
+                    run.flag[node] |= CHOSEN
+                    continue
+                end_turn(plan, run, i, NONE)  # the number was made smaller
+        if run.wanted[node] > 0:
+            run.flag[node] |= CHOSEN
+            continue
+        if run.called[node] > 0:
+            run.flag[node] |= CHOSEN
+            if not counted:
+                continue
+            run.waits[plan.nodes[node, INDEX]] = 1
+        if up < 0 or run.flag[up] & CHOSEN:
+            push(run.heap, run.speed, run.counts, node)
+    return chosen
+
+
+@routine
+def choose_by_number(plan, mechanism, run, limit, horizon, most):
+    """The same, fastest subtrees first, until `most` joints are chosen; what the user wants active comes before all.
+
+    One that is not active yet must be four times as fast to take the place of one that is, against flapping. Joints that
+    have settled let others below them move, and move only where there is room.
+    """
+    handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
+    chosen = choose_wanted(plan, mechanism, run, most)
+    while run.counts[HEAP_COUNT] > 0:
+        node = pop(run.heap, run.speed, run.counts)
+        speed = run.speed[node] if is_active(run, node) else run.speed[node] / handicap
+        if not matters(run, node, speed, limit, horizon):
+            continue
+        counted = is_counted(plan, mechanism, node)
+        if counted and chosen >= most:
+            continue
+        is_on_the_way = run.flag[node] & CHOSEN != 0
+        run.flag[node] |= CHOSEN
+        if counted:
+            i = plan.nodes[node, INDEX]
+            run.waits[i] = 1 if has_settled(run, i) and speed > 0.0 else 0
+            chosen += 1 - run.waits[i]
+        if is_on_the_way:
+            continue
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            if child >= 0 and run.flag[child] & OPEN and run.flag[child] & CHOSEN == 0:
+                push(run.heap, run.speed, run.counts, child)
+    use_room(plan, mechanism, run, most - chosen)
+
+
+@routine
+def use_room(plan, mechanism, run, room):
+    """Waiting joints with nothing active below them leave the choice; others of them move where there is room."""
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.flag[node] & CHOSEN == 0 or not is_counted(plan, mechanism, node):
+            continue
+        i = plan.nodes[node, INDEX]
+        if run.waits[i] == 0:
+            continue
+        below = False
+        for side in (LEFT, RIGHT):
+            child = plan.nodes[node, side]
+            below = below or (child >= 0 and run.flag[child] & CHOSEN != 0)
+        if not below:
+            run.waits[i] = 0
+            run.flag[node] &= 255 - CHOSEN
+    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        node = run.opened[k]
+        if room <= 0:
+            break
+        if run.flag[node] & CHOSEN and is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] != 0:
+            run.waits[plan.nodes[node, INDEX]] = 0
+            room -= 1
+
+
+@inlined
+def own_part(plan, mechanism, run, node):
+    """The acceleration metric of a node's own joint."""
+    i = plan.nodes[node, INDEX]
+    j = mechanism.tree[i, V]
+    own = 0.0
+    for d in range(mechanism.tree[i, DOF]):
+        x = run.metric_sums[UNIT] * run.metric_qdd[j + d]
+        own += mechanism.weight[j + d] * x * x
+    return own
+
+
+@routine
+def sum_up_hidden(plan, mechanism, run):
+    """What rigid nodes below the chosen region and joints that wait hide of the acceleration metric: the proven bound."""
+    total = 0.0
+    largest = 0.0
+    whole = 0.0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if plan.nodes[node, UP] < 0:
+            whole = run.value[node]
+            if run.flag[node] & CHOSEN == 0:
+                total = whole
+                largest = whole
+        if run.flag[node] & CHOSEN:
+            if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
+                own = own_part(plan, mechanism, run, node)
+                total += own
+                largest = max(largest, own)
+            for side in (LEFT, RIGHT):
+                child = plan.nodes[node, side]
+                if child >= 0 and run.flag[child] & CHOSEN == 0:
+                    total += run.value[child]
+                    largest = max(largest, run.value[child])
+    run.metric_sums[SUM_QUEUE] = total
+    run.metric_sums[MAX_QUEUE] = largest
+    run.metric_sums[SUM_JOINT] = max(0.0, whole - total)
+
+
+@routine
+def choose(plan, mechanism, c, run, settings):
+    """Marks the nodes that are to be active as CHOSEN; returns a body that failed, OVERFLOW or -1."""
+    measure = int(settings[MEASURE])
+    tolerance = settings[TOLERANCE]
+    most = int(settings[MOST])
+    bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
+    if bad >= 0:
+        return bad
+    solve_opened(plan, mechanism, c, run, run.metric_qdd)
+    budget = NO_LIMIT
+    if most < NO_LIMIT:
+        missing = 0
+        if most > 0:
+            newcomers = min(max(2 * run.counts[JOINED], levels(plan)), int(NEWCOMERS * most))
+            newcomers = max(newcomers, LEAST_NEWCOMERS)
+            missing = max(most - count_opened(plan, mechanism, run), newcomers)
+        budget = run.counts[JOINT_COUNT] + missing
+    # A sum over all parts needs room for the parts that are to close.
+    goal = ROOM * tolerance if is_summed(measure) else tolerance
+    expand_metric(plan, mechanism, c, run, run.metric_qdd, measure, goal, budget, NO_LIMIT)
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    limit = hidden_limit(run, measure, tolerance)
+    find_speeds(plan, mechanism, c, run, settings[HORIZON])
+    if most == NO_LIMIT:
+        forget_turns(run)
+        clear_waits(plan, run)
+        sum_over_subtrees(plan, run)
+        choose_by_tolerance(plan, run, limit, settings[HORIZON])
+    else:
+        run.counts[SETTLED] = 0
+        if settings[TOUCHES] != 0.0:
+            forget_turns(run)
+        elif settings[STEPPED] != 0.0:
+            judge_motion(plan, mechanism, run, settings[HORIZON])
+        sum_over_subtrees(plan, run)
+        choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
+    sum_up_hidden(plan, mechanism, run)
+    return -1
+
+
+@routine
+def measure_again(plan, mechanism, c, run, settings):
+    """The bound of the region that was chosen, at the velocities it has now; returns a body that failed, OVERFLOW or -1.
+
+    Joints that were stopped have lost their velocities, and dampers and centrifugal forces with them: what they hide at
+    rest is not what they hid while they moved.
+    """
+    measure = int(settings[MEASURE])
+    bad = assemble_opened(plan, mechanism, c, run, NOTHING)  # nothing has moved since `choose`
+    if bad >= 0:
+        return bad
+    solve_opened(plan, mechanism, c, run, run.metric_qdd)
+    expand_metric(
+        plan, mechanism, c, run, run.metric_qdd, measure, settings[TOLERANCE], run.counts[JOINT_COUNT], NO_LIMIT
+    )
+    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
+        return OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    find_speeds(plan, mechanism, c, run, settings[HORIZON])
+    sum_over_subtrees(plan, run)
+    sum_up_hidden(plan, mechanism, run)
+    return -1
+
+
+@routine
+def clear_waits(plan, run):
+    for k in range(run.counts[OPEN_COUNT]):
+        if carries_joint(plan, run.opened[k]):
+            run.waits[plan.nodes[run.opened[k], INDEX]] = 0
+
+
+@routine
+def choose_all(plan, mechanism, run):
+    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
+    forget_turns(run)
+    clear_waits(plan, run)
+    count = plan.nodes.shape[0]
+    joints = 0
+    for node in range(count):
+        run.opened[node] = node
+        run.flag[node] |= OPEN | CHOSEN
+        if carries_joint(plan, node) and mechanism.tree[plan.nodes[node, INDEX], DOF] > 0:
+            joints += 1
+    run.counts[OPEN_COUNT] = count
+    run.counts[SORTED_COUNT] = count
+    run.counts[HEAP_COUNT] = 0
+    run.counts[JOINT_COUNT] = joints
+    run.metric_sums[MAX_QUEUE] = 0.0
+    run.metric_sums[SUM_QUEUE] = 0.0
+    run.metric_sums[MAX_JOINT] = 0.0
+    run.metric_sums[SUM_JOINT] = 0.0
+    run.metric_sums[UNIT] = 1.0

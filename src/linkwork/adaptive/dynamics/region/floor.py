@@ -1,0 +1,163 @@
+"""What rounding may add to the bound of an update: measured against `aba`, and carried on to the updates that follow.
+
+The bound of an update is proven in exact arithmetic. Where bodies have almost no moments beside their masses and lengths,
+elimination leaves few digits of its coefficients, or none. `aba` adds inertias where divide and conquer takes differences.
+So its accelerations, at the state of an update, show by how much the metric is wrong there: at the joints that are active,
+and in what the others hide. That takes O(n). What was found at the first update goes on to all others, much larger, as a
+part of the accelerations. Where that is not small against the tolerance, and on delicate linkages (`metric/delicate.py`)
+always, each update whose bound can be asked for is measured itself. So a floor depends on the first update and on the
+present one, however many steps are made in one call. Nothing is measured while joints are pinned inactive, which `aba` does
+not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
+from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
+from linkwork.adaptive.quasi_statics.report import error_bound, hidden
+from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
+from linkwork.dynamics.front import body_poses
+from linkwork.model.layout import DOF
+from linkwork.model.state import State
+from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+
+if TYPE_CHECKING:
+    from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
+
+FloatArray = NDArray[np.float64]
+
+MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
+OTHER_UPDATES = 1e4  # times as much may be lost at another update as where it was measured
+SMALL_PART = 0.125  # of the tolerance, that a floor may be without being measured
+SMALL = 1e-4  # of the accelerations, where there is no tolerance
+
+# Entries of the array that is kept: the floors of the last update (linkage, joint) in the metric; the part of the
+# accelerations that was lost at the first one; whether that was measured.
+FLOORS, PART, KNOWN = slice(0, 2), 2, 3
+ENTRIES = 4
+
+
+def is_wanted(sim: AdaptiveDynamics) -> bool:
+    """Whether the next update is to be measured in any case: what it finds goes on to all others."""
+    return bool(sim._region.floor[KNOWN] == 0.0 and sim._forces.field is None)
+
+
+def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
+    """After an update: its floors, carried on or measured."""
+    known = sim._region.floor
+    known[FLOORS] = 0.0
+    size = _size(sim)
+    if nothing_hidden or sim._forces.field is not None or not size > 0.0:
+        return
+    if sim._tree.run.frozen.any():
+        known[FLOORS] = math.inf if sim._is_delicate else OTHER_UPDATES * known[PART] * size
+        return
+    if known[KNOWN] != 0.0 and not sim._is_delicate:
+        known[FLOORS] = OTHER_UPDATES * known[PART] * size
+        if _is_small(sim, size):
+            return
+    known[FLOORS], found = measure(sim)
+    if known[KNOWN] == 0.0:
+        known[PART], known[KNOWN] = found / size, 1.0
+
+
+def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
+    """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
+    bound, rounding = error_bound(
+        sim._tree.run, sim.measure, (float(sim._region.floor[0]), float(sim._region.floor[1]))
+    )
+    left_out = hidden(sim._tree.run, sim.measure)
+    reached = sim.tolerance is not None and left_out <= sim.tolerance and rounding <= sim.tolerance
+    return bound, rounding, reached
+
+
+def _size(sim: AdaptiveDynamics) -> float:
+    """All accelerations in the metric, root of the sum of squares."""
+    sums = sim._tree.run.metric_sums
+    return math.sqrt(sums[SUM_JOINT] + sums[SUM_QUEUE]) / float(sums[UNIT])
+
+
+def _is_small(sim: AdaptiveDynamics, size: float) -> bool:
+    """Whether the floors, as carried on, are too small to matter."""
+    _, rounding, _ = bound_of_update(sim)
+    if sim.tolerance:
+        return rounding <= SMALL_PART * sim.tolerance
+    return rounding <= SMALL * (1.0 if sim.measure.startswith("relative") else size)
+
+
+def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
+    """Floors (linkage, joint) by comparison with `aba`, and what was lost of all accelerations.
+
+    What `aba` misses itself is added. Infinite where it has no answer.
+    """
+    run, model, weight = sim._tree.run, sim.model, sim._tree.mechanism.weight
+    qdd, missed = _by_aba(sim)
+    if qdd is None or missed is None:
+        return np.full(2, math.inf), math.inf
+    is_active = np.zeros(model.n_bodies, dtype=bool)
+    is_active[sim.active_bodies] = True
+    still = ~np.repeat(is_active, model.arrays.tree[:, DOF])  # coordinates are numbered by bodies
+    unit = float(run.metric_sums[UNIT])
+    parts = weight * qdd * qdd
+    lost = abs(math.sqrt(run.metric_sums[SUM_QUEUE]) / unit - math.sqrt(parts[still].sum()))
+    moving = ~still
+    lost = max(lost, math.sqrt((weight * (run.metric_qdd - qdd) ** 2)[moving].sum()))
+    lost = MARGIN * lost + MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum())
+    lost += UNIT_ROUNDOFF * math.sqrt(parts.sum())
+    largest = np.zeros(model.n_bodies)
+    np.add.at(largest, np.repeat(np.arange(model.n_bodies), model.arrays.tree[:, DOF]), np.where(still, parts, 0.0))
+    above = math.sqrt(largest.max(initial=0.0)) - math.sqrt(run.metric_sums[MAX_QUEUE]) / unit
+    return np.array([lost, max(lost, MARGIN * above)]), lost
+
+
+def _by_aba(sim: AdaptiveDynamics) -> tuple[FloatArray | None, FloatArray | None]:
+    """Accelerations of the fully articulated linkage at the state of the update, and what they miss, shape (nv,) each.
+
+    None where there are none.
+    """
+    run, model = sim._tree.run, sim.model
+    n, nv = model.n_bodies, model.nv
+    qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
+    effort, wrenches = np.ascontiguousarray(run.effort), _wrenches(sim)
+    if sim._joints.driven:
+        parts = sim._tree.present_efforts()
+        effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
+    _, bad = aba(*model.arrays, run.q, run.v, effort, wrenches, work, dof_work, qdd)
+    if bad >= 0 or not np.isfinite(qdd).all():
+        return None, None
+    missed = missed_accelerations(model, State(run.q, run.v), effort, wrenches, qdd)
+    if missed is None or not run.v.any():
+        return qdd, missed
+    # Inverse dynamics rounds forces of inertia as `aba` does: what that costs shows where velocities differ a little.
+    nearly = np.empty(nv)
+    aba(*model.arrays, run.q, (1.0 + 8.0 * UNIT_ROUNDOFF) * run.v, effort, wrenches, work, dof_work, nearly)
+    return qdd, np.abs(missed) + np.abs(qdd - nearly)
+
+
+def _wrenches(sim: AdaptiveDynamics) -> FloatArray:
+    """All that acts on bodies, in their frames, as the metric had it, shape (n, 6)."""
+    run = sim._tree.run
+    total = run.wrench.copy()
+    at_loops = run.loop_body >= 0
+    np.add.at(total, run.loop_body[at_loops], run.loop_wrench[at_loops])
+    count = int(run.counts[LOAD_COUNT])
+    if count:
+        poses = body_poses(sim.model, State(run.q, run.v))
+        for k in range(count):
+            body, row = int(run.load_body[k]), run.load[k]
+            R, p = poses[body, :3, :3], poses[body, :3, 3]
+            at, force = row[LOAD_AT : LOAD_AT + 3], row[LOAD_FORCE : LOAD_FORCE + 3]
+            if row[LOAD_STIFFNESS] != 0.0:
+                force = force + row[LOAD_STIFFNESS] * (row[LOAD_TARGET : LOAD_TARGET + 3] - R @ at - p)
+            f = R.T @ force
+            total[body, 3:] += f
+            total[body, :3] += R.T @ row[LOAD_TORQUE : LOAD_TORQUE + 3] + np.cross(at, f)
+    return total

@@ -1,0 +1,357 @@
+"""The active region: its updates, and everything that follows from a change of it.
+
+An update asks the metrics which joints matter (`choice`), stops the ones that leave by impulses, gives nodes that became
+rigid their inertia, columns and factor, and gathers the linkage that moves from then on (`reduced`). All of it goes through
+one kernel: every kernel is compiled with all that it calls, and a beginning and a history must give the same bits.
+Theory: docs/theory/adaptive_dynamics.md.
+"""
+
+from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gather, gather_acting
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
+from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened
+from linkwork.adaptive.dynamics.region.choice import (
+    EVALUATIONS,
+    MANY,
+    MEASURE,
+    MOST,
+    PASSES,
+    TOLERANCE,
+    WANTS_ALL,
+    choose,
+    choose_all,
+    hidden_limit,
+    measure_again,
+)
+from linkwork.adaptive.dynamics.region.everything import cover_all_if_dear
+from linkwork.adaptive.dynamics.region.motion import refresh_active, refresh_joint_motion
+from linkwork.adaptive.dynamics.region.turns import call_waiting, is_counted
+from linkwork.adaptive.frontier import open_node, sort_open
+from linkwork.adaptive.metric.factor import update_factor_in_motion
+from linkwork.adaptive.metric.velocity_columns import update_columns
+from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
+from linkwork.adaptive.workspace import (
+    ACTIVE,
+    ACTIVE_COUNT,
+    ACTIVITY,
+    CHANGE_COUNT,
+    CHOSEN,
+    DIRTY,
+    HEAP_COUNT,
+    JOINED,
+    KEPT,
+    OPEN,
+    OPEN_COUNT,
+    PEAK,
+    REBUILD,
+    RENEW,
+    SETTLED,
+    SORTED_COUNT,
+    STALE,
+    TOUCHED,
+    coefficients_of,
+    mechanism_of,
+    plan_of,
+    run_of,
+)
+from linkwork.assembly.node_table import INDEX, UP
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
+from linkwork.simulation.constrained.stopping import stop_joints
+from linkwork.simulation.moving import OK, moving_of
+from linkwork.spatial.memory import store6
+from linkwork.spatial.vectors import ZERO6
+
+PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH = range(7)  # tasks of `perform`
+
+
+@kernel
+def perform(table, moving, task, joint, opened, flags, settings):
+    """The one entry to everything that works on the whole region; returns OK, a body that failed, or OVERFLOW.
+
+    PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
+    chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
+    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
+    fully articulated linkage at the present state, wherever it is open.
+    With contact `touching.perform_touching` takes its place.
+    """
+    return perform_task(table, moving, task, joint, opened, flags, settings)
+
+
+@routine
+def perform_task(table, moving, task, joint, opened, flags, settings):
+    """`perform` as a piece of kernels."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    c = coefficients_of(table)
+    run = run_of(table)
+    reduced = reduced_of(table)
+    renewed = False
+    if task != PREPARE and task != REOPEN:
+        write_back(moving, mechanism, run, reduced)
+        if run.counts[TOUCHED] != 0:
+            renewed = renew_touched(table, plan, mechanism, c, run)
+    run.counts[KEPT] = 0
+    bad = OK
+    if task == PREPARE:
+        bad = prepare_everything(table, plan, mechanism, c, run, reduced)
+    elif task == BEGIN:
+        apply_choice(table, plan, mechanism, c, run, reduced)
+        run.counts[CHANGE_COUNT] = 0
+        run.counts[JOINED] = MANY
+    elif task == UPDATE:
+        bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
+    elif task == FREEZE:
+        bad = freeze_joint(table, moving, plan, mechanism, c, run, reduced, joint)
+    elif task == REOPEN:
+        reopen(run, opened, flags)
+    elif task == REFRESH:
+        refresh_active(table, plan, c, run)
+        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
+    if run.counts[KEPT] != 0 and renewed:
+        run.counts[KEPT] = 0
+    if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
+        gather_acting(moving, plan, mechanism, c, run, reduced)
+    elif bad == OK and task != PREPARE:
+        gather(moving, plan, mechanism, c, run, reduced)
+    return bad
+
+
+@inlined
+def update(table, moving, plan, mechanism, c, run, reduced, settings):
+    """One update of the region; returns OK, a body that failed, or OVERFLOW."""
+    refresh_active(table, plan, c, run)
+    express_loop_forces(moving, plan, c, run, reduced)
+    wants_all = settings[WANTS_ALL] != 0.0
+    if not wants_all:
+        bad = choose(plan, mechanism, c, run, settings)
+        if bad != OK:
+            return bad
+        wants_all = cover_all_if_dear(plan, mechanism, run, settings[EVALUATIONS])
+    if wants_all:
+        choose_all(plan, mechanism, run)
+    bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
+    if bad == OK and has_stopped and not wants_all and settings[PASSES] == 0.0:
+        refresh_active(table, plan, c, run)
+        bad = measure_again(plan, mechanism, c, run, settings)
+    if bad == OK:
+        differs = apply_choice(table, plan, mechanism, c, run, reduced)
+        run.counts[KEPT] = 0 if differs else 1
+        if run.counts[SETTLED] > 0:
+            limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
+            call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
+    return bad
+
+
+# ------------------------------------------------------------------------------------------------------------ consequences
+
+
+@routine
+def stop_leaving(moving, plan, mechanism, run, reduced):
+    """Stops active joints that are not CHOSEN, are frozen or are to wait, by impulses.
+
+    Returns OK or a body that failed, and whether any of them moved.
+    """
+    s = moving_of(moving)
+    stopping = False
+    for r in range(reduced.counts[PIECES]):
+        i = reduced.joint[r]
+        stops = run.flag[plan.joint[i]] & CHOSEN == 0 or run.frozen[i] != 0 or run.waits[i] != 0
+        reduced.stops[r] = 1 if stops else 0
+        if stops:
+            for d in range(s.tree[r, DOF]):
+                stopping = stopping or s.v[s.tree[r, V] + d] != 0.0
+                s.qdd[s.tree[r, V] + d] = 0.0
+    if stopping:
+        bad = stop_joints(moving, reduced.stops, reduced.at_rest)
+        if bad >= 0:
+            return reduced.joint[bad], True
+    write_back(moving, mechanism, run, reduced)
+    return OK, stopping
+
+
+@inlined
+def note_change(plan, run, reduced, node):
+    """Whether the joint of an open node begins or ceases to move, which is counted."""
+    i = plan.nodes[node, INDEX]
+    if run.flag[node] & CHOSEN == 0:
+        run.waits[i] = 0
+    before = has_piece(reduced, i)
+    after = run.flag[node] & CHOSEN != 0 and run.waits[i] == 0
+    if before == after:
+        return False
+    run.counts[CHANGE_COUNT] += 1
+    if after:
+        run.counts[JOINED] += 1
+        run.turns[i, ACTIVITY] = 0.0
+        run.turns[i, PEAK] = 0.0
+    return True
+
+
+@routine
+def apply_choice(table, plan, mechanism, c, run, reduced):
+    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid. Whether it is another one than before."""
+    differs = False
+    kept = 0
+    active = 0
+    run.counts[JOINED] = 0
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        flag = run.flag[node]
+        differs = differs or (flag & ACTIVE == 0) != (flag & CHOSEN == 0)
+        if is_counted(plan, mechanism, node) and note_change(plan, run, reduced, node):
+            differs = True
+        if flag & CHOSEN:
+            run.flag[node] = OPEN | ACTIVE | STALE
+            run.active[active] = node
+            active += 1
+            run.opened[kept] = node
+            kept += 1
+            continue
+        if flag & (ACTIVE | RENEW):  # it has just become rigid, or everything begins
+            store6(run.relative, node, 0, ZERO6)
+            if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
+                refresh_joint_motion(table, run, plan.nodes[node, INDEX])
+            refresh_composite(plan, mechanism, c, run, node, True)
+        if run.held_open[node] > 0 or flag & DIRTY:  # what changes at every update is not closed in between
+            run.flag[node] = OPEN | STALE
+            run.opened[kept] = node
+            kept += 1
+            continue
+        if flag & STALE:
+            update_columns(plan, mechanism, c, run.wrench, node)
+            update_factor_in_motion(plan, mechanism, c, node)
+        run.flag[node] = 0
+    run.counts[OPEN_COUNT] = kept
+    run.counts[SORTED_COUNT] = kept
+    run.counts[ACTIVE_COUNT] = active
+    return differs
+
+
+@routine
+def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
+    """Stops joint i and holds it; returns OK or a body that failed."""
+    run.frozen[i] = 1
+    for k in range(run.counts[ACTIVE_COUNT]):
+        run.flag[run.active[k]] |= CHOSEN
+    bad, _ = stop_leaving(moving, plan, mechanism, run, reduced)
+    for k in range(run.counts[ACTIVE_COUNT]):
+        run.flag[run.active[k]] &= 255 - CHOSEN
+    mechanism.tree[i, KIND] = FIXED
+    mechanism.tree[i, DOF] = 0
+    refresh_active(table, plan, c, run)
+    return bad
+
+
+@routine
+def renew_touched(table, plan, mechanism, c, run):
+    """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
+    renewed = False
+    run.counts[TOUCHED] = 0
+    run.counts[HEAP_COUNT] = 0
+    sort_open(run.opened, run.heap, run.counts)
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if run.flag[node] & RENEW:
+            run.flag[node] &= 255 - RENEW
+            renewed = True
+            if not is_active(run, node):
+                refresh_composite(plan, mechanism, c, run, node, True)
+    return renewed
+
+
+# --------------------------------------------------------------------------------------------------------------- beginning
+
+
+@routine
+def prepare_everything(table, plan, mechanism, c, run, reduced):
+    """Joints, inertias, coefficients, columns and factors of everything; returns OK or a body that failed.
+
+    Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
+    compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.
+    """
+    for i in range(mechanism.tree.shape[0]):
+        refresh_joint_motion(table, run, i)
+    count = plan.nodes.shape[0]
+    for node in range(count):
+        run.opened[node] = node
+        run.flag[node] = OPEN | STALE | RENEW
+        store6(run.relative, node, 0, ZERO6)
+    run.counts[OPEN_COUNT] = count
+    run.counts[SORTED_COUNT] = count
+    run.counts[ACTIVE_COUNT] = 0
+    run.counts[TOUCHED] = 0
+    reduced.counts[PIECES] = 0
+    bad = assemble_opened(plan, mechanism, c, run, OPEN)
+    if bad >= 0:
+        return bad
+    apply_choice(table, plan, mechanism, c, run, reduced)
+    return OK
+
+
+@routine
+def reopen(run, opened, flags):
+    """Opens the nodes `opened` (ascending) with their flags, on coefficients that were just prepared."""
+    for k in range(run.flag.shape[0]):
+        run.flag[k] = 0
+        store6(run.relative, k, 0, ZERO6)
+    active = 0
+    for k in range(opened.shape[0]):
+        node = opened[k]
+        run.flag[node] = flags[k]
+        run.opened[k] = node
+        if flags[k] & ACTIVE:
+            run.active[active] = node
+            active += 1
+    run.counts[OPEN_COUNT] = opened.shape[0]
+    run.counts[SORTED_COUNT] = opened.shape[0]
+    run.counts[ACTIVE_COUNT] = active
+
+
+@kernel
+def open_moving(table):
+    """At the beginning every joint that moves is active, and so is the base of every floating tree."""
+    plan = plan_of(table)
+    run = run_of(table)
+    tree = mechanism_of(table).tree
+    for i in range(tree.shape[0]):
+        moving = tree[i, KIND] == FREE and tree[i, PARENT] < 0
+        for d in range(tree[i, DOF]):
+            moving = moving or run.v[tree[i, V] + d] != 0.0
+        node = plan.joint[i]
+        while moving and node >= 0 and run.flag[node] & CHOSEN == 0:
+            open_node(run, node)
+            run.flag[node] |= CHOSEN
+            node = plan.nodes[node, UP]
+    run.counts[HEAP_COUNT] = 0
+    sort_open(run.opened, run.heap, run.counts)
+
+
+@kernel
+def want_path(table, node, change):
+    """One joint more (change 1) or less (-1) that the user wants active; opens its path for the next update."""
+    plan = plan_of(table)
+    run = run_of(table)
+    while node >= 0:
+        open_node(run, node)
+        run.wanted[node] += change
+        node = plan.nodes[node, UP]
+
+
+@kernel
+def collect(table, moving):
+    """Coordinates, velocities and accelerations of the linkage that moves → those of the whole one."""
+    write_back(moving, mechanism_of(table), run_of(table), reduced_of(table))
+
+
+@kernel
+def count_active(table):
+    """Active joints that move; bases of floating trees are not counted."""
+    plan = plan_of(table)
+    mechanism = mechanism_of(table)
+    run = run_of(table)
+    count = 0
+    for k in range(run.counts[ACTIVE_COUNT]):
+        node = run.active[k]
+        if is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] == 0:
+            count += 1
+    return count

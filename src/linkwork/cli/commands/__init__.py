@@ -1,0 +1,1 @@
+"""The commands, one per file: each has NAME, SUMMARY, configure(parser) and run(arguments)."""

@@ -1,0 +1,1 @@
+"""Steps in time, backwards: one file per integrator and per part of a step."""

@@ -1,0 +1,1 @@
+"""Small and dense linear systems inside kernels."""

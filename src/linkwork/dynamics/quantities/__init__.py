@@ -1,0 +1,1 @@
+"""Quantities of robotics by name: of frames, joints, rods, the whole linkage."""

@@ -1,0 +1,133 @@
+"""What flows along a rod: tension, shear, moments, twist and curvature at its joints, from what joints carry.
+
+At a joint with the rotation vector φ from rest, the section looks along the middle of both sides: the frame of the child
+turned back by φ/2. Seen from it, results are of order 2 in the length of a segment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.checks import numbers
+from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.names import did_you_mean
+from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.errors import StateError
+from linkwork.model import layout
+from linkwork.model.model import Model
+from linkwork.model.rods.ends import RodOn
+from linkwork.model.state import State
+
+FloatArray = NDArray[np.float64]
+
+
+class RodForces(NamedTuple):
+    """Along one rod, at its joints from start to end. y and z are the axes of its section."""
+
+    def _repr_html_(self) -> str:
+        return table_of_attributes(self)
+
+    name: str
+    s: FloatArray  # (n,)  length from the start [m]
+    tension: FloatArray  # (n,)  [N], negative where it is pressed
+    shear: FloatArray  # (n, 2)  along y and z [N]
+    moment: FloatArray  # (n, 2)  about y and z [N·m]
+    torque: FloatArray  # (n,)  about its axis [N·m]
+    curvature: FloatArray  # (n, 2)  about y and z, natural curvature included [1/m]
+    twist: FloatArray  # (n,)  natural twist included [rad/m]
+    at: FloatArray  # (n, 3)  where the joints are, in the world [m]
+    start_force: (
+        FloatArray  # (3,)  of what holds the start on the rod, in the world [N]; without motion of the first piece
+    )
+
+
+def find_rod(model: Model, name: str | None) -> RodOn:
+    """The rod of a model by its name, or the only one."""
+    if not as_model(model, "rod_forces").rods:
+        raise StateError(f"model '{model.name}' has no rod; build one with lw.rod(...).")
+    if name is None:
+        if len(model.rods) > 1:
+            names = ", ".join(rod.name for rod in model.rods[:8])
+            raise StateError(f"model '{model.name}' has {len(model.rods)} rods ({names}); say which, by name.")
+        return model.rods[0]
+    for rod in model.rods:
+        if isinstance(name, str) and rod.name == name:
+            return rod
+    raise StateError(
+        f"model '{model.name}' has no rod '{name}'{did_you_mean(str(name), [r.name for r in model.rods])}."
+    )
+
+
+def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | None = None) -> RodForces:
+    """Internal forces of a rod at a state, from the wrenches that joints pass to the bodies they carry.
+
+    reactions: [n; f] in each body's frame at its origin, shape (n, 6), as `lw.joint_reactions` gives them.
+    name: of the rod; the only one by default.
+    """
+    rod = find_rod(model, name)
+    q, v = as_state(model, state)
+    bodies = np.array([model.body(body) for body in rod.bodies])
+    wrench = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")[bodies]
+    phi = _turns(model, q, bodies)
+    half = _rotations(0.5 * phi)  # from the child to the middle
+    force = -np.einsum("kij,kj->ki", half, wrench[:, 3:])
+    moment = -np.einsum("kij,kj->ki", half, wrench[:, :3])
+    bent = rod.curvature + phi / rod.spacing[:, None]
+    poses = body_poses(model, State(q, v))
+    first = poses[bodies[0]]
+    held = first[:3, :3] @ wrench[0, 3:] - rod.start.mass * model.gravity
+    return RodForces(
+        rod.name,
+        rod.s,
+        force[:, 0],
+        force[:, 1:],
+        moment[:, 1:],
+        moment[:, 0],
+        bent[:, 1:],
+        bent[:, 0],
+        poses[bodies, :3, 3],
+        held,
+    )
+
+
+def _turns(model: Model, q: FloatArray, bodies: NDArray[np.int64]) -> FloatArray:
+    """Rotation vector of each joint from rest, in the child's frame, shape (n, 3)."""
+    out = np.zeros((bodies.size, 3))
+    tree, body, rest = model.arrays.tree, model.arrays.body, model.arrays.rest
+    kind, first = tree[bodies, layout.KIND], tree[bodies, layout.Q]
+    hinge = kind == layout.HELICAL
+    angle = (q[first[hinge]] - rest[first[hinge]])[:, None]
+    out[hinge] = angle * body[bodies[hinge], layout.AXIS : layout.AXIS + 3]
+    ball = kind == layout.SPHERICAL
+    rows = first[ball][:, None] + np.arange(4)
+    out[ball] = _logarithm(rest[rows], q[rows])
+    return out
+
+
+def _logarithm(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Rotation vectors from one orientation (w, x, y, z) to another, rows."""
+    w = np.einsum("ij,ij->i", before, after)
+    a, b = before[:, 1:], after[:, 1:]
+    v = before[:, :1] * b - after[:, :1] * a - np.cross(a, b)
+    sine = np.linalg.norm(v, axis=1)
+    angle = 2.0 * np.arctan2(sine, np.abs(w))
+    scale = np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 2.0) * np.where(w < 0.0, -1.0, 1.0)
+    return np.asarray(scale[:, None] * v)
+
+
+def _rotations(phi: FloatArray) -> FloatArray:
+    """Matrices of rotation vectors, shape (n, 3, 3)."""
+    angle2 = np.einsum("ij,ij->i", phi, phi)
+    angle = np.sqrt(angle2)
+    small = angle < 1e-6
+    safe = np.where(small, 1.0, angle)
+    a = np.where(small, 1.0 - angle2 / 6.0, np.sin(safe) / safe)
+    b = np.where(small, 0.5 - angle2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
+    hat = np.zeros((phi.shape[0], 3, 3))
+    hat[:, 0, 1], hat[:, 0, 2], hat[:, 1, 2] = -phi[:, 2], phi[:, 1], -phi[:, 0]
+    hat -= np.swapaxes(hat, 1, 2)
+    return np.asarray(np.eye(3) + a[:, None, None] * hat + b[:, None, None] * (hat @ hat))

@@ -1,0 +1,1 @@
+"""From the description to arrays: faults, order, splitting, who is near whom."""

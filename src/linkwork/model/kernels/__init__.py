@@ -1,0 +1,1 @@
+"""The joint calculus inside kernels."""

@@ -1,0 +1,1 @@
+"""Another body hangs from the world."""

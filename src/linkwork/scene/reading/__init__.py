@@ -1,0 +1,1 @@
+"""A scene file, read and checked: keys, values, expressions, faults with their lines."""

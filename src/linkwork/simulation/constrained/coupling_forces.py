@@ -1,0 +1,176 @@
+"""Couplings of joints in the step: rows Σ c q = offset on joint coordinates, behind those of loops in the same system.
+
+The force λ of a coupling is the effort λ c on each of its joints. How the linkage answers a unit force comes from the
+articulated inertias that `aba` left behind, over the bodies between what is coupled or touched and the world:
+
+    up:    u = c - Sᵀp,  p_λ += Xᵀ (p + U D⁻¹ u)          down:  a' = X a_λ,  x = D⁻¹ (u - Uᵀ a'),  a = a' + S x
+
+Joints that do not move in an adaptive simulation count with the coordinate they have. Theory: docs/theory/loops.md.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.linear.semidefinite import REDUNDANT
+from linkwork.model.layout import PARENT
+from linkwork.simulation.constrained.constraints import constraints_of
+from linkwork.simulation.constrained.responses import mark_more_paths, mark_paths, pull_down, push_up, unmark_members
+from linkwork.simulation.moving import moving_of
+from linkwork.spatial.memory import add_to6, load6, store6
+from linkwork.spatial.vectors import ZERO6, scale6
+
+
+@inlined
+def coupling_rows(table):
+    """Gaps and slips of couplings; their biases are zero."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    for k in range(x.offset.shape[0]):
+        r = x.row.shape[0] + k
+        gap, slip = -x.offset[k], 0.0
+        for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+            if x.coupled_body[e] >= 0:
+                gap += x.coefficient[e] * s.q[x.coupled_place[e]]
+                slip += x.coefficient[e] * s.v[x.coupled_freedom[e]]
+        x.gap[r], x.slip[r], x.bias[r] = gap, slip, 0.0
+
+
+@inlined
+def coupled_sum(x, k, values):
+    """Σ c of values (nv,) over the moving joints of coupling k."""
+    total = 0.0
+    for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+        if x.coupled_body[e] >= 0:
+            total += x.coefficient[e] * values[x.coupled_freedom[e]]
+    return total
+
+
+@inlined
+def drive_coupled(x, k, force):
+    """push += the efforts of coupling k."""
+    for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+        if x.coupled_body[e] >= 0:
+            x.push[x.coupled_freedom[e]] += force * x.coefficient[e]
+
+
+@inlined
+def forget_drives(x):
+    """push ← 0 at all coupled joints."""
+    for e in range(x.coupled_body.shape[0]):
+        if x.coupled_body[e] >= 0:
+            x.push[x.coupled_freedom[e]] = 0.0
+
+
+@inlined
+def mark_coupled(table, touched):
+    """Marks the bodies between touched or coupled ones and the world, and lists them; returns how many."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    mark_more_paths(s, x.coupled_body, x.mark)
+    return mark_paths(s, touched, x.mark, x.members)
+
+
+@routine
+def answer_to_coupling(table, k, count):
+    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    forget_drives(x)  # those of the last solution
+    drive_coupled(x, k, 1.0)
+    for e in range(count):
+        store6(x.bias_up, x.members[e], 0, ZERO6)
+    for e in range(count - 1, -1, -1):
+        i = x.members[e]
+        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, True, x.effort)
+        if s.tree[i, PARENT] >= 0:
+            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
+    for e in range(count):
+        i = x.members[e]
+        parent = s.tree[i, PARENT]
+        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, True, x.change, True)
+        store6(x.answer, i, 0, a)
+    forget_drives(x)
+
+
+@routine
+def factor_couplings(table):
+    """Rows of couplings in `A`, with those of loops and each other, and their `free`."""
+    x = constraints_of(table)
+    first = x.row.shape[0]
+    count = mark_coupled(table, x.touched)
+    for k in range(x.offset.shape[0]):
+        answer_to_coupling(table, k, count)
+        r = first + k
+        for loop in range(x.ends.shape[0]):
+            for c in range(x.first_row[loop], x.first_row[loop + 1]):
+                total = 0.0
+                for side in range(2):
+                    i = x.ends[loop, side]
+                    if i >= 0:
+                        for e in range(6):
+                            total += x.row[c, 6 * side + e] * x.answer[i, e]
+                x.A[r, c], x.A[c, r] = total, total
+        for other in range(k + 1):
+            total = coupled_sum(x, other, x.change)
+            x.A[r, first + other], x.A[first + other, r] = total, total
+        x.free[r] = x.A[r, r] if x.A[r, r] > 0.0 else 1.0  # nothing of it moves: a row that counts as redundant
+    unmark_members(x, count)
+
+
+@inlined
+def gather_drives(x):
+    """push ← Eᵀ of `force`: efforts of all couplings."""
+    forget_drives(x)
+    for k in range(x.offset.shape[0]):
+        drive_coupled(x, k, x.force[x.row.shape[0] + k])
+
+
+@inlined
+def unmet_couplings(table):
+    """`right` of couplings; returns the squared size of what they are made of, in units of the diagonal."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    total = 0.0
+    for k in range(x.offset.shape[0]):
+        r = x.row.shape[0] + k
+        size = 0.0
+        for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+            if x.coupled_body[e] >= 0:
+                size += abs(x.coefficient[e] * s.qdd[x.coupled_freedom[e]])
+        x.right[r] = -coupled_sum(x, k, s.qdd)
+        total += (size * x.scale[r]) ** 2
+    return total
+
+
+# ------------------------------------------------------------------------------------------------------------ with contact
+
+
+@routine
+def project_couplings(table):
+    """How the linkage moves along the efforts of its couplings: vectors ŷ with M_c⁻¹ = M⁻¹ - Σ ŷ ŷᵀ.
+
+    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ:
+    Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
+    `coupled_change` (c, nv), bodies in their frames in `coupled_answer` (c n, 6). Cost: O(c n + c² n).
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    n = s.tree.shape[0]
+    for i in range(n):
+        x.members[i] = i
+    for k in range(x.offset.shape[0]):
+        answer_to_coupling(table, k, n)
+        whole = coupled_sum(x, k, x.change)
+        for l in range(k):  # noqa: E741
+            along = coupled_sum(x, k, x.coupled_change[l])
+            for j in range(s.v.shape[0]):
+                x.change[j] -= along * x.coupled_change[l, j]
+            for i in range(n):
+                add_to6(x.answer, i, 0, scale6(-along, load6(x.coupled_answer, l * n + i, 0)))
+        left = coupled_sum(x, k, x.change)
+        size = 1.0 / math.sqrt(left) if left > REDUNDANT * whole else 0.0
+        for j in range(s.v.shape[0]):
+            x.coupled_change[k, j] = size * x.change[j]
+        for i in range(n):
+            store6(x.coupled_answer, k * n + i, 0, scale6(size, load6(x.answer, i, 0)))

@@ -1,0 +1,253 @@
+"""The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
+what integrators open.
+
+J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
+by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import ACCELERATION, TWIST
+from linkwork.dynamics.dca.nodes import rigid_lower
+from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite
+from linkwork.loops.frames import relate_all_frames
+from linkwork.loops.rows import constraint_row
+from linkwork.model.layout import INERTIA
+from linkwork.simulation.constrained.constraints import constraints_of
+from linkwork.simulation.constrained.coupling_forces import (
+    coupling_rows,
+    factor_couplings,
+    gather_drives,
+    unmet_couplings,
+)
+from linkwork.simulation.constrained.responses import respond, response_matrix
+from linkwork.simulation.energy import energies
+from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
+from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
+from linkwork.spatial.ldl import forward, ldl6
+from linkwork.spatial.memory import add_to6, load6, load10, store6
+from linkwork.spatial.vectors import ZERO6, add6, scale6
+
+CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
+STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
+CLOSED = 1e-10  # [rad, m, rad/s or m/s] gaps and slips that may be left after a step
+MAX_CLOSINGS = 20
+LONGEST_CLOSING = 0.5  # [rad or m] of any coordinate in one of them
+
+
+@routine
+def loop_rows(table):
+    """Rows, gaps, slips and biases of all loops, from world poses and the twists in `work`; False at a gimbal lock."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    twists = s.work[:, TWIST : TWIST + 6]
+    if relate_all_frames(x, s.world, twists) >= 0:
+        return False
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            a, b, x.gap[r], x.slip[r], x.bias[r] = constraint_row(x.loop, x.frames, x.B, k, r - x.first_row[k])
+            store6(x.row, r, 0, a)
+            store6(x.row, r, 6, b)
+    coupling_rows(table)
+    return True
+
+
+@inlined
+def largest(a):
+    most = 0.0
+    for k in range(a.shape[0]):
+        if most == most and not abs(a[k]) <= most:  # NaN stays NaN
+            most = abs(a[k])
+    return most
+
+
+@routine
+def factor_rows(table):
+    """J M⁻¹ Jᵀ from the articulated inertias in `work`, factored; returns its rank."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    response_matrix(table, x.touched, x.answers)
+    for r in range(x.row.shape[0]):
+        x.free[r] = 0.0
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            i = x.ends[k, side]
+            if i < 0:
+                continue
+            L, d, _ = ldl6(rigid_lower(load10(s.body, i, INERTIA)))
+            for r in range(x.first_row[k], x.first_row[k + 1]):
+                t = forward(L, load6(x.row, r, 6 * side))
+                for e in range(6):
+                    x.free[r] += d[e] * t[e] * t[e]
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            for other in range(x.ends.shape[0]):
+                for c in range(x.first_row[other], x.first_row[other + 1]):
+                    x.A[r, c] = coupling(x, k, r, other, c)
+    for r in range(x.row.shape[0]):
+        for c in range(r):
+            mean = 0.5 * (x.A[r, c] + x.A[c, r])
+            x.A[r, c] = mean
+            x.A[c, r] = mean
+    if x.offset.shape[0] > 0:
+        factor_couplings(table)
+    return factor_semidefinite(x.A, x.free, x.scale, x.order, x.L)
+
+
+@inlined
+def coupling(x, k, r, other, c):
+    """Entry (r, c) of J M⁻¹ Jᵀ, for rows of loops k and other."""
+    total = 0.0
+    for side in range(2):
+        a = x.where[k, side]
+        if a < 0:
+            continue
+        for other_side in range(2):
+            b = x.where[other, other_side]
+            if b < 0:
+                continue
+            for e in range(6):
+                along = 0.0
+                for f in range(6):
+                    along += x.answers[6 * a + e, 6 * b + f] * x.row[c, 6 * other_side + f]
+                total += x.row[r, 6 * side + e] * along
+    return total
+
+
+@routine
+def gather_wrenches(table):
+    """Jᵀ of `force`: wrenches on the touched bodies, in their frames, and efforts of couplings."""
+    x = constraints_of(table)
+    for m in range(x.touched.shape[0]):
+        store6(x.wrenches, m, 0, ZERO6)
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            m = x.where[k, side]
+            if m >= 0:
+                for r in range(x.first_row[k], x.first_row[k + 1]):
+                    add_to6(x.wrenches, m, 0, scale6(x.force[r], load6(x.row, r, 6 * side)))
+    gather_drives(x)
+
+
+@routine
+def accelerate_closed(table, where, h):
+    """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
+    bad = accelerate(table, where, h)
+    return bad if bad >= 0 else force_loops(table)
+
+
+@routine
+def force_loops(table):
+    """From the accelerations of the tree with its loops open to those with its loops closed; OK or a failure."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    if s.counts[LOADS] == 0:
+        world_poses_root_to_leaf(table)
+    if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:
+        return LOOPS_OPEN
+    rank = factor_rows(table)
+    involved = unmet_accelerations(table)
+    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    if not contradiction(x) <= CONTRADICTION * involved:
+        return LOOPS_CONTRADICT
+    gather_wrenches(table)
+    note_acting(x)
+    respond(table, x.touched, x.wrenches, x.change)
+    for k in range(s.qdd.shape[0]):
+        s.qdd[k] += x.change[k]
+    return OK
+
+
+@inlined
+def note_acting(x):
+    """Keeps what each loop does to its ends, for whoever asks after the step."""
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            total = ZERO6
+            for r in range(x.first_row[k], x.first_row[k + 1]):
+                total = add6(total, scale6(x.force[r], load6(x.row, r, 6 * side)))
+            store6(x.acting, k, 6 * side, total)
+    for k in range(x.offset.shape[0]):
+        x.coupling[k] = x.force[x.row.shape[0] + k]
+
+
+@inlined
+def unmet_accelerations(table):
+    """right ← -(J q̈₀ + J̇ v); returns the size of what it is made of, in units of the diagonal."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    total = 0.0
+    for k in range(x.ends.shape[0]):
+        for r in range(x.first_row[k], x.first_row[k + 1]):
+            unmet = -x.bias[r]
+            size = abs(x.bias[r])
+            for side in range(2):
+                i = x.ends[k, side]
+                for e in range(6):
+                    if i >= 0:
+                        a = s.work[i, ACCELERATION + e]
+                    else:
+                        a = -s.gravity[e - 3] if e >= 3 else 0.0
+                    unmet += x.row[r, 6 * side + e] * a
+                    size += abs(x.row[r, 6 * side + e] * a)
+            x.right[r] = -unmet
+            total += (size * x.scale[r]) ** 2
+    total += unmet_couplings(table)
+    return math.sqrt(total)
+
+
+@inlined
+def contradiction(x):
+    """Size of what is left of `right` with the forces found, in units of the diagonal."""
+    total = 0.0
+    for r in range(x.right.shape[0]):
+        left = x.right[r]
+        for c in range(x.right.shape[0]):
+            left -= x.A[r, c] * x.force[c]
+        total += (left * x.scale[r]) ** 2
+    return math.sqrt(total)
+
+
+@routine
+def close_loops(table):
+    """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    rank = -1
+    done = False
+    for _ in range(MAX_CLOSINGS):
+        energies(table)  # world poses and twists at (q, v)
+        if not loop_rows(table):
+            return LOOPS_OPEN
+        gap = largest(x.gap)
+        if gap <= CLOSED and largest(x.slip) <= CLOSED:
+            done = True
+            break
+        if not gap <= STAGE_GAP:
+            return LOOPS_OPEN
+        if rank < 0:
+            if articulate(table, EXPLICIT, 0.0) >= 0:
+                return LOOPS_OPEN
+            rank = factor_rows(table)
+        if gap > CLOSED:
+            push_back(table, rank, x.gap)
+            scale = min(1.0, LONGEST_CLOSING / max(largest(x.change), 1e-300))
+            integrate(s.tree, s.q, x.change, scale, s.q)
+        else:
+            push_back(table, rank, x.slip)
+            for k in range(s.v.shape[0]):
+                s.v[k] += x.change[k]
+    return OK if done else LOOPS_OPEN
+
+
+@inlined
+def push_back(table, rank, rows):
+    """change ← -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ rows"""
+    x = constraints_of(table)
+    for r in range(rows.shape[0]):
+        x.right[r] = -rows[r]
+    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    gather_wrenches(table)
+    respond(table, x.touched, x.wrenches, x.change)

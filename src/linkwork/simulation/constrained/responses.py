@@ -1,0 +1,157 @@
+"""How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
+
+Up from the body that is pushed, down to the bodies of interest; `joint_solve` has the step of one joint.
+The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
+"""
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import D_D, DINV, EFFORT_D, P_, R_, S_D, U_, U_D
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
+from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.simulation.constrained.constraints import constraints_of
+from linkwork.simulation.moving import moving_of
+from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
+from linkwork.spatial.vectors import ZERO6, scale6, twist_to_child, wrench_to_parent
+
+
+@routine
+def push_up(s, i, p, drive, is_driven, effort):
+    """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`.
+
+    drive (nv,): efforts on the joints themselves, where there are some.
+    """
+    j, n = s.tree[i, V], s.tree[i, DOF]
+    for d in range(n):
+        effort[j + d] = drive[j + d] if is_driven else 0.0
+    if s.tree[i, KIND] == HELICAL:
+        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], effort[j], p)
+    else:
+        a = s.dof_work
+        p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
+    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+
+
+@routine
+def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, writes):
+    """Acceleration of body i from that of its parent; the joint's goes into `out`, or else over u in `effort`."""
+    a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
+    j = tree[i, V]
+    to = out if writes else effort
+    if tree[i, KIND] == HELICAL:
+        u = effort[j] if has_effort else 0.0
+        to[j], a = move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
+        return a
+    n = tree[i, DOF]
+    for d in range(n):  # what `aba` kept there has served
+        dof_work[j + d, EFFORT_D] = effort[j + d] if has_effort else 0.0
+    S, U, D = dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
+    return move_freedoms(S, U, D, dof_work[:, EFFORT_D], j, n, a, to)
+
+
+ABOVE, PUSHED = 1, 2  # marks of bodies between touched ones and the world; of those above the one that is pushed
+
+
+@inlined
+def unit6(k):
+    return (
+        1.0 if k == 0 else 0.0,
+        1.0 if k == 1 else 0.0,
+        1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0,
+        1.0 if k == 4 else 0.0,
+        1.0 if k == 5 else 0.0,
+    )
+
+
+@inlined
+def mark_more_paths(s, touched, mark):
+    """Marks the bodies between touched ones and the world; -1 is the world."""
+    for r in range(touched.shape[0]):
+        i = touched[r]
+        while i >= 0 and mark[i] == 0:
+            mark[i] = ABOVE
+            i = s.tree[i, PARENT]
+
+
+@inlined
+def unmark_members(x, count):
+    for e in range(count):
+        x.mark[x.members[e]] = 0
+
+
+@inlined
+def mark_paths(s, touched, mark, members):
+    """Marks the bodies between touched ones and the world, and lists them, parents first; returns how many."""
+    mark_more_paths(s, touched, mark)
+    count = 0
+    for i in range(s.tree.shape[0]):
+        if mark[i] != 0:
+            members[count] = i
+            count += 1
+    return count
+
+
+@routine
+def response_matrix(table, touched, out):
+    """Acceleration of each touched body for unit wrenches on each other, in their frames: out (6 m, 6 m), symmetric.
+
+    Cost: O(n) and O(bodies between touched ones and the world) per column.
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    count = mark_paths(s, touched, x.mark, x.members)
+    for c in range(touched.shape[0]):
+        for k in range(6):
+            p = scale6(-1.0, unit6(k))
+            i = touched[c]
+            while i >= 0:
+                x.mark[i] = PUSHED
+                p = push_up(s, i, p, x.push, False, x.effort)
+                i = s.tree[i, PARENT]
+            for e in range(count):
+                i = x.members[e]
+                parent = s.tree[i, PARENT]
+                above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+                has_effort = x.mark[i] == PUSHED
+                a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, x.effort, False)
+                store6(x.answer, i, 0, a)
+            for r in range(c + 1):
+                for e in range(6):
+                    out[6 * r + e, 6 * c + k] = x.answer[touched[r], e]
+                    out[6 * c + k, 6 * r + e] = x.answer[touched[r], e]
+            i = touched[c]
+            while i >= 0:
+                x.mark[i] = ABOVE
+                i = s.tree[i, PARENT]
+    unmark_members(x, count)
+
+
+@routine
+def respond(table, touched, wrenches, out):
+    """M⁻¹Jᵀ of wrenches on touched bodies, in their frames (m, 6), and of the efforts `push` of couplings: out (nv,).
+
+    Cost: O(n).
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    is_coupled = x.offset.shape[0] > 0
+    if is_coupled:
+        mark_more_paths(s, x.coupled_body, x.mark)
+    count = mark_paths(s, touched, x.mark, x.members)
+    for e in range(count):
+        store6(x.bias_up, x.members[e], 0, ZERO6)
+    for r in range(touched.shape[0]):
+        add_to6(x.bias_up, touched[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
+    for e in range(count - 1, -1, -1):
+        i = x.members[e]
+        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, is_coupled, x.effort)
+        if s.tree[i, PARENT] >= 0:
+            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+        has_effort = x.mark[i] != 0
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, True)
+        store6(x.answer, i, 0, a)
+        x.mark[i] = 0

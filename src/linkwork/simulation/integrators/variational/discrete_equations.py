@@ -1,0 +1,307 @@
+"""The discrete equations of motion of a variational step, and their solution: what its two forms share.
+
+With Λ(q, q⁺) the momenta of the bodies within the step (`discrete_body`), J the Jacobian of their poses, τ forces of the
+coordinates alone and τ̄ those of springs, dampers and motors of joints at the middle of the step,
+
+    M(q) v + ½ h (τ(q) + τ̄) = J(q)ᵀ Λ(q, q⁺),      M(q⁺) v⁺ = J(q⁺)ᵀ Λ(q, q⁺) + ½ h (τ(q⁺) + τ̄)            (5)
+
+The first is an equation for q⁺, solved by Newton's method (`discrete_newton`). Theory: docs/integrators.md.
+"""
+
+import math
+
+import numpy as np
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import R_
+from linkwork.model.kernels.joint_kernels import joint_difference, joint_integrate, joint_passive_effort
+from linkwork.model.layout import (
+    ARMATURE,
+    COMPOUND,
+    DAMPING,
+    DOF,
+    FREE,
+    HELICAL,
+    INERTIA,
+    KIND,
+    PARENT,
+    STIFFNESS,
+    Q,
+    V,
+)
+from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.integrators.variational.discrete_corrections import (
+    eliminate_leaf_to_root,
+    mark_all,
+    mark_fast_ends,
+)
+from linkwork.simulation.integrators.variational.discrete_inertia import correct_by_inertia, eliminate_inertia
+from linkwork.simulation.integrators.variational.discrete_newton import (
+    FORCE,
+    WEIGHT,
+    misses_root_to_leaf,
+    substitute_root_to_leaf,
+)
+from linkwork.simulation.loading.accelerate import load_wrench
+from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.loading.motor_law import motor_law
+from linkwork.simulation.moving import (
+    ALLOWED,
+    BY_INERTIA,
+    CONTRACTION,
+    ENERGY_DEBT,
+    EVALUATIONS,
+    FIRST_CHANGE,
+    IMPULSE,
+    ITERATIONS,
+    LAST_CHANGE,
+    LOADS,
+    MOTORS,
+    NOT_CONVERGED,
+    OK,
+    PAST,
+    RESIDUAL,
+    SUBSTEP,
+    TOP_KINETIC,
+    moving_of,
+)
+from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
+from linkwork.spatial.rotations import cross3, scale3, tmatvec3
+from linkwork.spatial.vectors import add6, join
+
+EPS = float(np.finfo(float).eps)
+# Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees with loops or contact (momentum
+# is kept to this).
+SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 1e-12, 1e-6, 1e-14
+LOOSER = (
+    1e-9  # [1/rad²] of the displacements as well: a small part of what the step itself errs by, where joints turn far
+)
+MAX_ITERATIONS = 12
+SLOW = 0.1  # a correction that shrinks by less asks for another elimination
+FAR = 1.0  # [rad or m] and so does a first change larger than this
+ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
+LARGEST_GAP = 2e-3  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
+
+# Rows of `stages` beside IMPULSE: q half way; q before the substep; what rotors and joint forces give to the first of (5).
+MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
+
+
+@routine
+def solve(table, h, tolerance, by_inertia):
+    """Newton's method for q⁺ from the guess in q: OK, NOT_CONVERGED, or a body whose joint resists with nothing.
+
+    tolerance: of the displacements. The matrix is eliminated once; corrections with it follow, and another elimination
+    where they gain little. by_inertia: corrections by M at the start, whose poses are in `work`, while they gain enough.
+    """
+    s = moving_of(table)
+    before = math.inf
+    largest_q = 0.0
+    for k in range(s.q.shape[0]):
+        largest_q = max(largest_q, abs(s.q[k]))
+    s.counts[ITERATIONS] = 0
+    eliminates = True
+    while s.counts[ITERATIONS] < MAX_ITERATIONS:
+        s.counts[ITERATIONS] += 1
+        s.counts[EVALUATIONS] += eliminates
+        bad = correct(table, h, by_inertia, eliminates)
+        if bad != OK:
+            return bad
+        change = 0.0
+        size = 0.0
+        for k in range(s.v.shape[0]):
+            if change == change and not abs(s.qdd[k]) <= change:  # NaN stays NaN
+                change = abs(s.qdd[k])
+            size = max(size, abs(s.u[k]))
+        if not math.isfinite(change):
+            return NOT_CONVERGED
+        integrate(s.tree, s.q, s.qdd, 1.0, s.q)
+        # After an elimination of K changes shrink as squares: the next one is smaller by the last ratio squared.
+        # Corrections with an older matrix, or by M, shrink by one ratio.
+        ratio = change if s.counts[ITERATIONS] == 1 else change / before
+        if by_inertia:
+            ratio = ratio_by_inertia(table, size, ratio)
+        elif eliminates and s.counts[ITERATIONS] > 1:
+            ratio *= ratio
+        after = change * min(1.0, ratio)
+        s.numbers[RESIDUAL] = after / h
+        allowed = (tolerance + LOOSER * size * size) * size + EPS * (1.0 + largest_q)
+        s.numbers[ALLOWED] = allowed / h
+        s.numbers[LAST_CHANGE] = change
+        if s.counts[ITERATIONS] == 1:
+            s.numbers[FIRST_CHANGE] = change
+        if after <= allowed:
+            s.counts[BY_INERTIA] = by_inertia
+            return OK
+        if by_inertia:
+            by_inertia = not change > SLOW * before if s.counts[ITERATIONS] > 1 else not change > FAR
+            eliminates = not by_inertia
+            before = change
+            continue
+        if eliminates and change > 0.5 * before:
+            return OK if change <= ROUNDING_FLOOR * size else NOT_CONVERGED
+        eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
+        before = change
+    return NOT_CONVERGED
+
+
+@inlined
+def correct(table, h, by_inertia, eliminates):
+    """One correction into qdd: OK, or a body whose joint resists with nothing."""
+    s = moving_of(table)
+    impulses_at_start(table, h)
+    if by_inertia or eliminates:
+        mark_all(table, not by_inertia)
+    else:
+        mark_fast_ends(table, s.qdd)
+    misses_root_to_leaf(table, h)
+    bad = OK
+    if by_inertia and eliminates:
+        bad = eliminate_inertia(table, h)
+    elif by_inertia:
+        correct_by_inertia(table, h)
+    else:
+        bad = eliminate_leaf_to_root(table)
+        if bad == OK:
+            substitute_root_to_leaf(table, s.qdd)
+    return bad
+
+
+@inlined
+def ratio_by_inertia(table, size, ratio):
+    """By how much a correction by M shrinks what is missing: as the last two did, or as in steps before.
+
+    That grows with the largest displacement in the step; what it is per displacement is kept.
+    """
+    s = moving_of(table)
+    if s.counts[ITERATIONS] > 1:
+        s.numbers[CONTRACTION] = max(ratio / max(size, EPS), 0.7 * s.numbers[CONTRACTION])
+        return ratio
+    known = s.numbers[CONTRACTION]
+    return 2.0 * known * size if known > 0.0 else 1.0
+
+
+# ------------------------------------------------------------------------------------------------------------- forces
+
+
+@routine
+def outside_wrenches(table):
+    """Gravity and loads on each body in its frame into FORCE, at the evaluation that was just made."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        g = (s.gravity[0], s.gravity[1], s.gravity[2])
+        if parent >= 0:
+            g = load3(s.change, parent, WEIGHT)
+        g = tmatvec3(load9(s.work, i, R_), g)
+        store3(s.change, i, WEIGHT, g)
+        mass, x, y, z = s.body[i, INERTIA], s.body[i, INERTIA + 1], s.body[i, INERTIA + 2], s.body[i, INERTIA + 3]
+        wrench = join(cross3((x, y, z), g), scale3(mass, g))
+        if s.wrench.shape[0] > 0:
+            wrench = add6(wrench, load6(s.wrench, i, 0))
+        store6(s.change, i, FORCE, wrench)
+    for k in range(s.counts[LOADS]):
+        add_to6(s.change, s.load_body[k], FORCE, load_wrench(s, k))
+
+
+@inlined
+def joint_forces(table, i, h):
+    """Springs, dampers and motor of joint i at the middle of the step into `drive`; what they resist into `resistance`."""
+    s = moving_of(table)
+    start = s.stages[SUB_Q]
+    middle = s.stages[MIDDLE]
+    kind = s.tree[i, KIND]
+    j = s.tree[i, V]
+    k = s.tree[i, Q]
+    n = s.tree[i, DOF]
+    if kind == HELICAL and s.counts[MOTORS] == 0:  # the hot path
+        u = s.q[k] - start[k]
+        s.u[j] = u
+        s.v[j] = u / h
+        spring = s.dof[j, STIFFNESS]
+        s.drive[j] = -spring * (start[k] + 0.5 * u - s.rest[k]) - s.dof[j, DAMPING] * s.v[j]
+        s.resistance[j, ARMATURE] = s.dof[j, ARMATURE] / h + 0.5 * s.dof[j, DAMPING] + 0.25 * h * spring
+        return
+    joint_difference(s.tree, i, start, s.q, s.u)
+    for d in range(n):
+        s.drive[j + d] = 0.0
+        s.v[j + d] = s.u[j + d] / h
+    joint_integrate(s.tree, i, start, s.u, 0.5, middle)
+    joint_passive_effort(s.tree, s.dof, s.rest, i, middle, s.v, s.drive)
+    for d in range(n):
+        stiffness = s.dof[j + d, STIFFNESS]
+        damping = s.dof[j + d, DAMPING]
+        if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
+            effort, k_motor, d_motor = motor_law(
+                s.motor, s.strength, s.top_speed, j + d, middle[k + d], s.v[j + d], 0.0, s.v[j + d]
+            )
+            s.drive[j + d] += effort
+            stiffness += k_motor
+            damping += d_motor
+        s.resistance[j + d, ARMATURE] = s.dof[j + d, ARMATURE] / h + 0.5 * damping + 0.25 * h * stiffness
+
+
+@routine
+def impulses_at_start(table, h):
+    """What joints miss of the first of (5) into `drive`: rotors, efforts, springs, dampers and motors."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        joint_forces(table, i, h)
+        for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            rotor = s.dof[j, ARMATURE] * s.v[j]
+            s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * (s.effort[j] + s.drive[j])
+
+
+@routine
+def impulses_at_end(table, h):
+    """What joints give to the second of (5), as efforts of the evaluation that follows, without those given."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        joint_forces(table, i, h)
+        for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            s.stages[IMPULSE, j] = s.drive[j] + 2.0 / h * s.dof[j, ARMATURE] * s.v[j]
+
+
+# ------------------------------------------------------------------------------------------------------------- energy
+
+
+@inlined
+def part_given_back(table, debt, kinetic):
+    """The part of the kinetic energy by which it is to change, where steps have made or lost too much of it; or zero.
+
+    Momentum of floating trees would change with velocities: there nothing is given back.
+    """
+    s = moving_of(table)
+    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    part = 0.0
+    if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
+        part = min(max(debt / kinetic, -4.0 * LARGEST_DEBT), 4.0 * LARGEST_DEBT)
+    s.numbers[ENERGY_DEBT] = debt - part * kinetic
+    return part
+
+
+@inlined
+def sum_of_sizes(w):
+    return abs(w[0]) + abs(w[1]) + abs(w[2]) + abs(w[3]) + abs(w[4]) + abs(w[5])
+
+
+@inlined
+def has_floating_tree(table):
+    s = moving_of(table)
+    found = False
+    for i in range(s.tree.shape[0]):
+        found = found or (s.tree[i, PARENT] < 0 and s.tree[i, KIND] == FREE)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ efforts
+
+
+@routine
+def note_efforts(table, h):
+    """What acted on the joints in the last part of the step of h [s]: as they are at its middle."""
+    s = moving_of(table)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in that part
+    for j in range(s.v.shape[0]):
+        s.u[j] /= s.numbers[SUBSTEP]
+    note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)

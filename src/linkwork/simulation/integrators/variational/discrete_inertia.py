@@ -1,0 +1,151 @@
+"""Corrections of a variational step by the inertia at its start, and what they leave.
+
+K of the step (`discrete_newton`) is M / h and what bodies turn within the step. Where that is little, M at the start does
+as well: symmetric, and eliminated by the sweeps of `aba` in a quarter of the time of K. With R what joints resist,
+
+    (M + h R) δ = h (Jᵀ r + ρ)                                                                     (12)  docs/integrators.md
+
+Each correction shrinks what is missing by a ratio that grows as joints turn per step. What the last one leaves, ρ, goes on
+with the momenta of joints: no part of any momentum is lost, however far (5) is solved.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import (
+    D_D,
+    DINV,
+    EFFORT_D,
+    P_,
+    PA,
+    R_,
+    S_D,
+    U_,
+    U_D,
+    U_SMALL,
+    acceleration_general,
+    accelerations_root_to_leaf,
+    inertias_leaf_to_root,
+)
+from linkwork.dynamics.from_rest import begin_body
+from linkwork.dynamics.joint_solve import move_freedom, push_freedom, push_freedoms
+from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, KIND, PARENT, V
+from linkwork.simulation.integrators.variational.discrete_body import back, way_of
+from linkwork.simulation.integrators.variational.discrete_newton import MISSING, P_D, ROW, S_0, TURN, pass_missing
+from linkwork.simulation.moving import IMPULSE, OK, moving_of
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store6
+from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, twist_to_child
+
+END_MOMENTUM = ROW  # column of `change`: a body's momentum at the end of the step, once that is solved
+ETA = PA  # column of `work`: how far a body moves by a correction
+
+
+@routine
+def eliminate_inertia(table, h):
+    """(12) for what is missing at q, with poses at the start in `work`: δ into qdd.
+
+    Returns OK, or a body whose joint resists with nothing.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        begin_body(s.body, s.work, i, ZERO6, scale6(-h, load6(s.change, i, MISSING)))
+        j = s.tree[i, V]
+        for k in range(j, j + s.tree[i, DOF]):
+            s.resistance[k, ARMATURE] *= h
+            s.dof_work[k, EFFORT_D] = h * s.drive[k]
+        if s.tree[i, KIND] == HELICAL:
+            s.work[i, U_SMALL] = h * s.drive[j]
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    if bad >= 0:
+        return bad
+    accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
+    return OK
+
+
+@routine
+def correct_by_inertia(table, h):
+    """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        p = scale6(-1.0, load6(s.change, i, MISSING))
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            u, p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], s.drive[j], p)
+            s.work[i, U_SMALL] = h * u
+        else:
+            p = pass_by_joint(table, i, p, h)
+        if s.tree[i, PARENT] >= 0:
+            pass_missing(s, i, s.tree[i, PARENT], scale6(-1.0, p))
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        eta = ZERO6
+        if parent >= 0:
+            eta = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), load6(s.work, parent, ETA))
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            t, U = helical_twist(s.body, i), load6(s.work, i, U_)
+            s.qdd[j], eta = move_freedom(t, U, s.work[i, DINV], s.work[i, U_SMALL], eta)
+        else:
+            eta = acceleration_general(s.tree, i, eta, s.dof_work, s.qdd)
+        store6(s.work, i, ETA, eta)
+
+
+@routine
+def pass_by_joint(table, i, p, h):
+    """What joint i, of any number of freedoms, passes on of what is missing, with a minus."""
+    s = moving_of(table)
+    j = s.tree[i, V]
+    nd = s.tree[i, DOF]
+    a = s.dof_work
+    for d in range(nd):
+        a[j + d, EFFORT_D] = s.drive[j + d]
+    p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], a[:, EFFORT_D], j, nd, p)
+    for d in range(nd):
+        a[j + d, EFFORT_D] *= h
+    return p
+
+
+# --------------------------------------------------------------------------------------------------------- what is left
+
+
+@inlined
+def in_frame_at_end(turn, d, wrench):
+    """A wrench in a body's frame at the start of the step, in that at its end."""
+    f = linear(wrench)
+    n = sub3(angular(wrench), cross3(d, f))
+    other = back(turn)
+    return join(add3(n, way_of(other, n)), add3(f, way_of(other, f)))
+
+
+@routine
+def carry_what_is_left(table, h, by_inertia):
+    """What is left of the first of (5) goes on with the momenta at the end: of joints, or of a body that floats.
+
+    Needs MISSING of all bodies at q, and `drive` there. Returns about how far q is from the solution, by M.
+    """
+    s = moving_of(table)
+    far = 0.0
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        r = load6(s.change, i, MISSING)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            s.stages[IMPULSE, j] += rho
+            if by_inertia:
+                far = max(far, abs(rho) * s.work[i, DINV])
+        elif s.tree[i, KIND] == FREE and parent < 0:
+            rho6 = add6(r, (s.drive[j], s.drive[j + 1], s.drive[j + 2], s.drive[j + 3], s.drive[j + 4], s.drive[j + 5]))
+            turn = load4(s.change, i, TURN)
+            add_to6(s.change, i, END_MOMENTUM, in_frame_at_end(turn, load3(s.change, i, P_D), rho6))
+        else:
+            for d in range(s.tree[i, DOF]):
+                rho = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+                s.stages[IMPULSE, j + d] += rho
+                if by_inertia:
+                    far = max(far, abs(rho) * s.dof_work[j + d, D_D + d])
+        if parent >= 0:
+            pass_missing(s, i, parent, r)
+    return h * far if math.isfinite(far) else math.inf

@@ -1,0 +1,255 @@
+"""A variational integrator: the motion of least discrete action, for long runs of linkages that whip. Order 2, symmetric.
+
+Each body's discrete Lagrangian is that of a body that turns by cay(x) and whose centre of mass moves straight on. Of the
+`discrete_equations` (5), the first gives q⁺, by Newton's method, the second v⁺, by `aba` from rest with all momenta as
+impulses. Momentum of floating trees is kept as far as the equations are solved; energy swings and does not drift. Steps
+that cannot be solved, or whose energy jumps (the crack of a whip), are halved. Theory: docs/integrators.md.
+
+This is the form that waits for two evaluations, at the start of a step for a guess and at its end: loops, contact and
+forces from outside take part in these. Trees without any need neither: `variational_tree`.
+"""
+
+import math
+
+from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.aba import P_, R_, S_D, TWIST
+from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation.constrained.constraints import constraints_of
+from linkwork.simulation.integrators.chart import EVALUATE, integrate
+from linkwork.simulation.integrators.variational.discrete_body import back, cayley_vector, way_of
+from linkwork.simulation.integrators.variational.discrete_equations import (
+    CARRIED,
+    FLOATING_TOLERANCE,
+    LARGEST_GAP,
+    SOLVE_TOLERANCE,
+    SUB_Q,
+    has_floating_tree,
+    impulses_at_end,
+    note_efforts,
+    outside_wrenches,
+    part_given_back,
+    solve,
+    sum_of_sizes,
+)
+from linkwork.simulation.integrators.variational.discrete_newton import (
+    FORCE,
+    GIVEN,
+    P_0,
+    P_D,
+    R_0,
+    S_0,
+    TURN,
+    momenta_at_end,
+)
+from linkwork.simulation.integrators.variational.lengths import SHORTEST, halve, next_part
+from linkwork.simulation.loading.accelerate import FROM_REST, HALF_WAY
+from linkwork.simulation.moving import (
+    ALLOWED,
+    DEBT_BEFORE,
+    ENERGY_DEBT,
+    ENERGY_GAP,
+    IMPULSE,
+    KINETIC_START,
+    OK,
+    PASSED,
+    STAGE,
+    SUBSTEP,
+    moving_of,
+)
+from linkwork.simulation.stepping.integrator import Integrator
+from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.rotations import add3
+from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
+
+AT_START, AT_END = 0, 1  # stages: where the next evaluation is
+SUB_V = 3  # row of `stages`: velocities before the substep
+
+
+@inlined
+def begin(table, h):
+    s = moving_of(table)
+    s.numbers[PASSED] = 0.0
+    s.numbers[SUBSTEP] = h
+    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
+    return begin_substep(table)
+
+
+@inlined
+def begin_substep(table):
+    s = moving_of(table)
+    s.counts[STAGE] = AT_START
+    for k in range(s.q.shape[0]):
+        s.stages[SUB_Q, k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        s.stages[SUB_V, k] = s.v[k]
+    return EVALUATE
+
+
+@routine
+def resume(table, h, bad):
+    s = moving_of(table)
+    if bad != OK:
+        return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else go_back(table, h)
+    span = s.numbers[SUBSTEP]
+    if s.counts[STAGE] == AT_START:
+        for k in range(s.v.shape[0]):
+            s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
+        if not find_end(table, span):
+            return go_back(table, h)
+        momenta_at_end(table, span)
+        for k in range(s.v.shape[0]):
+            s.v[k] = 0.0
+        s.counts[STAGE] = AT_END
+        return EVALUATE
+    status = end_substep(table, h)
+    if status == EVALUATE and s.counts[STAGE] == AT_END:
+        begin_substep(table)
+    return status
+
+
+@routine
+def find_end(table, h):
+    """q⁺ from the guess of the displacements in u, and what joints give to the second of (5); whether it was found.
+
+    Needs poses and twists at the start, as an evaluation leaves them.
+    """
+    s = moving_of(table)
+    keep_start(table, h)
+    integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
+    if solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False) != OK:
+        return False
+    impulses_at_end(table, h)
+    return True
+
+
+@routine
+def end_substep(table, h):
+    """Velocities from the evaluation at the end, and the balance of energy: DONE, or EVALUATE where more is to be made."""
+    s = moving_of(table)
+    span = s.numbers[SUBSTEP]
+    for k in range(s.v.shape[0]):
+        s.v[k] = 0.5 * span * s.qdd[k]
+        s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
+    is_balanced = balances(table, span)
+    if span > h * SHORTEST and not is_balanced:
+        return go_back(table, h)
+    settle_debt(table)
+    return next_part(table, h)
+
+
+@routine
+def go_back(table, h):
+    """`halve`, with the velocities before the substep."""
+    s = moving_of(table)
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.stages[SUB_V, k]
+    s.counts[STAGE] = AT_START
+    return halve(table, h)
+
+
+# --------------------------------------------------------------------------------------------------- what the ends give
+
+
+@routine
+def keep_start(table, h):
+    """Poses, motion subspaces, kinetic energy, and momenta with half the impulses of the step, at the start."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    outside_wrenches(table)
+    for m in range(x.touched.shape[0]):
+        add_to6(s.change, x.touched[m], FORCE, load6(x.wrenches, m, 0))
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        store9(s.change, i, R_0, load9(s.work, i, R_))
+        store3(s.change, i, P_0, load3(s.work, i, P_))
+        twist = load6(s.work, i, TWIST)
+        momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
+        kinetic += 0.5 * dot6(twist, momentum)
+        store6(s.change, i, GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, FORCE))))
+    for j in range(s.v.shape[0]):
+        s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
+        kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
+        store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
+    s.numbers[KINETIC_START] = kinetic
+
+
+@routine
+def balances(table, h):
+    """Whether kinetic energy changed by the work of all forces, but for a small part of it.
+
+    Work is that of the mean wrench along the displacement of each body, and of joint forces along their coordinates.
+    """
+    s = moving_of(table)
+    work = 0.0
+    involved = 0.0
+    pushes = 0.0  # [N or N·m], whose work is known no better than the displacements are
+    for i in range(s.tree.shape[0]):
+        x = cayley_vector(load4(s.change, i, TURN))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(x, load3(s.change, i, P_D)))
+        work += share
+        involved += abs(share)
+    outside_wrenches(table)
+    kinetic = 0.0
+    for i in range(s.tree.shape[0]):
+        turn = load4(s.change, i, TURN)
+        d = load3(s.change, i, P_D)
+        d = add3(d, way_of(back(turn), d))
+        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+        work += share
+        involved += abs(share)
+        pushes += sum_of_sizes(load6(s.change, i, FORCE))
+        twist = ZERO6
+        if s.tree[i, PARENT] >= 0:
+            twist = load6(s.work, s.tree[i, PARENT], TWIST)
+            twist = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), twist)
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            twist = add6(twist, scale6(s.v[j], helical_twist(s.body, i)))
+        else:
+            for k in range(s.tree[i, DOF]):
+                twist = add6(twist, scale6(s.v[j + k], load6(s.dof_work, j + k, S_D)))
+        store6(s.work, i, TWIST, twist)
+        kinetic += 0.5 * dot6(twist, rigid_times_twist(load10(s.body, i, INERTIA), twist))
+    for j in range(s.v.shape[0]):
+        armature = s.dof[j, ARMATURE]
+        kinetic += 0.5 * armature * s.v[j] * s.v[j]
+        force = s.effort[j] + s.stages[IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j]
+        joint = s.u[j] * force
+        pushes += abs(force)
+        work += joint
+        involved += abs(joint)
+    before = s.numbers[KINETIC_START]
+    gap = kinetic - before - work
+    s.numbers[ENERGY_GAP] = gap
+    s.numbers[KINETIC_START] = kinetic
+    return abs(gap) <= LARGEST_GAP * (kinetic + before + involved) + h * s.numbers[ALLOWED] * pushes
+
+
+@routine
+def settle_debt(table):
+    """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
+    s = moving_of(table)
+    part = part_given_back(table, s.numbers[ENERGY_DEBT] + s.numbers[ENERGY_GAP], s.numbers[KINETIC_START])
+    if part != 0.0:
+        scale = math.sqrt(1.0 - part)
+        for k in range(s.v.shape[0]):
+            s.v[k] *= scale
+
+
+# ------------------------------------------------------------------------------------------------------------- the driver
+
+
+@inlined
+def where_joints_act(table):
+    return HALF_WAY if moving_of(table).counts[STAGE] == AT_START else FROM_REST
+
+
+@inlined
+def take_back_debt(table):
+    s = moving_of(table)
+    s.numbers[ENERGY_DEBT] = s.numbers[DEBT_BEFORE]
+
+
+VARIATIONAL = Integrator(begin, resume, where_joints_act, note_efforts, take_back=take_back_debt)

@@ -1,0 +1,1 @@
+"""What acts: loads, motors, actuators, fields, and the accelerations under it."""

@@ -1,0 +1,1 @@
+"""Momentum of floating trees, kept through every step."""

@@ -1,0 +1,1 @@
+"""What a simulation shows after steps: extremes, warnings, failures, states."""

@@ -1,0 +1,50 @@
+"""A warning of energy that grows without a source: what an integrator makes where its step is too long."""
+
+from __future__ import annotations
+
+import math
+
+from linkwork.core.messages.warning import warn_user
+from linkwork.core.units import unit
+
+LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
+ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose: not a gain
+
+
+class EnergyWatch:
+    """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
+
+    def __init__(self) -> None:
+        self.start, self.largest_kinetic, self.largest_sum, self.has_told = math.nan, 0.0, 0.0, False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it does not know yet where the energy began."""
+        return math.isnan(self.start)
+
+    def forget(self) -> None:
+        """Begins anew: energy may have come in."""
+        self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
+
+    def look(self, kinetic: float, total: float, integrator: str) -> None:
+        """kinetic, total: energy now [J]. Warns once, where it lies too far above the start."""
+        if self.is_new:
+            self.start = total
+        self.largest_kinetic = max(self.largest_kinetic, kinetic)
+        self.largest_sum = max(self.largest_sum, kinetic + abs(total - kinetic))
+        gain = total - self.start
+        # What was gained is in the kinetic energy seen: compare with what it would be without.
+        is_rounding = gain <= ROUNDING * self.largest_sum
+        if self.has_told or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
+            return
+        self.has_told = True
+        if integrator == "variational":
+            advice = "Take shorter steps."
+        else:
+            advice = "Take shorter steps, or integrator='variational', which is made for this."
+        joules = unit("J")
+        warn_user(
+            f"energy grows without a source: it is {gain:.3g} {joules} above its start, with at most "
+            f"{self.largest_kinetic:.3g} {joules} in motion so far, and nothing acts that does work. {integrator} makes it "
+            f"at this step. {advice}"
+        )

@@ -1,0 +1,1 @@
+"""Sweeps of statics: forces, energy, stiffness, elimination, solves."""

@@ -1,0 +1,401 @@
+"""The elimination for forces without a potential: (s M − ∂r/∂q) x = r in O(n), not symmetric.
+
+With world axes, everything about the origin of each body, K the change of a body's wrench per twist, F the wrench on all
+that a joint carries:
+
+    leaf to root   A = s I − K + Σ A',  U = A S,  W = Aᵀ S − S x* F,  D = Sᵀ U + k,  A' = A − U D⁻¹ Wᵀ           (10)
+    right side     y = r − Sᵀ b,        b' = b + U D⁻¹ y                                       theory/statics.md (11)
+    root to leaf   x = D⁻¹(y − Wᵀ V_λ), V = V_λ + S x                                                          (12)
+
+For loads with a potential it is the symmetric elimination of `sweeps` in other words.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.joint_solve import move_freedoms, push_freedoms
+from linkwork.environment.fluid import wrench_at_rest
+from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
+from linkwork.model.kernels.ball_spring import ball_spring_pull
+from linkwork.model.kernels.joint_kernels import helical_twist, quaternion_at
+from linkwork.model.layout import (
+    ARMATURE,
+    COMPOUND,
+    DOF,
+    FREE,
+    HELICAL,
+    INERTIA,
+    KIND,
+    PARENT,
+    SPHERICAL,
+    STIFFNESS,
+    Q,
+    V,
+)
+from linkwork.model.model import Model
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS
+from linkwork.spatial.inertia import rigid_times_twist
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
+from linkwork.spatial.rotations import (
+    ZERO3,
+    add3,
+    cross3,
+    matmul3,
+    matvec3,
+    quaternion_conjugate,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_multiply,
+    rotation_about,
+    scale3,
+    sub3,
+    tmatvec3,
+)
+from linkwork.spatial.vectors import (
+    ZERO6,
+    add6,
+    angular,
+    cross_force,
+    cross_motion,
+    dot6,
+    join,
+    linear,
+    scale6,
+    sub6,
+)
+from linkwork.statics.elimination.forces import row_force
+from linkwork.statics.elimination.stiffness import add_joint_stiffness
+from linkwork.statics.elimination.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH
+
+TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
+LEAST_MOVE = 1e-9  # [m]
+NO_DIAGONAL = np.zeros(0)
+HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
+
+
+class StreamWork(NamedTuple):
+    """Coefficients of one elimination."""
+
+    A: FloatArray  # (n, 36)  rows of A
+    U: FloatArray  # (nv, 6)
+    W: FloatArray  # (nv, 6)
+    S: FloatArray  # (nv, 6)
+    D: FloatArray  # (nv, 6)  D⁻¹, one row of six per degree of freedom
+    y: FloatArray  # (nv,)
+    b: FloatArray  # (n, 6)
+    twist: FloatArray  # (n, 6)
+    small: FloatArray  # (6, 12)  D beside the identity, while it is inverted
+
+
+def make_stream_work(model: Model) -> StreamWork:
+    n, nv = model.n_bodies, model.nv
+    U, W, S, D = (np.zeros((nv, 6)) for _ in range(4))
+    return StreamWork(
+        np.zeros((n, 36)), U, W, S, D, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12))
+    )
+
+
+@inlined
+def turned(R, F):
+    """A wrench or twist in the axes of the world."""
+    return join(matvec3(R, angular(F)), matvec3(R, linear(F)))
+
+
+@inlined
+def turned_back(R, F):
+    return join(tmatvec3(R, angular(F)), tmatvec3(R, linear(F)))
+
+
+@inlined
+def unit6(c):
+    return (
+        1.0 if c == 0 else 0.0,
+        1.0 if c == 1 else 0.0,
+        1.0 if c == 2 else 0.0,
+        1.0 if c == 3 else 0.0,
+        1.0 if c == 4 else 0.0,
+        1.0 if c == 5 else 0.0,
+    )
+
+
+@inlined
+def add_column(A, i, c, F):
+    for e in range(6):
+        A[i, 6 * e + c] += F[e]
+
+
+@inlined
+def column(A, i, c):
+    return (A[i, c], A[i, 6 + c], A[i, 12 + c], A[i, 18 + c], A[i, 24 + c], A[i, 30 + c])
+
+
+@inlined
+def moved_force(force, at, T):
+    """Change of the wrench of a world-fixed force at the point `at` of a body that moves by the twist T."""
+    return join(cross3(add3(linear(T), cross3(angular(T), at)), force), ZERO3)
+
+
+@routine
+def own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A):
+    """s I − K of body i: its weight, wrenches fixed in it, the fluid."""
+    R, p = load9(place.pose, i, R_WORLD), load3(place.pose, i, P_WORLD)
+    g = (arrays.gravity[0], arrays.gravity[1], arrays.gravity[2])
+    ten = load10(arrays.body, i, INERTIA)
+    lever = matvec3(R, (ten[1], ten[2], ten[3]))  # m c
+    fixed = turned(R, load6(acting.wrenches, i, 0))
+    k = wet_row[i]
+    before = ZERO6
+    move = LEAST_MOVE
+    is_inside = False  # where a small displacement changes nothing
+    if k >= 0:
+        before = turned(R, wrench_at_rest(wet, k, water, profile, g, R, p))
+        fixed = sub6(fixed, before)  # the fluid's is differentiated
+        move = max(MOVE * wet[k, WET_RADIUS], LEAST_MOVE)
+        middle = load3(wet, k, WET_MIDDLE)
+        reach = abs(middle[0]) + abs(middle[1]) + abs(middle[2]) + wet[k, WET_LENGTH] + 2.0 * wet[k, WET_RADIUS]
+        is_inside = profile.shape[0] == 1 and p[2] + reach < water[SURFACE] and p[2] - reach > water[FLOOR]
+    for c in range(6):
+        T = unit6(c)
+        inertia = turned(R, rigid_times_twist(ten, turned_back(R, T)))
+        falls = join(cross3(add3(scale3(ten[0], linear(T)), cross3(angular(T), lever)), g), ZERO3)
+        F = sub6(scale6(rate2, inertia), add6(falls, cross_force(T, fixed)))
+        if k >= 0:
+            if c < 3:
+                R2 = matmul3(rotation_about(angular(T), TURN), R)
+                after = turned(R2, wrench_at_rest(wet, k, water, profile, g, R2, p))
+                F = sub6(F, scale6(1.0 / TURN, sub6(after, before)))
+            else:
+                way = scale3(move, linear(T))
+                after = before
+                if not is_inside:
+                    after = turned(R, wrench_at_rest(wet, k, water, profile, g, R, add3(p, way)))
+                after = add6(after, join(cross3(way, linear(after)), ZERO3))
+                F = sub6(F, scale6(1.0 / move, sub6(after, before)))
+        for e in range(6):
+            A[i, 6 * e + c] = F[e]
+
+
+@inlined
+def row_columns(acting, place, k, A):
+    """−K of a load held by the world: its force at a point of the body, its spring."""
+    i = acting.row_body[k]
+    at = matvec3(load9(place.pose, i, R_WORLD), load3(acting.rows, k, LOAD_AT))
+    force = row_force(acting, place, k)
+    stiffness = acting.rows[k, LOAD_STIFFNESS]
+    for c in range(6):
+        T = unit6(c)
+        way = add3(linear(T), cross3(angular(T), at))
+        pull = scale3(stiffness, way)
+        add_column(A, i, c, sub6(join(cross3(at, pull), pull), moved_force(force, at, T)))
+
+
+@kernel
+def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, hold):
+    """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
+
+    wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
+    hold: a rotation of a ball that is resisted by less than this part of its largest is held for this step (`hold_roll`).
+    """
+    tree, body = arrays.tree, arrays.body
+    A = stream.A
+    n = tree.shape[0]
+    for i in range(n):
+        own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A)
+    for k in range(acting.row_body.shape[0]):
+        if acting.row_body[k] >= 0:
+            row_columns(acting, place, k, A)
+    for i in range(n - 1, -1, -1):
+        R = load9(place.pose, i, R_WORLD)
+        j, nd = tree[i, V], tree[i, DOF]
+        F = turned(R, load6(work.body, i, WRENCH))
+        for d in range(nd):
+            s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, j + d, 0)
+            s = turned(R, s)
+            store6(stream.S, j + d, 0, s)
+            U, W = ZERO6, ZERO6
+            for c in range(6):
+                U = add6(U, scale6(s[c], column(A, i, c)))
+                W = add6(W, scale6(s[c], load6(A, i, 6 * c)))
+            store6(stream.U, j + d, 0, U)
+            store6(stream.W, j + d, 0, sub6(W, cross_force(s, F)))
+        if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
+            return i
+        parent = tree[i, PARENT]
+        if parent >= 0:
+            for d in range(nd):
+                w = ZERO6
+                for e in range(nd):
+                    w = add6(w, scale6(stream.D[j + d, e], load6(stream.W, j + e, 0)))
+                u = load6(stream.U, j + d, 0)
+                for a in range(6):
+                    for c in range(6):
+                        A[i, 6 * a + c] -= u[a] * w[c]
+            add_shifted(A, i, parent, sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD)))
+    return -1
+
+
+@routine
+def invert_pivot(arrays, place, work, stream, i, rate2, hold):
+    """D⁻¹ of joint i by elimination with pivoting; False where it has none."""
+    tree, dof = arrays.tree, arrays.dof
+    j, nd = tree[i, V], tree[i, DOF]
+    small = stream.small
+    if tree[i, KIND] == HELICAL:
+        D = dot6(load6(stream.S, j, 0), load6(stream.U, j, 0)) + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
+        stream.D[j, 0] = 1.0 / D if D != 0.0 else 0.0
+        return D != 0.0
+    for d in range(nd):
+        for e in range(nd):
+            work.dof[j + d, D_D + e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
+    add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
+    add_turning_axes(arrays, place, work, stream, i)
+    for d in range(nd):
+        for e in range(nd):
+            small[d, e] = work.dof[j + d, D_D + e]
+            small[d, nd + e] = 1.0 if d == e else 0.0
+    if hold > 0.0 and tree[i, KIND] == SPHERICAL:
+        hold_roll(small, hold)
+    for c in range(nd):
+        best = c
+        for d in range(c + 1, nd):
+            if abs(small[d, c]) > abs(small[best, c]):
+                best = d
+        if small[best, c] == 0.0:
+            return False
+        for e in range(2 * nd):
+            small[c, e], small[best, e] = small[best, e], small[c, e]
+        scale = 1.0 / small[c, c]
+        for e in range(2 * nd):
+            small[c, e] *= scale
+        for d in range(nd):
+            if d != c:
+                factor = small[d, c]
+                for e in range(2 * nd):
+                    small[d, e] -= factor * small[c, e]
+    for d in range(nd):
+        for e in range(nd):
+            stream.D[j + d, e] = small[d, nd + e]
+    return True
+
+
+@routine
+def hold_roll(D, hold):
+    """Makes the softest of three rotations stiff where hardly anything resists it.
+
+    A round rod on a ball rolls about its axis, which changes nothing: the derivative has no inverse at rest, and next to it
+    steps roll by much and gain nothing. The roll is held, and its equation left out, which the others fulfil.
+    """
+    largest, softest, least = 0.0, -1, math.inf
+    for c in range(3):
+        a, b = (c + 1) % 3, (c + 2) % 3
+        largest = max(largest, abs(D[c, c]))
+        minor = D[a, a] * D[b, b] - D[a, b] * D[b, a]
+        if minor != 0.0:
+            x = (D[b, b] * D[a, c] - D[a, b] * D[b, c]) / minor
+            y = (D[a, a] * D[b, c] - D[b, a] * D[a, c]) / minor
+            resists = abs(D[c, c] - D[c, a] * x - D[c, b] * y)
+            if resists < least:
+                softest, least = c, resists
+    if least < hold * largest:
+        for c in range(3):
+            D[softest, c] = 0.0
+            D[c, softest] = 0.0
+        D[softest, softest] = HELD * largest
+
+
+@routine
+def add_turning_axes(arrays, place, work, stream, i):
+    """Adds to D what is not symmetric in it: axes that turn with the joint's own motion carry F with them.
+
+    Axes of balls and free joints move with the body, those of compound joints with the screws before them; springs of balls
+    come symmetric from `add_joint_stiffness`, without ½ τ·(e x d). The sum with F is symmetric where a joint is balanced.
+    """
+    tree = arrays.tree
+    j, nd, kind = tree[i, V], tree[i, DOF], tree[i, KIND]
+    F = load6(work.body, i, WRENCH)
+    pull = ZERO6  # of the joint's springs
+    if kind == SPHERICAL or kind == FREE:
+        k = tree[i, Q] + (3 if kind == FREE else 0)
+        now = quaternion_at(place.q, k)
+        from_rest = quaternion_multiply(quaternion_conjugate(quaternion_at(arrays.rest, k)), now)
+        straight = ZERO3
+        if kind == FREE:
+            way = sub3(
+                (place.q[k - 3], place.q[k - 2], place.q[k - 1]),
+                (arrays.rest[k - 3], arrays.rest[k - 2], arrays.rest[k - 1]),
+            )
+            straight = scale3(arrays.dof[j + 3, STIFFNESS], tmatvec3(quaternion_matrix(now), way))
+        pull = join(ball_spring_pull(arrays.dof, j, quaternion_log(from_rest)), straight)
+    for d in range(nd):
+        for e in range(d):
+            S_d, S_e = load6(place.S, j + d, 0), load6(place.S, j + e, 0)
+            turned_axis = cross_motion(S_e, S_d)
+            carried = dot6(F, turned_axis)
+            if kind == COMPOUND:
+                work.dof[j + d, D_D + e] -= 0.5 * carried
+                work.dof[j + e, D_D + d] += 0.5 * carried
+            else:
+                more = 0.5 * dot6(pull, turned_axis) - carried
+                work.dof[j + d, D_D + e] += more
+                work.dof[j + e, D_D + d] -= more
+
+
+@inlined
+def add_shifted(A, i, parent, r):
+    """A of body i, about the origin of its parent, r before its own, is added to the parent's."""
+    for c in range(6):
+        F = column(A, i, c)
+        F = join(add3(angular(F), cross3(r, linear(F))), linear(F))
+        for e in range(6):
+            A[i, 6 * e + c] = F[e]
+    for e in range(6):
+        turn, move = (A[i, 6 * e], A[i, 6 * e + 1], A[i, 6 * e + 2]), load3(A, i, 6 * e + 3)
+        turn = add3(turn, cross3(r, move))  # a row times V with v + ω x r
+        for c in range(3):
+            A[parent, 6 * e + c] += turn[c]
+            A[parent, 6 * e + 3 + c] += move[c]
+
+
+@kernel
+def solve_in_stream(arrays, place, work, stream, r, pushes, push_body, x):
+    """x (nv,) for efforts r (nv,) and wrenches `pushes` (m, 6) on bodies (m,), in their frames; twists into the workspace.
+
+    Returns the largest rotation [rad] and displacement of an origin [m].
+    """
+    tree = arrays.tree
+    n = tree.shape[0]
+    for i in range(n):
+        store6(stream.b, i, 0, ZERO6)
+    for k in range(push_body.shape[0]):
+        if push_body[k] >= 0:
+            R = load9(place.pose, push_body[k], R_WORLD)
+            add_to6(stream.b, push_body[k], 0, scale6(-1.0, turned(R, load6(pushes, k, 0))))
+    for i in range(n - 1, -1, -1):
+        parent, j, nd = tree[i, PARENT], tree[i, V], tree[i, DOF]
+        b = load6(stream.b, i, 0)
+        for d in range(nd):
+            stream.y[j + d] = r[j + d]
+        b = push_freedoms(stream.S, stream.U, stream.D, stream.y, j, nd, b)
+        if parent >= 0:
+            way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
+            add_to6(stream.b, parent, 0, join(add3(angular(b), cross3(way, linear(b))), linear(b)))
+    turn2, way2 = 0.0, 0.0
+    for i in range(n):
+        parent, j, nd = tree[i, PARENT], tree[i, V], tree[i, DOF]
+        T = ZERO6
+        if parent >= 0:
+            T = load6(stream.twist, parent, 0)
+            way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
+            T = join(angular(T), add3(linear(T), cross3(angular(T), way)))
+        moved = move_freedoms(stream.S, stream.W, stream.D, stream.y, j, nd, T, x)
+        store6(stream.twist, i, 0, moved)
+        store6(work.body, i, TWIST, turned_back(load9(place.pose, i, R_WORLD), moved))
+        turn2 = max(turn2, moved[0] * moved[0] + moved[1] * moved[1] + moved[2] * moved[2])
+        way2 = max(way2, moved[3] * moved[3] + moved[4] * moved[4] + moved[5] * moved[5])
+    return turn2**0.5, way2**0.5
