@@ -165,24 +165,27 @@ def breach(table, count, limits, impulse, u):
 
         min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
 
-    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
+    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move; where
+    there is none yet, what would stop the contacts that approach counts instead.
     """
     w = sweeps_of(table)
-    largest, given, met = 0.0, 0.0, 0.0
+    largest, given, needed, met = 0.0, 0.0, 0.0, 0.0
     for c in range(count):
         r = 3 * c
         if w.ways[c] >= 0:
             rho, a, b = 1.0 / w.response[c], abs(w.free[r + 1]), abs(w.free[r + 2])
             largest = max(largest, abs(impulse[r]))
-            given = max(given, rho * (abs(w.free[r]) + abs(w.bias[r])), rho * a, rho * b)
+            own = rho * max(abs(w.free[r]) + abs(w.bias[r]), a, b)
+            given = max(given, own)
             if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
-                met = max(met, math.sqrt(w.free[r] * w.free[r] + a * a + b * b))
+                needed, met = max(needed, own), max(met, math.sqrt(w.free[r] * w.free[r] + a * a + b * b))
     for r in range(3 * count, 3 * count + limits):
         largest = max(largest, abs(impulse[r]))
-        given = max(given, (abs(w.free[r]) + abs(w.bias[r])) / w.response[r - 2 * count])
+        own = (abs(w.free[r]) + abs(w.bias[r])) / w.response[r - 2 * count]
+        given = max(given, own)
         if impulse[r] > 0.0 or w.free[r] + w.bias[r] < 0.0:
-            met = max(met, abs(w.free[r]))
-    largest = min(largest, LARGEST * given)
+            needed, met = max(needed, own), max(met, abs(w.free[r]))
+    largest = min(largest, LARGEST * given) if largest > 0.0 else needed
     wrong = 0.0
     for c in range(count):
         if w.ways[c] >= 0:

@@ -41,6 +41,7 @@ LOST = 10.0  # residual at which they are given up
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
 AT_ONCE = 1e-7  # the same over the matrix of responses, and over the tree in the first
 STRICT = 2  # outer iterations
+ROUNDED = 1e-13  # residual of impulses that need no step: what is within the tolerance would add up over many steps
 BEST, FOUND = 0, 1  # what is put aside
 
 
@@ -50,7 +51,7 @@ def solve_laws(table, count, limits, tolerance, most):
     w = sweeps_of(table)
     best = breach(table, count, limits, w.eta, w.u)
     put_aside(w, count, limits, BEST)
-    if not best <= tolerance:
+    if not best <= ROUNDED:
         best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
     strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (AT_ONCE, SUFFICES)
     for outer in range(MOST_OUTER):

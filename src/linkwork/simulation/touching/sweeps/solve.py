@@ -118,7 +118,8 @@ def velocities_by(table, count, limits, impulse, out):
 
 @routine
 def start_warm(table, count, limits):
-    """Begins from the impulses of the last step and the velocities that they make."""
+    """Begins from the impulses of the last step and the velocities that they make; from none where these would make energy,
+    as those of an impact in the step after it would."""
     w = sweeps_of(table)
     contacts = contacts_of(table)
     problem = problem_of(table)
@@ -139,7 +140,7 @@ def start_warm(table, count, limits):
         velocities_by(table, count, limits, w.eta, w.u)
         for r in range(all_rows(w, count, limits)):
             w.center[r] = w.eta[r]
-    else:
+    if not any_impulse or not energy_change(w, count, limits) <= 0.0:
         start_cold(w, count, limits)
 
 
