@@ -59,6 +59,7 @@ class OpenNodes:
             and bool((np.diff(opened[: counts[ws.SORTED_COUNT]]) > 0).all())
             and bool((counts[[ws.HEAP_COUNT, ws.JOINT_COUNT]] <= nodes).all())
             and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
+            and bool(0.0 < saved["metric_sums"][ws.UNIT] < np.inf)
         )
 
     def restore(self, saved: Saved) -> None:

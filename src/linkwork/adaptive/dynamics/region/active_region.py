@@ -276,6 +276,7 @@ class ActiveRegion:
             and bool((counts[most] <= nodes).all())
             and counts[ws.CURSOR] < max(1, bodies)
             and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
+            and bool(0.0 < saved["metric_sums"][ws.UNIT] < np.inf)
             and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
         )
 

@@ -165,8 +165,8 @@ def breach(table, count, limits, impulse, u):
 
         min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
 
-    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move; where
-    there is none yet, what would stop the contacts that approach counts instead.
+    The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
+    Where there is none yet, what would stop the contacts that approach counts instead.
     """
     w = sweeps_of(table)
     largest, given, needed, met = 0.0, 0.0, 0.0, 0.0
