@@ -210,7 +210,7 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
 
 SLOWLY = """
 import sys, time
-from linkwork.core import notice
+from linkwork.core.messages import notice
 notice.PATIENCE = 0.05
 for seconds in (0.0, float(sys.argv[1]), 0.3):  # the third is not reported again
     with notice.notice_of_compiling():
