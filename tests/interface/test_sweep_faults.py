@@ -80,9 +80,14 @@ def wait_for(what, condition, process=None):
 @contextmanager
 def running(words, folder, **more):
     """A program in a session of its own, as a terminal starts it; it is gone afterwards."""
-    process = subprocess.Popen(
-        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
-    )
+    # Programs that a shell runs in the background ignore Ctrl-C, and hand that on to those they start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         yield process
     finally:
