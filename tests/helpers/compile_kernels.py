@@ -59,7 +59,8 @@ def main() -> int:
         print("\n".join(f"  failed: {line}" for line in failed))
         return 0
     workers = int(sys.argv[1]) if len(sys.argv) > 1 else os.cpu_count() or 1
-    settings = {"LINKWORK_GPU": NO_DEVICE, **os.environ, "PYTHONPATH": str(ROOT)}
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))  # theirs, where nothing is installed
+    settings = {"LINKWORK_GPU": NO_DEVICE, **os.environ, "PYTHONPATH": paths}
     with tempfile.TemporaryDirectory() as folder:
         started = [
             subprocess.Popen([sys.executable, "-W", "ignore", __file__, "part", folder, str(k % 2)], env=settings)

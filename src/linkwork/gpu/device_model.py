@@ -88,6 +88,7 @@ class DeviceModel(TakesTurns):
         self.assembly: Assembly = assemble_model(model)
         self._several = model.arrays.tree[:, layout.DOF] > 1
         self._plans: dict[int, tuple[Levels, dict[str, Any]]] = {}
+        self._chosen: dict[int, str] = {}  # schedules by number of samples: the choice looks at every depth of the tree
         plan = plan_levels(self.assembly, self._several, strand_length=self.strand_length)
         self._order, self._place = plan.order, plan.place
         keeps_force = np.zeros(model.n_bodies, dtype=np.int32)
@@ -280,7 +281,12 @@ class DeviceModel(TakesTurns):
         return Sizes(self.model.n_bodies, slots, self.model.nq, self.model.nv)
 
     def _schedule(self, batch: int) -> str:
-        return self.schedule or choose_schedule(self._widths, self._most_children, self._plan(batch)[0].height, batch)
+        if self.schedule is not None:
+            return self.schedule
+        if batch not in self._chosen:
+            height = self._plan(batch)[0].height
+            self._chosen[batch] = choose_schedule(self._widths, self._most_children, height, batch)
+        return self._chosen[batch]
 
     def _workspace(self, batch: int, own_inertias: bool, own: bool) -> Workspace:
         kept = self._simulated if own else self._work
