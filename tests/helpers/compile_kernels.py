@@ -59,7 +59,8 @@ def main() -> int:
         print("\n".join(f"  failed: {line}" for line in failed))
         return 0
     workers = int(sys.argv[1]) if len(sys.argv) > 1 else os.cpu_count() or 1
-    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))  # theirs, where nothing is installed
+    # What is on the path now stays there: the package may be found by it, and not be installed.
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     settings = {"LINKWORK_GPU": NO_DEVICE, **os.environ, "PYTHONPATH": paths}
     with tempfile.TemporaryDirectory() as folder:
         started = [
