@@ -75,7 +75,7 @@ LIBRARY = {
     "rod": {"segments": 20},
     "humanoid": {},
 }
-# Inertias no one can invert; see tests/interface/test_dca.py.
+# Inertias no one can invert; see tests/interface/dynamics/test_dca.py.
 POINT_MASSES = {"pendulum", "double_pendulum", "compass_biped"}
 WITH_LOOPS = {"four_bar", "net"}  # solved in another way; see tests/laws/test_loops.py
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.helpers.contact_setups import KINDS, simulate
 
 import linkwork as lw
-
-from ..helpers.contact_setups import KINDS, simulate
 
 URDF = """<robot name="arm">
   <link name="base"/>

@@ -18,7 +18,7 @@ import linkwork as lw
 from linkwork.cli.commands.bench import benchmark_folder, benchmark_names
 from linkwork.simulation.moving import Moving
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = {str(path.relative_to(DOCS).as_posix()): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
 # Pages with blocks that stand for a user's own files and numbers. They are read, and their names checked, but not run.
@@ -26,7 +26,7 @@ PAGES = {str(path.relative_to(DOCS).as_posix()): path.read_text(encoding="utf-8"
 FRAGMENTS = {
     "formats.md": "arm.urdf and cat.xml are the reader's; files of both kinds are read in test_urdf.py and test_mjcf.py",
     "api/gpu.md": "so does this one",
-    "gpu.md": "it needs a GPU and PyTorch; the same calls run in tests/laws/test_gpu.py and tests/interface/test_gpu.py",
+    "gpu.md": "it needs a GPU and PyTorch; the same calls run in test_gpu.py of tests/laws and tests/interface",
     "theory/rerooting.md": "so are x, y, z and walk.bvh; the same steps run in examples/mocap_inverse_dynamics.py",
 }
 WITH_CODE = sorted(name for name, text in PAGES.items() if pages.blocks(text, "python", "sh"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.pages import blocks, commands, run_command, run_python
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 # What a make target runs, for targets that a test can run itself. The other targets are only looked up.

@@ -15,7 +15,7 @@ import pytest
 from linkwork.core import shipped_kernels
 from linkwork.core.shipped_kernels import LEVELS, MANIFEST, PACKAGE, level_here
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # A small kernel, what it found, how often it was read and how often compiled, and what recordings say of the processor.
 CALL = """
 import json

@@ -1,7 +1,8 @@
 """Signatures of all public functions, classes and methods are those that are written down.
 
 A change of one is a change for users: it needs a line in the changelog and, where an old name goes, a release in which it
-still works with a DeprecationWarning (CONTRIBUTING.md). `python tests/interface/test_signatures.py` writes them down anew.
+still works with a DeprecationWarning (CONTRIBUTING.md). `python tests/interface/package/test_signatures.py` writes them
+down anew.
 """
 
 import inspect

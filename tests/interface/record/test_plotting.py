@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork import plotting
 
 LIMIT = 60_000  # bytes; pictures travel with the repository
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 SMALL = {"millipede": {"segments": 4, "spine": 8}, "molecule": {"joints": 1000}, "random_tree": {"joints": 20}}
 

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 
-PROGRAM = Path(__file__).parent.parent / "helpers" / "every_name.py"
+PROGRAM = Path(__file__).parents[2] / "helpers" / "every_name.py"
 
 
 def test_the_program_touches_every_public_name():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks import house
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TWO_FORMS = """
 def advance(table, h, n):
     while made < n and status == OK:

@@ -165,7 +165,7 @@ def test_motors_follow_their_targets(scene_file):
 
 def test_every_key_is_documented():
     """The page of scenes names every table and key of the schema."""
-    page = (Path(__file__).parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "scenes.md").read_text(encoding="utf-8")
     methods = {f"method {kind}": method.keys for kind, method in METHODS.items()}
     tables = {**TABLES, **LISTS, "body": BODY, "": TOP, **methods}
     missing = [f"{table}.{key}" for table, keys in tables.items() for key in keys if f"`{key}`" not in page]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARTS = (
     "(step|joint|second|round|frame|change|turn|body|node|call|thread|update|solve|segment|file|line|degree|precision)"
 )

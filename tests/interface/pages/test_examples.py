@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.py"))
 LONGEST = 600  # [s]: on a slow and busy machine, kernels compiled from nothing
 
 

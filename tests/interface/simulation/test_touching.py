@@ -9,12 +9,11 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.helpers.contact_setups import chain, on_a_plane
 
 import linkwork as lw
 from linkwork.errors import LinkworkWarning
 from linkwork.simulation.touching import front
-
-from ..helpers.contact_setups import chain, on_a_plane
 
 
 def ball(height=0.1):

@@ -14,7 +14,7 @@ from benchmarks.harness.environment import environment
 
 import linkwork as lw
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WRITTEN = (
     "src/**/*.py",

@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.scene.builtin_scenes import builtin_scenes
 from linkwork.simulation.integrators.names import INTEGRATORS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_completion_offers_the_public_names_and_no_others():

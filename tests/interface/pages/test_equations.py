@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 spec = importlib.util.spec_from_file_location("equations", DOCS / "equations.py")
 equations = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(equations)

@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 
-NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.ipynb"
+NOTEBOOK = Path(__file__).parents[3] / "examples" / "notebook.ipynb"
 
 
 def simulations():
