@@ -11,8 +11,8 @@ import pytest
 from benchmarks.adversary import contact_runs
 
 import linkwork as lw
-from linkwork.contact.narrow_phase import DISTANCES, SEARCHES
-from linkwork.simulation.touching.step import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
+from linkwork.contact.query import DISTANCES, SEARCHES
+from linkwork.simulation.touching.search.finding import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
 
 
 def made_for_an_endless_step():

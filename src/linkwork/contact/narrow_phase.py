@@ -20,6 +20,22 @@ from linkwork.contact.geometry.corners import with_coming_corners
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import CAPSULE, CYLINDER, MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
+from linkwork.contact.query import (
+    CLEAR,
+    CONTACTS,
+    DISTANCES,
+    FOUND_A,
+    FOUND_B,
+    FOUND_NORMAL,
+    LEAST,
+    MARGIN,
+    MEETING,
+    MODE,
+    PASSING,
+    SHAPE_S,
+    SHAPE_T,
+    STEP,
+)
 from linkwork.contact.shape_table import M_AXIS, M_LAW, M_PARTS, M_PATCH
 from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
@@ -27,11 +43,6 @@ from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6
 
-# What a search is after, in query[MODE]; the numbers of a search, query (24,)
-CONTACTS, CLEARANCE, COLLISION, PASSING = 0.0, 1.0, 2.0, 3.0
-MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
-MEETING, FASTEST, CLEAR, THIN, QUERY = 15, 16, 17, 18, 24
-SEARCHES, DISTANCES = 19, 20  # work of this step so far: searches for contacts, distances of solids that they asked for
 TARGET = 0.1  # part of the margin at which a body that comes from afar counts as touching
 MESH_POINTS = 8  # contacts kept of one shape with one mesh
 COMING = 2.0  # reaches: an impact at one end of a body makes its other end faster, to 3/2 of its speed for a rod

@@ -30,8 +30,11 @@ class PieceCompiler(Compiler):
     """Compiles for linking if that is wanted and works, else as Numba does."""
 
     def define_pipelines(self) -> list[Any]:
+        pipelines: list[Any] = super().define_pipelines()
         patched = patched_pipelines()
-        return super().define_pipelines() if patched is None else [patched.pipeline_of_piece(self.state)]
+        if patched is not None:
+            patched.compile_piece_by(self.state, *pipelines)
+        return pipelines
 
 
 class KernelCompiler(Compiler):
@@ -42,8 +45,11 @@ class KernelCompiler(Compiler):
     """
 
     def define_pipelines(self) -> list[Any]:
+        pipelines: list[Any] = super().define_pipelines()
         patched = patched_pipelines()
-        return super().define_pipelines() if patched is None else [patched.pipeline_of_kernel(self.state)]
+        if patched is not None:
+            patched.compile_kernel_by(self.state, *pipelines)
+        return pipelines
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         collects = gc.isenabled()

@@ -24,7 +24,6 @@ from typing import Any
 
 import numba
 from numba.core import types
-from numba.core.options import DefaultOptions
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
@@ -32,19 +31,14 @@ from linkwork.core.compiling import KernelCompiler, Piece, PieceCompiler
 from linkwork.core.kernel_cache import KernelCache
 
 FASTMATH = ("contract", "nsz", "arcp")
-CAN_OMIT_REFERENCE_COUNTS = hasattr(
-    DefaultOptions, "_nrt"
-)  # a private option; without it kernels are right, but slower
 
 kernels: list[Any] = []  # all kernels of the modules imported so far, as Numba's dispatchers
 
 
 def _compile(function: Callable[..., Any], allocates: bool, **options: Any) -> Any:
-    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(FASTMATH), **options}
-    if CAN_OMIT_REFERENCE_COUNTS:
-        settings["_nrt"] = allocates
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(FASTMATH), "_nrt": allocates}
     function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Numba asks for it twice
-    return numba.njit(**settings)(function)
+    return numba.njit(**settings, **options)(function)
 
 
 def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False) -> Any:

@@ -17,14 +17,13 @@ import sysconfig
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core import config
-from numba.core.compiler import CompileResult
+from numba.core import caching, config
 
 from linkwork.errors import LinkworkWarning
 
@@ -41,7 +40,7 @@ def made_of(digest: str) -> dict[str, str]:
     return {
         "kernels": digest,
         "numba": numba.__version__,
-        "llvmlite": llvmlite.__version__,
+        "llvmlite": version("llvmlite"),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "system": sysconfig.get_platform(),
     }
@@ -87,7 +86,8 @@ def load_shipped(folder: Path | None, function: Callable[..., Any], signature: A
         return None
     try:
         target_context.refresh()
-        return CompileResult._rebuild(target_context, *pickle.loads(path.read_bytes()))
+        read: Any = caching.CompileResultCacheImpl.rebuild  # as from Numba's own cache; it uses nothing of its object
+        return read(None, target_context, pickle.loads(path.read_bytes()))
     except Exception as error:
         warnings.warn(
             f"{path} holds no compiled kernel that this Numba can read ({error}). It is compiled anew; reinstall "

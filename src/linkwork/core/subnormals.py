@@ -6,8 +6,10 @@ The mode belongs to the thread: a kernel switches it on where it begins and puts
 """
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
 from numba.extending import intrinsic
+
+from linkwork.core.calls import function_named, local
 
 _WORD, _LONG = ir.IntType(32), ir.IntType(64)
 _X86_FLAGS = 0x8040  # MXCSR: results that are subnormal become zero, and so do operands
@@ -49,7 +51,7 @@ def _flags(builder):
 def _read(builder):
     """The register of floating-point modes, as 64 bits; zero where the machine has none that we know."""
     if _machine(builder) == "x86_64":
-        place = cgutils.alloca_once(builder, _WORD)
+        place = local(builder, _WORD)
         builder.call(_x86(builder, "llvm.x86.sse.stmxcsr"), [builder.bitcast(place, ir.IntType(8).as_pointer())])
         return builder.zext(builder.load(place), _LONG)
     if _machine(builder) == "aarch64":
@@ -59,7 +61,8 @@ def _read(builder):
 
 def _write(builder, mode):
     if _machine(builder) == "x86_64":
-        place = cgutils.alloca_once_value(builder, builder.trunc(mode, _WORD))
+        place = local(builder, _WORD)
+        builder.store(builder.trunc(mode, _WORD), place)
         builder.call(_x86(builder, "llvm.x86.sse.ldmxcsr"), [builder.bitcast(place, ir.IntType(8).as_pointer())])
     if _machine(builder) == "aarch64":
         builder.asm(ir.FunctionType(ir.VoidType(), [_LONG]), "msr fpcr, $0", "r", [mode], side_effect=True)
@@ -67,4 +70,4 @@ def _write(builder, mode):
 
 def _x86(builder, name):
     kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
-    return cgutils.get_or_insert_function(builder.module, kind, name)
+    return function_named(builder, kind, name)

@@ -49,6 +49,11 @@ class TakesTurns:
         return {name: value for name, value in self.__dict__.items() if name != "_turn"}
 
 
+def turn_of(shared: TakesTurns) -> Any:
+    """The lock of an object, for those who do several things with it in one turn."""
+    return shared._turn
+
+
 def in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method that waits until no other thread is in a method of the same object."""
     if hasattr(method, MARK):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 from numba.core import ir as numba_ir
+from numba.core import types
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
@@ -50,7 +50,13 @@ def _read_array(context: Any, builder: Any, view: View, entry: Any, name: str) -
     item = ir.Constant(number, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
 
     def load(offset: int) -> Any:
-        return builder.load(cgutils.gep(builder, entry, ENTRIES * view.place[name] + offset))
+        return builder.load(builder.gep(entry, [number(ENTRIES * view.place[name] + offset)]))
+
+    def packed(values: list[Any]) -> Any:
+        whole = ir.ArrayType(number, len(values))(ir.Undefined)
+        for k, value in enumerate(values):
+            whole = builder.insert_value(whole, value, k)
+        return whole
 
     rows = load(ROWS)
     shape, strides, count = [rows], [item], rows
@@ -60,8 +66,8 @@ def _read_array(context: Any, builder: Any, view: View, entry: Any, name: str) -
     data = builder.inttoptr(load(ADDRESS), context.get_data_type(kind.dtype).as_pointer())
     model = context.data_model_manager[kind]
     fields = {"nitems": count, "itemsize": item, "data": data}
-    fields |= {"shape": cgutils.pack_array(builder, shape), "strides": cgutils.pack_array(builder, strides)}
-    array = cgutils.get_null_value(model.get_value_type())
+    fields |= {"shape": packed(shape), "strides": packed(strides)}
+    array = model.get_value_type()(None)
     for field, value in fields.items():
         array = builder.insert_value(array, value, model.get_field_position(field))
     return array

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.turns import turn_of
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_names
 from linkwork.errors import StateError
@@ -36,7 +37,7 @@ class DevicePull:
 
     def __call__(self, weights: Any) -> Gradients:
         device = self.device
-        with device._turn:
+        with turn_of(device):
             if self.version != device._loads:  # another call was made in between
                 self.solve()
             work = self.work

@@ -8,9 +8,10 @@ import time
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
 from numba.extending import intrinsic
 
+from linkwork.core.calls import function_named, local
 from linkwork.core.jit import inlined
 from linkwork.errors import StateError
 
@@ -43,7 +44,7 @@ def take_real_time_priority() -> None:
 
 def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
     kind = ir.FunctionType(ir.IntType(32), [argument.type for argument in arguments])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+    return builder.call(function_named(builder, kind, name), arguments)
 
 
 @intrinsic
@@ -51,7 +52,7 @@ def clock_ns(typing_context):
     """Time [ns] since some moment in the past."""
 
     def generate(context, builder, signature, args):
-        spot = cgutils.alloca_once(builder, _TIMESPEC)
+        spot = local(builder, _TIMESPEC)
         _call(builder, "clock_gettime", [ir.IntType(32)(_MONOTONIC), spot])
         zero, one = ir.IntType(32)(0), ir.IntType(32)(1)
         seconds = builder.load(builder.gep(spot, [zero, zero]))
@@ -66,7 +67,7 @@ def sleep_ns(typing_context, duration):
     """Lets others run for some time [ns], at least."""
 
     def generate(context, builder, signature, args):
-        spot = cgutils.alloca_once(builder, _TIMESPEC)
+        spot = local(builder, _TIMESPEC)
         zero, one = ir.IntType(32)(0), ir.IntType(32)(1)
         whole = _LONG(NANOSECONDS)
         builder.store(builder.sdiv(args[0], whole), builder.gep(spot, [zero, zero]))

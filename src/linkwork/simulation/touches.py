@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkwork.contact.settings import Contact
+from linkwork.core.arrays import IntArray
+from linkwork.core.calls import address_of
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
+from linkwork.simulation.stepping.choice import advance_of
+
+if TYPE_CHECKING:
+    from linkwork.simulation.touching.arrays import Touch
 
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
@@ -55,11 +61,34 @@ def choose_limits(
     return not fault and limits is not False and has_limits(model)
 
 
-def advance_with_contact(contact: Contact | None, method: int, has_loops: bool) -> Callable[..., tuple[int, int]]:
-    """The kernel that makes steps with contact, or with limits alone, by the integrator of a number (`moving`)."""
-    room = "step" if method == mv.SEMI_IMPLICIT_EULER else "drivers.others"
-    if method == mv.VARIATIONAL and not has_loops:
-        room = "drivers.variational"
-    kernels = import_module(f"linkwork.simulation.touching.{room}")
-    advance: Callable[..., tuple[int, int]] = kernels.advance_limited if contact is None else kernels.advance_touching
+def advance_with_contact(
+    touch: Touch, contact: Contact | None, method: int, has_loops: bool
+) -> Callable[..., tuple[int, int]]:
+    """advance(table, h, n), which makes steps with contact, or with limits alone, by the integrator of a number (`moving`).
+
+    The kernels that it calls are found when the first step is made.
+    """
+    calls = touch.calls
+
+    def advance(table: IntArray, h: float, n: int) -> tuple[int, int]:
+        from linkwork.simulation.touching import driver
+
+        if calls[-1] == 0:
+            calls[:] = _addresses(contact, method, has_loops)
+        made: tuple[int, int] = driver.advance_touching(table, h, n)
+        return made
+
     return advance
+
+
+def _addresses(contact: Contact | None, method: int, has_loops: bool) -> tuple[int, ...]:
+    """Entries of `Touch.calls`."""
+    from linkwork.simulation.touching import calling
+    from linkwork.simulation.touching.search.finding import find_contacts
+    from linkwork.simulation.touching.search.way import shorter_part
+    from linkwork.simulation.touching.sweeps.solve import solve_contacts
+
+    own = 0 if method == mv.SEMI_IMPLICIT_EULER else address_of(advance_of(method, has_loops), calling.STEPS)
+    find = 0 if contact is None else address_of(find_contacts, calling.SEARCH)
+    way = 0 if contact is None else address_of(shorter_part, calling.LOOK)
+    return own, find, way, address_of(solve_contacts, calling.SOLUTION)

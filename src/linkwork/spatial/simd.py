@@ -9,9 +9,10 @@ import operator
 
 from llvmlite import ir
 from numba import TypingError
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
+from linkwork.core.calls import function_named
 from linkwork.core.jit import FASTMATH, inlined
 
 LANES = 8
@@ -47,13 +48,20 @@ def _refuse_other_arrays(function, array, index, dimensions=1):
         )
 
 
+def check_bounds(context, builder, index, count):
+    """IndexError unless 0 ≤ index < count, for code of intrinsics."""
+    beyond = builder.icmp_unsigned(">=", index, count)  # a negative index is a large one without its sign
+    with builder.if_then(beyond, likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("index is out of bounds",))
+
+
 def _address(context, builder, array_type, array, index_type, index, count):
     """Pointer to element `index` in memory; IndexError unless it and `count - 1` after it exist, if bounds are checked."""
     view = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
     if context.enable_boundscheck:
-        cgutils.do_boundscheck(context, builder, index, view.nitems)
-        cgutils.do_boundscheck(context, builder, builder.add(index, index.type(count - 1)), view.nitems)
+        check_bounds(context, builder, index, view.nitems)
+        check_bounds(context, builder, builder.add(index, index.type(count - 1)), view.nitems)
     return builder.gep(view.data, [index])
 
 
@@ -100,7 +108,7 @@ def prefetch(typingctx, array, index):
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, _INDEX, _INDEX, _INDEX])
 
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # LLVM 14 reads it too
+        function = function_named(builder, kind, "llvm.prefetch.p0")  # LLVM 14 reads it too
         pointer = builder.bitcast(address, byte)
         builder.call(function, [pointer, _INDEX(0), _INDEX(3), _INDEX(1)])  # for reading, into all caches, data
         return context.get_dummy_value()

@@ -1,9 +1,10 @@
 """Division, square root, exponential and comparison of eight doubles at once, beside the sums and products of `simd`."""
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
+from linkwork.core.calls import function_named
 from linkwork.core.jit import inlined
 from linkwork.spatial.simd import LANES, splat, v8
 
@@ -27,7 +28,7 @@ def vsqrt(typingctx, a):
     def codegen(context, builder, signature, args):
         vector = ir.VectorType(ir.DoubleType(), LANES)
         kind = ir.FunctionType(vector, [vector])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        function = function_named(builder, kind, f"llvm.sqrt.v{LANES}f64")
         return builder.call(function, [args[0]])
 
     return v8(v8), codegen
@@ -103,7 +104,7 @@ def _rough_inverse_root(typingctx, x):
     def codegen(context, builder, signature, args):
         short = ir.VectorType(ir.FloatType(), LANES)
         kind = ir.FunctionType(short, [short])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f32")
+        function = function_named(builder, kind, f"llvm.sqrt.v{LANES}f32")
         root = builder.call(function, [builder.fptrunc(args[0], short)])
         return builder.fpext(builder.fdiv(ir.Constant(short, [1.0] * LANES), root), args[0].type)
 

@@ -179,7 +179,6 @@ def test_kernels_count_no_references():
     def tail(a, n):
         return total_of(a[n:])
 
-    assert jit.CAN_OMIT_REFERENCE_COUNTS
     for allocates in (False, True):
         total_of = jit.routine(total, allocates=allocates)
         compiled = jit._compile(tail, allocates=allocates)

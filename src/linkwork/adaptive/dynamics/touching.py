@@ -44,8 +44,8 @@ from linkwork.simulation.touching.arrays import (
     STEP,
     contacts_of,
     touch_of,
-    volumes_of,
 )
+from linkwork.simulation.touching.search.finding import volumes_of
 from linkwork.simulation.touching.search.fronts import measure_travel
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, cross3, dot3, scale3, sub3, tmatvec3

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 
 
@@ -23,7 +22,7 @@ class PieceLibrary(JITCodeLibrary):
         for function in ir_module.functions:
             if function.blocks and not function.linkage:
                 function.linkage = "linkonce_odr"  # may be there several times, goes away where nobody calls it
-        module = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
+        module = llvm.parse_assembly(str(ir_module).encode().decode("latin1"))  # names may have other letters
         module.data_layout = self._codegen._data_layout
         self._simplify(module)
         if self._own is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler import Compiler
 from numba.core.typed_passes import PreLowerStripPhis
 
 from linkwork.core.compiling import Piece
@@ -21,21 +21,23 @@ from linkwork.core.numba_patches.operators import remembering
 from linkwork.core.views import ReadOnce
 
 
-def pipeline_of_piece(state: Any) -> Any:
+def compile_piece_by(state: Any, passes: Any) -> None:
+    """Exchanges parts of what a piece is compiled with. passes: as Numba has them."""
     if "linking" in patches_wanted():
         state.flags.no_cpython_wrapper = True
         state.flags.no_cfunc_wrapper = True
         _take_library(state, PieceLibrary)
         # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
         state.targetctx.get_executable = lambda library, fndesc, env: [].clear
-    return _pipeline(state)
+    _exchange(state, passes)
 
 
-def pipeline_of_kernel(state: Any) -> Any:
+def compile_kernel_by(state: Any, passes: Any) -> None:
+    """The same of a kernel."""
     if "linking" in patches_wanted():
         _take_library(state, KernelLibrary)
         state.library.enable_object_caching()
-    return _pipeline(state)
+    _exchange(state, passes)
 
 
 def _take_library(state: Any, kind: type) -> None:
@@ -45,16 +47,14 @@ def _take_library(state: Any, kind: type) -> None:
     state.targetctx = copy.copy(state.targetctx)
 
 
-def _pipeline(state: Any) -> Any:
+def _exchange(state: Any, passes: Any) -> None:
     """Numba's passes; arrays of bundles are read once."""
     if "operators" in patches_wanted():
         state.typingctx = remembering(state.typingctx, state.flags)
         state.targetctx = copy.copy(state.targetctx)
         state.targetctx.typing_context = state.typingctx  # code of operators is found by the types that were remembered
-    passes = DefaultPassBuilder.define_nopython_pipeline(state)
     passes.add_pass_after(ReadOnce, PreLowerStripPhis)
     passes.finalize()
-    return passes
 
 
 # ------------------------------------------------------------------------------------------------------- for the trial
@@ -62,12 +62,16 @@ def _pipeline(state: Any) -> Any:
 
 class _TrialPiece(Compiler):
     def define_pipelines(self) -> list[Any]:
-        return [pipeline_of_piece(self.state)]
+        pipelines: list[Any] = super().define_pipelines()
+        compile_piece_by(self.state, *pipelines)
+        return pipelines
 
 
 class _TrialKernel(Compiler):
     def define_pipelines(self) -> list[Any]:
-        return [pipeline_of_kernel(self.state)]
+        pipelines: list[Any] = super().define_pipelines()
+        compile_kernel_by(self.state, *pipelines)
+        return pipelines
 
 
 def trial_piece(function: Callable[..., Any], **options: Any) -> Any:

@@ -9,8 +9,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import TypingError
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
+
+from linkwork.spatial.simd import check_bounds
 
 _WORD = 8  # bytes
 _INTEGER = ir.IntType(64)
@@ -26,7 +28,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type
     view = context.make_array(array_type)(context, builder, array)
     place = context.cast(builder, index, index_type, types.intp)
     if context.enable_boundscheck:
-        cgutils.do_boundscheck(context, builder, place, view.nitems)
+        check_bounds(context, builder, place, view.nitems)
     return builder.gep(view.data, [place])
 
 

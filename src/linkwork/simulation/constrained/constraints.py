@@ -12,6 +12,8 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined
 from linkwork.simulation.moving import Moving
 
+FORCE, CLOSE, CALLS = range(3)  # entries of `calls`
+
 
 class Constraints(NamedTuple):
     """Constraints of k loops with l rows on m touched bodies of a linkage with n bodies, and of c couplings of e joints in
@@ -69,6 +71,7 @@ class Constraints(NamedTuple):
     bias_up: Float2  # (n, 6)
     effort: Float1  # (nv,)
     answer: Float2  # (n, 6)
+    calls: Int1  # (2,) addresses of kernels that steps call (`calling`); 0 without loops
 
 
 constraints_of = reader(Constraints, Moving)

@@ -2,12 +2,13 @@
 what integrators open.
 
 J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
-by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.
+by the impulses that stop them, with the factors at one point near the end of the step. Both are kernels of their own, which
+steps call (`calling`). Theory: docs/theory/loops.md.
 """
 
 import math
 
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import ACCELERATION, TWIST
 from linkwork.dynamics.dca.nodes import rigid_lower
 from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite
@@ -24,7 +25,7 @@ from linkwork.simulation.constrained.coupling_forces import (
 from linkwork.simulation.constrained.responses import respond, response_matrix
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
+from linkwork.simulation.loading.accelerate import EXPLICIT, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
 from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import add_to6, load6, load10, store6
@@ -131,14 +132,7 @@ def gather_wrenches(table):
     gather_drives(x)
 
 
-@routine
-def accelerate_closed(table, where, h):
-    """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
-    bad = accelerate(table, where, h)
-    return bad if bad >= 0 else force_loops(table)
-
-
-@routine
+@kernel
 def force_loops(table):
     """From the accelerations of the tree with its loops open to those with its loops closed; OK or a failure."""
     s = moving_of(table)
@@ -210,7 +204,7 @@ def contradiction(x):
     return math.sqrt(total)
 
 
-@routine
+@kernel
 def close_loops(table):
     """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
     s = moving_of(table)

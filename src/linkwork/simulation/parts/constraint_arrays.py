@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.calls import address_of
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_gaps
 from linkwork.loops.frames import LOOP_COLUMNS
@@ -12,7 +13,9 @@ from linkwork.loops.system import largest_coefficient, loop_plan
 from linkwork.model.layout import BODY_COLUMNS, DOF_COLUMNS, SCREW_COLUMNS, TREE_COLUMNS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.constrained.constraints import Constraints
+from linkwork.simulation.constrained.calling import OF_TABLE
+from linkwork.simulation.constrained.constraints import CALLS, Constraints
+from linkwork.simulation.constrained.loop_forces import close_loops, force_loops
 from linkwork.simulation.moving import untouched
 
 IntArray = NDArray[np.int64]
@@ -92,7 +95,12 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         bias_up=untouched(n, 6),
         effort=untouched(nv),
         answer=untouched(n, 6),
+        calls=_addresses() if p else np.zeros(CALLS, dtype=np.int64),
     )
+
+
+def _addresses() -> IntArray:
+    return np.array([address_of(kernel, OF_TABLE) for kernel in (force_loops, close_loops)], dtype=np.int64)
 
 
 def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:

@@ -75,7 +75,7 @@ class MovingLinkage:
         """The kernel that makes steps of it."""
         method = int(self.arrays.counts[mv.METHOD])
         if self.contact is not None:
-            return advance_with_contact(self.contact.contact, method, self.model.is_constrained)
+            return advance_with_contact(self.contact.touch, self.contact.contact, method, self.model.is_constrained)
         return advance_of(method, self.model.is_constrained)
 
     # --------------------------------------------------------------------------------------------------------------- arrays

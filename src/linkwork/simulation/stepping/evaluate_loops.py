@@ -1,8 +1,8 @@
 """Evaluations of linkages with loops, whose forces are found with the accelerations; and of any linkage."""
 
 from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.constrained.calling import accelerate_closed, close_loops
 from linkwork.simulation.constrained.constraints import is_constrained
-from linkwork.simulation.constrained.loop_forces import accelerate_closed, close_loops
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.loading.accelerate import EXPLICIT
 from linkwork.simulation.stepping.evaluate import make_evaluate

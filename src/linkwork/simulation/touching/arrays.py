@@ -1,24 +1,21 @@
 """The arrays of contact and joint limits of a moving linkage.
 
-They stand behind those of `Moving` and `Constraints` in the same table; those of the search for contacts come last, and
-are missing where only limits act. How many bodies are touched changes from step to step: the arrays of the solver have a
-capacity, and the table says how much of it is in use.
+They stand behind those of `Moving` and `Constraints` in the same table; those of the search for contacts come last
+(`search.finding`), and are missing where only limits act. How many bodies are touched changes from step to step: the arrays
+of the solver have a capacity, and the table says how much of it is in use.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.contact.broad_phase import Finder
 from linkwork.contact.contact_list import Contacts
-from linkwork.contact.geometry.distance import Scratch
-from linkwork.contact.narrow_phase import MEETING
-from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.query import DISTANCES, MEETING, SEARCHES
 from linkwork.contact.solver.problem import Problem, System
-from linkwork.contact.volumes import Volumes
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
 from linkwork.dynamics.tree_factor import TreeFactor
@@ -56,6 +53,8 @@ WHOLE_TOTALS, PART_TOTALS, WAY_TOTALS = range(3)  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
 MOST_KNOWN = 512  # are told apart
+# Entries of `calls`: the integrator's own step, the search for contacts, the look at the way of a part, the solver.
+OWN_STEP, FIND, WAY, SOLVE, CALLS = range(5)
 
 
 class Touch(NamedTuple):
@@ -98,6 +97,7 @@ class Touch(NamedTuple):
     counts: Int1
     totals: Float1
     balance: Float1  # of `balance`
+    calls: Int1  # (4,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
 
 
 touch_of = reader(Touch, Moving, Constraints)
@@ -108,39 +108,36 @@ factor_of = reader(TreeFactor, Moving, Constraints, Touch, Contacts, Problem, Sy
 sweeps_of = reader(Sweeps, Moving, Constraints, Touch, Contacts, Problem, System, TreeFactor)
 
 
-class Stack(NamedTuple):
-    """The rest of a `Finder`."""
+class SearchNumbers(NamedTuple):
+    """What a search for contacts works with beside its tables: part of a `Finder`."""
 
     pairs: Int2
     numbers: Float2
     query: Float1
 
 
-_BEFORE = (Moving, Constraints, Touch, Contacts, Problem, System, TreeFactor, Sweeps)
-_shapes_of = reader(ShapeTable, *_BEFORE)
-volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
-_scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
-_stack_of = reader(Stack, *_BEFORE, ShapeTable, Volumes, Scratch)
+BEFORE_SEARCH = (Moving, Constraints, Touch, Contacts, Problem, System, TreeFactor, Sweeps)
+search_numbers_of = reader(SearchNumbers, *BEFORE_SEARCH)
 
 
 @inlined
-def finder_of(table):
-    stack = _stack_of(table)
-    return Finder(
-        _shapes_of(table),
-        volumes_of(table),
-        contacts_of(table),
-        _scratch_of(table),
-        stack.pairs,
-        stack.numbers,
-        stack.query,
-    )
+def searches(table):
+    """Whether contacts are searched for; else only limits of joints act."""
+    return touch_of(table).calls[FIND] != 0
 
 
 @inlined
 def next_meeting(table):
     """When two fast bodies meet far from where they are now, as the last search found it [s]; infinite where none do."""
-    return _stack_of(table).query[MEETING]
+    return search_numbers_of(table).query[MEETING] if searches(table) else math.inf
+
+
+@inlined
+def begin_count(table):
+    """Before a step: nothing was searched in it."""
+    if searches(table):
+        query = search_numbers_of(table).query
+        query[SEARCHES], query[DISTANCES] = 0.0, 0.0
 
 
 # ---------------------------------------------------------------------------------------------------- sizes in the table
@@ -219,6 +216,7 @@ def allocate_touch(
         counts=np.zeros(COUNTS, dtype=np.int64),
         totals=np.zeros(TOTALS),
         balance=np.zeros(BALANCE),
+        calls=np.zeros(CALLS, dtype=np.int64),
     )
     touch.counts[SLOT_CAPACITY] = slots
     return touch

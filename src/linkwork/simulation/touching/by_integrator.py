@@ -3,26 +3,21 @@
 A step in which nothing meets is the integrator's own, of its order. Where bodies meet on the way, it is cut at that moment.
 What bounces does so in a very short part of its own, and the integrator goes on from there; where bodies stay together, the
 rest of the step is made as semi-implicit Euler with impulses (`touching.step`), of order one. In runs with gradients it is
-not cut: a step in which bodies meet is made whole by that rule, whose way back is known. The default integrator has kernels
-of its own (`touching.drivers`), so that others are not compiled with it.
+not cut: a step in which bodies meet is made whole by that rule, whose way back is known. The integrator's own step is a
+kernel of its own (`calling`), so that none is compiled but the one in use.
 
     gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
 from linkwork.core.jit import inlined, routine
-from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import Q, V
 from linkwork.simulation.integrators.euler import BY_EULER
 from linkwork.simulation.momentum.momentum import keep_present_momentum
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
-    CONTACTS_CHANGED,
     ENERGY_DEBT,
     KEEPS_MOMENTUM,
     METHOD,
@@ -45,24 +40,11 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.balance import open_balance
+from linkwork.simulation.touching.calling import own_step, shorter_part
 from linkwork.simulation.touching.problem import near_limits
-from linkwork.simulation.touching.search.changes import end_watch, note_pressing
-from linkwork.simulation.touching.search.way import remember_totals, shorter_part
-from linkwork.simulation.touching.shortening import (
-    begin_part_of,
-    begin_parts,
-    end_part,
-    take_back_part,
-)
-from linkwork.simulation.touching.step import (
-    begin_count,
-    begin_touching,
-    end_touching,
-    find,
-    note_all_efforts,
-    note_limits,
-    sum_impulses,
-)
+from linkwork.simulation.touching.search.changes import note_pressing
+from linkwork.simulation.touching.shortening import remember_totals, take_back_part
+from linkwork.simulation.touching.step import begin_and_find, end_touching, sum_impulses
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
 
@@ -72,113 +54,59 @@ RESTS_BELOW = 2.0  # of the slack in which bodies come to rest: nearer ones meet
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
-def make_advance_touching(step: Any, note_efforts: Any, searches: bool) -> Any:
-    """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made.
-
-    step(table, h): the integrator's own, where nothing touches; note_efforts(table, h): what acted on joints in it.
-    searches: for contacts; else only limits of joints act.
-    """
-    one_shortened_step = make_shortened_step(step, searches)
-
-    @routine
-    def advance(table, h, n):
-        mode = flush_subnormals()
-        status, made, by, last = OK, 0, SEMI_IMPLICIT_EULER, h
-        while made < n and status == OK:
-            status, by, last = one_shortened_step(table, h)
-            made += status == OK
-            if searches and status == OK and end_watch(table):
-                status = CONTACTS_CHANGED
-        if status == OK or status == CONTACTS_CHANGED:
-            if by == SEMI_IMPLICIT_EULER:
-                note_all_efforts(table, h, last)
-            else:
-                note_efforts(table, last)
-                note_limits(table, h, last)
-        restore_mode(mode)
-        return status, made
-
-    return advance
-
-
-def make_shortened_step(step: Any, searches: bool) -> Any:
-    """one_shortened_step(table, h), one step of h [s], or none, in shorter parts if need be. Returns as `one_step_by`."""
-    one_step_by = make_step_by(step, searches)
-
-    @routine
-    def one_shortened_step(table, h):
-        method = moving_of(table).counts[METHOD]
-        status, by, last = OK, method, h
-        left, length = h, begin_parts(table, h)
-        if searches:
-            begin_count(table)
-        while length > 0.0:
-            begin_part_of(table, h, length)
-            status, by, last = one_step_by(table, length, method)
-            status, left, length = end_part(table, h, left, length, status)
-        return status, by, last
-
-    return one_shortened_step
-
-
-def make_step_by(step: Any, searches: bool) -> Any:
-    """one_step_by(table, h, method), one step of h [s], or none: OK or a failure; the method that ended it and the part
-    that it made.
+@routine
+def one_step_by(table, h, method):
+    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made.
 
     A part in which a body would go through another one is made again, as far as it was on its own side (`way`).
     """
-
-    @routine
-    def one_step_by(table, h, method):
-        s = moving_of(table)
-        t = touch_of(table)
-        wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-        soon = SOON * h if s.counts[NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
-        left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
-        while status == OK and left > 0.0:
-            status, count = begin_part(table, span, searches)
-            if status == OK and parts == 0:
-                open_balance(table)
-            until, bounces = first_meeting(table, span, count, soon) if status == OK else (0.0, False)
-            last = span
-            parts += 1
-            push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
-            if until <= soon or (until < span and parts >= MOST_PARTS):
+    s = moving_of(table)
+    t = touch_of(table)
+    wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    soon = SOON * h if s.counts[NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
+    left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
+    while status == OK and left > 0.0:
+        status, count = begin_part(table, span)
+        if status == OK and parts == 0:
+            open_balance(table)
+        until, bounces = first_meeting(table, span, count, soon) if status == OK else (0.0, False)
+        last = span
+        parts += 1
+        push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
+        if until <= soon or (until < span and parts >= MOST_PARTS):
+            by = SEMI_IMPLICIT_EULER
+            if status == OK and bounces and bounced < MOST_BOUNCES and span > soon:
+                bounced += 1
+                last = SOON * h
+                take_back_velocities(s)
+                status, count = begin_part(table, last)
+            status = end_touching(table, last, status, count)
+        else:
+            by = method
+            last = min(until, span)
+            begin_untouched(table, method)
+            status = own_step(table, last)
+            if status == OK:
+                note_pressing(table)
+            else:  # it took its part back; what it cannot solve is made by Euler's rule, and its energy judged
                 by = SEMI_IMPLICIT_EULER
-                if status == OK and bounces and bounced < MOST_BOUNCES and span > soon:
-                    bounced += 1
-                    last = SOON * h
-                    take_back_velocities(s)
-                    status, count = begin_part(table, last, searches)
+                t.balance[WAS_TOUCHING] = 1.0
+                status, count = begin_part(table, last)
                 status = end_touching(table, last, status, count)
-            else:
-                by = method
-                last = min(until, span)
-                begin_untouched(table, method)
-                status = step(table, last)
-                if status == OK:
-                    note_pressing(table)
-                else:  # it took its part back; what it cannot solve is made by Euler's rule, and its energy judged
-                    by = SEMI_IMPLICIT_EULER
-                    t.balance[WAS_TOUCHING] = 1.0
-                    status, count = begin_part(table, last, searches)
-                    status = end_touching(table, last, status, count)
-            shorter = shorter_part(table, last, h, push_work) if searches and status == OK else 0.0
-            if shorter > 0.0:
-                span = shorter
-                s.numbers[ENERGY_DEBT] = debt_before
-            else:
-                if status == OK:
-                    sum_impulses(table, last)
-                left = left - last if last < left else 0.0
-                span = left
-        s.counts[METHOD], s.counts[KEEPS_MOMENTUM] = method, 0
-        if status != OK:
-            take_back_part(s, t)
-            s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
-        return status, by, last
-
-    return one_step_by
+        shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0
+        if shorter > 0.0:
+            span = shorter
+            s.numbers[ENERGY_DEBT] = debt_before
+        else:
+            if status == OK:
+                sum_impulses(table, last)
+            left = left - last if last < left else 0.0
+            span = left
+    s.counts[METHOD], s.counts[KEEPS_MOMENTUM] = method, 0
+    if status != OK:
+        take_back_part(s, t)
+        s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
+    return status, by, last
 
 
 @inlined
@@ -189,19 +117,15 @@ def take_back_velocities(s):
 
 
 @routine
-def begin_part(table, h, searches):
+def begin_part(table, h):
     """Begins a part of h [s] as semi-implicit Euler does, and lists its contacts: OK or a failure, and how many."""
     s = moving_of(table)
     s.counts[METHOD] = SEMI_IMPLICIT_EULER
     if s.base.shape[0] > 0:
         s.counts[KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
-    status, count = begin_touching(table, h), 0
+    status, count = begin_and_find(table, h)
     s.counts[RULE] = BY_EULER
-    if status == OK and searches:
-        count = find(table, h)
-        if count < 0:
-            status, count = count, 0
     return status, count
 
 

@@ -137,7 +137,7 @@ class ContactState:
         if self.finder is None:
             return own
         f = self.finder
-        return (*own, f.table, f.volumes, f.scratch, ta.Stack(f.pairs, f.numbers, f.query))
+        return (*own, ta.SearchNumbers(f.pairs, f.numbers, f.query), f.table, f.volumes, f.scratch)
 
     def follow_region(self, piece: IntArray, pose: FloatArray) -> None:
         """The search reads where nodes stand from `piece` and `pose`, with which the linkage that moves was gathered.

@@ -14,8 +14,8 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.simulation.constrained.calling import accelerate_closed
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
-from linkwork.simulation.constrained.loop_forces import accelerate_closed
 from linkwork.simulation.loading.accelerate import (
     AT_END,
     accelerate,

@@ -56,8 +56,8 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.balance import note_push
+from linkwork.simulation.touching.calling import solve_contacts
 from linkwork.simulation.touching.judging import judge_impulses
-from linkwork.simulation.touching.sweeps.solve import solve_contacts
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 from linkwork.spatial.vectors import join

@@ -26,9 +26,11 @@ from linkwork.simulation.touching.arrays import (
     PART_DEBT,
     PART_TOTALS,
     PART_WISH,
+    PUSH_WORK,
     SHORTENED,
     STEP,
     WAS_TOUCHING,
+    WAY_TOTALS,
     WHOLE_TOTALS,
     contacts_of,
     touch_of,
@@ -184,3 +186,12 @@ def take_back_part(s, t):
     for k in range(s.kept.shape[0]):
         store6(s.kept, k, 0, load6(t.began_kept, k, 0))
     s.counts[COMPOSITES_READY] = 0
+
+
+@routine
+def remember_totals(table):
+    """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
+    t = touch_of(table)
+    for k in range(t.totals.shape[0]):
+        t.safe_totals[WAY_TOTALS, k] = t.totals[k]
+    return t.balance[PUSH_WORK]

@@ -2,13 +2,8 @@
 
 import math
 
-from linkwork.contact.broad_phase import begin_search, search_itself
-from linkwork.contact.contact_list import NEEDED, carry_sums, sum_part, take_back_contacts, warm_start
-from linkwork.contact.narrow_phase import DISTANCES, SEARCHES
-from linkwork.contact.near_world import sort_contacts
-from linkwork.contact.volumes import refit
-from linkwork.core.jit import inlined, kernel, routine
-from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.contact.contact_list import sum_part, take_back_contacts
+from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators import euler
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
@@ -18,107 +13,38 @@ from linkwork.simulation.integrators.whipping import whips
 from linkwork.simulation.loading.accelerate import AT_END
 from linkwork.simulation.loading.acting import BY_LIMIT
 from linkwork.simulation.momentum.momentum import add_impulses
-from linkwork.simulation.moving import (
-    CONTACT_ENDLESS,
-    CONTACTS_CHANGED,
-    CONTACTS_GROW,
-    KEEPS_MOMENTUM,
-    OK,
-    RULE,
-    SEARCH_TOO_DEEP,
-    SEMI_IMPLICIT_EULER,
-    moving_of,
-)
+from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, SEMI_IMPLICIT_EULER, moving_of
 from linkwork.simulation.stepping.driver import make_finish
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
 from linkwork.simulation.touching.arrays import (
-    CONTINUOUS,
     LAST_PART,
     LIMITS,
-    MARGIN,
-    SELF_CONTACT,
     SLOTS,
     TURNED,
     WAS_TOUCHING,
     contacts_of,
-    finder_of,
     next_meeting,
+    searches,
     touch_of,
 )
 from linkwork.simulation.touching.balance import open_balance
-from linkwork.simulation.touching.judging import note_worst
+from linkwork.simulation.touching.calling import find, shorter_part
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
-from linkwork.simulation.touching.problem import (
-    find_impulses,
-    free_motion,
-    move_on,
-    near_limits,
-    pose_problem,
-)
-from linkwork.simulation.touching.search.changes import end_watch, note_pressing
-from linkwork.simulation.touching.search.fronts import look_at_fronts, measure_travel
-from linkwork.simulation.touching.search.patches import spread_patches
-from linkwork.simulation.touching.search.placing import find_carriers, place_open_nodes
-from linkwork.simulation.touching.search.way import remember_totals, shorter_part
-from linkwork.simulation.touching.shortening import (
-    begin_part_of,
-    begin_parts,
-    end_part,
-    take_back_part,
-)
+from linkwork.simulation.touching.problem import find_impulses, free_motion, move_on, near_limits, pose_problem
+from linkwork.simulation.touching.search.changes import note_pressing
+from linkwork.simulation.touching.shortening import remember_totals, take_back_part
 from linkwork.simulation.touching.turning import turn_half_way
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
-# In a step, all its parts and what is tried again: searches, and distances of solids. In 15,500 steps of random scenes the
-# most were 10 and 282; a step far beyond these bounds takes seconds.
-MOST_SEARCHES, MOST_DISTANCES, DISTANCES_PER_SHAPE = 2000.0, 5e5, 500.0
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
 SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
 CUT = -100  # says to `finish` that a part is to be taken back
 
 finish = make_finish(euler.EULER)
-begin_step, note_efforts = euler.begin, euler.note_efforts
-
-
-@kernel
-def advance_touching(table, h, n):
-    """Up to n steps of h [s] with contact; returns OK or why it stopped, and the number of steps that were made."""
-    mode = flush_subnormals()
-    status, made, last = OK, 0, h
-    while made < n and status == OK:
-        status, _, last = one_touching_step(table, h)
-        made += status == OK
-        if status == OK and end_watch(table):
-            status = CONTACTS_CHANGED
-    if status == OK or status == CONTACTS_CHANGED:
-        note_all_efforts(table, h, last)
-    restore_mode(mode)
-    return status, made
-
-
-@kernel
-def advance_limited(table, h, n):
-    """The same where only limits of joints act."""
-    mode = flush_subnormals()
-    status, made, last = OK, 0, h
-    while made < n and status == OK:
-        status, _, last = one_limited_step(table, h)
-        made += status == OK
-    if status == OK:
-        note_all_efforts(table, h, last)
-    restore_mode(mode)
-    return status, made
-
-
-@routine
-def note_all_efforts(table, h, last):
-    """What acted on the joints in the last step of h [s], limits included; and whether bodies went around. Its last part,
-    an Euler step, had a length of `last` [s]."""
-    note_efforts(table, last)
-    note_limits(table, h, last)
+begin_step, note_euler_efforts = euler.begin, euler.note_efforts
 
 
 @routine
@@ -155,21 +81,8 @@ def note_turns(s, t, h):
 
 
 @routine
-def one_touching_step(table, h):
-    """One step of h [s], or none, in shorter parts if need be: OK or why it failed, method and length of its last part."""
-    status, by, last = OK, 0, h
-    left, length = h, begin_parts(table, h)
-    begin_count(table)
-    while length > 0.0:
-        begin_part_of(table, h, length)
-        status, by, last = try_touching(table, length)
-        status, left, length = end_part(table, h, left, length, status)
-    return status, by, last
-
-
-@routine
 def try_touching(table, h):
-    """A step of h [s] at once, or none. Returns as `one_touching_step`.
+    """A step of h [s] at once, or none. Returns as `driver.one_step`.
 
     It is cut where two fast bodies meet on the way, far from where they are now: the point between them would have another
     lever now than then. It is cut too where a body would go through another one (`way`). One that fails in a later part
@@ -206,34 +119,10 @@ def try_touching(table, h):
 
 
 @routine
-def one_limited_step(table, h):
-    """The same where only limits of joints act."""
-    status, by, last = OK, 0, h
-    left, length = h, begin_parts(table, h)
-    while length > 0.0:
-        begin_part_of(table, h, length)
-        status, by, last = try_limited(table, length)
-        status, left, length = end_part(table, h, left, length, status)
-    return status, by, last
-
-
-@routine
-def try_limited(table, h):
-    """The same where only limits of joints act."""
-    status = begin_touching(table, h)
-    if status == OK:
-        open_balance(table)
-    status = end_touching(table, h, status, 0)
-    if status == OK:
-        sum_impulses(table, h)
-    return status, SEMI_IMPLICIT_EULER, h
-
-
-@routine
 def begin_and_find(table, h):
     """The first half of a step: OK or a failure, and how many contacts there are."""
     status, count = begin_touching(table, h), 0
-    if status == OK:
+    if status == OK and searches(table):
         count = find(table, h)
         if count < 0:
             status, count = count, 0
@@ -255,54 +144,6 @@ def begin_touching(table, h):
         add_impulses(table, h)
     free_motion(table, h)
     return OK
-
-
-@routine
-def find(table, h):
-    """Lists the contacts of this moment and what carries them; their number, or why it failed."""
-    t = touch_of(table)
-    finder = finder_of(table)
-    if is_endless(finder):
-        note_worst(t.balance, finder.contacts)
-        return CONTACT_ENDLESS
-    follow = h if t.counts[CONTINUOUS] != 0 else 0.0
-    begin_search(finder, t.settings[MARGIN], follow)
-    measure_travel(table, finder.volumes)
-    found = look_at_fronts(table, finder, follow)
-    if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
-        place_open_nodes(table, finder.volumes)
-        refit(finder.volumes, t.open_nodes, follow)
-        found = search_itself(finder, t.open_nodes)
-    if not found:
-        take_back_contacts(finder.contacts)
-        return SEARCH_TOO_DEEP
-    if finder.contacts.number[NEEDED] > finder.contacts.ids.shape[0]:
-        take_back_contacts(finder.contacts)
-        return CONTACTS_GROW
-    sort_contacts(finder.contacts)
-    warm_start(finder.contacts)
-    count = spread_patches(table, find_carriers(moving_of(table), t, finder.volumes, finder.contacts))
-    if count < 0:
-        take_back_contacts(finder.contacts)
-        return count
-    carry_sums(finder.contacts)
-    return count
-
-
-@inlined
-def is_endless(finder):
-    """Counts a search of this step, whose work is bounded: a part of a step begins with one."""
-    query = finder.query
-    query[SEARCHES] += 1.0
-    most = MOST_DISTANCES + DISTANCES_PER_SHAPE * finder.table.kind.shape[0]
-    return query[SEARCHES] > MOST_SEARCHES or query[DISTANCES] > most
-
-
-@inlined
-def begin_count(table):
-    """Before a step: nothing was searched in it."""
-    query = finder_of(table).query
-    query[SEARCHES], query[DISTANCES] = 0.0, 0.0
 
 
 @routine

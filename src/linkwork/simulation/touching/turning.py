@@ -14,8 +14,8 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import accelerations_root_to_leaf, inertias_leaf_to_root, velocities_root_to_leaf
 from linkwork.model.layout import FREE, KIND, V
+from linkwork.simulation.constrained.calling import force_loops
 from linkwork.simulation.constrained.constraints import is_constrained
-from linkwork.simulation.constrained.loop_forces import force_loops
 from linkwork.simulation.loading.accelerate import apply_loads, place_and_move
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.simulation.touching.arrays import touch_of

@@ -1,7 +1,7 @@
 """Steps by semi-implicit Euler of linkages with loops, and of any linkage with forces from Python."""
 
 from linkwork.core.jit import kernel
-from linkwork.simulation.constrained.loop_forces import close_loops
+from linkwork.simulation.constrained.calling import close_loops
 from linkwork.simulation.integrators.euler import EULER, PLAIN_EULER
 from linkwork.simulation.stepping.driver import make_advance, make_go_on
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops

@@ -16,9 +16,10 @@ import math
 from linkwork.contact.broad_phase import search_itself
 from linkwork.contact.contact_list import COUNT, GAP, take_back_contacts
 from linkwork.contact.geometry.boxes import CENTRE, HALF
-from linkwork.contact.narrow_phase import CLEAR, CONTACTS, FAST, FASTEST, MODE, PASSING, SLOW, THIN
+from linkwork.contact.narrow_phase import FAST, SLOW
+from linkwork.contact.query import CLEAR, CONTACTS, FASTEST, MODE, PASSING, THIN
 from linkwork.contact.volumes import length, refit
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.simulation.loading.accelerate import place_and_move, place_in_world
 from linkwork.simulation.moving import moving_of
@@ -32,9 +33,9 @@ from linkwork.simulation.touching.arrays import (
     SLOTS,
     WAY_TOTALS,
     contacts_of,
-    finder_of,
     touch_of,
 )
+from linkwork.simulation.touching.search.finding import finder_of
 from linkwork.simulation.touching.search.fronts import FRONTS, front_below, look_at_fronts
 from linkwork.simulation.touching.search.placing import place_open_nodes
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
@@ -48,15 +49,6 @@ INSIDE = 0.1  # of it: contacts that are as deep are looked at more closely
 
 
 @routine
-def remember_totals(table):
-    """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
-    t = touch_of(table)
-    for k in range(t.totals.shape[0]):
-        t.safe_totals[WAY_TOTALS, k] = t.totals[k]
-    return t.balance[PUSH_WORK]
-
-
-@routine
 def take_back_way(table, push_work):
     """The state, contacts and sums before a part that was made."""
     t = touch_of(table)
@@ -67,7 +59,7 @@ def take_back_way(table, push_work):
     t.balance[PUSH_WORK] = push_work
 
 
-@routine
+@kernel
 def shorter_part(table, h, whole, push_work):
     """After a part of h [s] was made, of a step of `whole` [s]: zero, or the length to make it again with, and the part is
     taken back."""

@@ -16,7 +16,7 @@ from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
-from linkwork.simulation.touching.sweeps.solve import solve_posed
+from linkwork.simulation.touching.sweeps.solve import solve_contacts
 
 
 def solve_alone(
@@ -39,7 +39,7 @@ def solve_alone(
     sweeps = make_sweeps(0, 0, count, limits, problem.loop_rate.shape[0])
     before, between = (_nothing(Moving), _nothing(Constraints)), _nothing(TreeFactor)
     table = np.concatenate([*before, describe(touch, contacts, problem, system), between, describe(sweeps)])
-    return bool(solve_posed(table, h, limits))
+    return bool(solve_contacts(table, h, limits))
 
 
 def _nothing(bundle: Any) -> NDArray[np.int64]:

@@ -48,7 +48,7 @@ PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
 
-@routine
+@kernel
 def solve_contacts(table, h, limits):
     """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report; True if it converged."""
     t = touch_of(table)
@@ -67,12 +67,6 @@ def solve_contacts(table, h, limits):
     gather(table, count, limits, w.eta, problem.impulse)
     push_apart(table, h, count, limits)
     return system.report[CONVERGED] > 0.0
-
-
-@kernel
-def solve_posed(table, h, limits):
-    """`solve_contacts` as an entry from Python."""
-    return solve_contacts(table, h, limits)
 
 
 @routine

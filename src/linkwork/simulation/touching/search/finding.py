@@ -1,0 +1,90 @@
+"""The search for the contacts of a step, a kernel of its own that steps call (`touching.calling`)."""
+
+from linkwork.contact.broad_phase import Finder, begin_search, search_itself
+from linkwork.contact.contact_list import NEEDED, carry_sums, take_back_contacts, warm_start
+from linkwork.contact.geometry.distance import Scratch
+from linkwork.contact.near_world import sort_contacts
+from linkwork.contact.query import DISTANCES, SEARCHES
+from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.volumes import Volumes, refit
+from linkwork.core.bundles import reader
+from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.moving import CONTACT_ENDLESS, CONTACTS_GROW, SEARCH_TOO_DEEP, moving_of
+from linkwork.simulation.touching.arrays import (
+    BEFORE_SEARCH,
+    CONTINUOUS,
+    MARGIN,
+    SELF_CONTACT,
+    SearchNumbers,
+    contacts_of,
+    search_numbers_of,
+    touch_of,
+)
+from linkwork.simulation.touching.judging import note_worst
+from linkwork.simulation.touching.search.fronts import look_at_fronts, measure_travel
+from linkwork.simulation.touching.search.patches import spread_patches
+from linkwork.simulation.touching.search.placing import find_carriers, place_open_nodes
+
+# In a step, all its parts and what is tried again: searches, and distances of solids. In 15,500 steps of random scenes the
+# most were 10 and 282; a step far beyond these bounds takes seconds.
+MOST_SEARCHES, MOST_DISTANCES, DISTANCES_PER_SHAPE = 2000.0, 5e5, 500.0
+
+_BEFORE = (*BEFORE_SEARCH, SearchNumbers)
+_shapes_of = reader(ShapeTable, *_BEFORE)
+volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
+_scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
+
+
+@inlined
+def finder_of(table):
+    own = search_numbers_of(table)
+    return Finder(
+        _shapes_of(table),
+        volumes_of(table),
+        contacts_of(table),
+        _scratch_of(table),
+        own.pairs,
+        own.numbers,
+        own.query,
+    )
+
+
+@kernel
+def find_contacts(table, h):
+    """Lists the contacts of this moment and what carries them; their number, or why it failed."""
+    t = touch_of(table)
+    finder = finder_of(table)
+    if is_endless(finder):
+        note_worst(t.balance, finder.contacts)
+        return CONTACT_ENDLESS
+    follow = h if t.counts[CONTINUOUS] != 0 else 0.0
+    begin_search(finder, t.settings[MARGIN], follow)
+    measure_travel(table, finder.volumes)
+    found = look_at_fronts(table, finder, follow)
+    if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
+        place_open_nodes(table, finder.volumes)
+        refit(finder.volumes, t.open_nodes, follow)
+        found = search_itself(finder, t.open_nodes)
+    if not found:
+        take_back_contacts(finder.contacts)
+        return SEARCH_TOO_DEEP
+    if finder.contacts.number[NEEDED] > finder.contacts.ids.shape[0]:
+        take_back_contacts(finder.contacts)
+        return CONTACTS_GROW
+    sort_contacts(finder.contacts)
+    warm_start(finder.contacts)
+    count = spread_patches(table, find_carriers(moving_of(table), t, finder.volumes, finder.contacts))
+    if count < 0:
+        take_back_contacts(finder.contacts)
+        return count
+    carry_sums(finder.contacts)
+    return count
+
+
+@inlined
+def is_endless(finder):
+    """Counts a search of this step, whose work is bounded: a part of a step begins with one."""
+    query = finder.query
+    query[SEARCHES] += 1.0
+    most = MOST_DISTANCES + DISTANCES_PER_SHAPE * finder.table.kind.shape[0]
+    return query[SEARCHES] > MOST_SEARCHES or query[DISTANCES] > most
